@@ -1,0 +1,36 @@
+"""Every exception that wink raises on purpose, in one tree under `WinkError`."""
+
+from wink.errors import (
+    _adapters,
+    _core,
+    _files,
+    _plugins,
+    _prompt,
+    _resources,
+    _runtime,
+    _serde,
+    _session,
+    _workspace,
+)
+from wink.errors._adapters import *
+from wink.errors._core import *
+from wink.errors._files import *
+from wink.errors._plugins import *
+from wink.errors._prompt import *
+from wink.errors._resources import *
+from wink.errors._runtime import *
+from wink.errors._serde import *
+from wink.errors._session import *
+from wink.errors._workspace import *
+
+__all__: list[str] = []
+__all__ += _adapters.__all__
+__all__ += _core.__all__
+__all__ += _files.__all__
+__all__ += _plugins.__all__
+__all__ += _prompt.__all__
+__all__ += _resources.__all__
+__all__ += _runtime.__all__
+__all__ += _serde.__all__
+__all__ += _session.__all__
+__all__ += _workspace.__all__

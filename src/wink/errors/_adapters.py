@@ -1,0 +1,3 @@
+"""Errors of model adapters and scripts."""
+
+__all__: list[str] = []

@@ -1,0 +1,3 @@
+"""Errors of the file layer."""
+
+__all__: list[str] = []

@@ -1,0 +1,3 @@
+"""Errors of plugins and settings."""
+
+__all__: list[str] = []

@@ -1,0 +1,3 @@
+"""Errors of dependency injection."""
+
+__all__: list[str] = []

@@ -1,0 +1,76 @@
+"""Errors of a tool call and of the transaction around it."""
+
+from collections.abc import Sequence
+
+from wink.errors._core import WinkError
+
+__all__ = [
+    "BudgetExceededError",
+    "CommitFailed",
+    "DeadlineExceededError",
+    "HandleRevoked",
+    "RollbackFailed",
+    "ToolValidationError",
+    "TransactionError",
+    "WorkspaceBusy",
+]
+
+
+class ToolValidationError(WinkError, ValueError):
+    """A handler found that its arguments make no sense; the model is shown the message."""
+
+
+class DeadlineExceededError(WinkError, TimeoutError):
+    """The run's deadline passed."""
+
+
+class BudgetExceededError(WinkError):
+    """The run used more tokens than its budget allows."""
+
+    def __init__(self, kind: str, used: int, limit: int) -> None:
+        self.kind, self.used, self.limit = kind, used, limit
+        super().__init__(kind, used, limit)
+
+    def __str__(self) -> str:
+        return f"{self.used} {self.kind} tokens used of {self.limit} allowed"
+
+
+class TransactionError(WinkError):
+    """A transaction could not do what was asked."""
+
+
+class HandleRevoked(TransactionError, PermissionError):
+    """A handle was used after its call had ended, or a root was used where the call's own handle must be.
+
+    Nothing was changed by the refused operation.
+    """
+
+
+class WorkspaceBusy(TransactionError, TimeoutError):
+    """Another call holds the workspace's lease, and did not give it back in time."""
+
+    def __init__(self, workspace: str, waited_seconds: float, holder: str = "") -> None:
+        self.workspace, self.waited_seconds, self.holder = workspace, waited_seconds, holder
+        super().__init__(workspace, waited_seconds, holder)
+
+    def __str__(self) -> str:
+        by = f" by {self.holder}" if self.holder else ""
+        return f"{self.workspace} has been busy{by} for {self.waited_seconds:.1f} s; try again when the other call has ended"
+
+
+class CommitFailed(TransactionError):
+    """A transaction could not be committed, and was rolled back instead."""
+
+
+class RollbackFailed(TransactionError):
+    """A rollback could not finish; `paths` are the files that are not as they were.
+
+    The workspace refuses writes until it has been recovered.
+    """
+
+    def __init__(self, paths: Sequence[str], reason: str) -> None:
+        self.paths, self.reason = tuple(paths), reason
+        super().__init__(self.paths, reason)
+
+    def __str__(self) -> str:
+        return f"could not roll back {', '.join(map(repr, self.paths)) or 'the call'}: {self.reason}; run `wink recover`"

@@ -1,0 +1,3 @@
+"""Errors of serialisation."""
+
+__all__: list[str] = []

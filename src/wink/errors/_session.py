@@ -1,0 +1,3 @@
+"""Errors of the session."""
+
+__all__: list[str] = []

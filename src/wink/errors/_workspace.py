@@ -1,0 +1,3 @@
+"""Errors of workspaces and their record."""
+
+__all__: list[str] = []

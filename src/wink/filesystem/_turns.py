@@ -1,0 +1,129 @@
+"""Let one mutating call at a time onto a tree, in the order in which they asked."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from wink.errors import WorkspaceBusy
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+
+class Turns:
+    """A fair lock that threads and coroutines can share.
+
+    A coroutine must not block its event loop while another task of the same loop holds the turn, and a thread has no
+    loop to wait on; so each waiter leaves a future, which whoever releases completes. The turn belongs to the call and
+    not to a thread: it may be given back by another thread than the one that took it.
+
+    `locked` runs when a turn has been taken (it takes a lock that other processes see, and may wait up to the seconds
+    that it is given, raising `WorkspaceBusy`), `unlocked` just before the turn is passed on.
+    """
+
+    __slots__ = ("_held", "_lock", "_locked", "_name", "_unlocked", "_waiting")
+
+    def __init__(
+        self,
+        name: str = "the workspace",
+        *,
+        locked: Callable[[float], None] | None = None,
+        unlocked: Callable[[], None] | None = None,
+    ) -> None:
+        self._name, self._locked, self._unlocked = name, locked, unlocked
+        self._lock = threading.Lock()
+        self._held = False
+        self._waiting: deque[Future[None]] = deque()
+
+    @property
+    def is_held(self) -> bool:
+        """Whether some call has the turn now."""
+        return self._held
+
+    def acquire(self, timeout: float) -> None:
+        """Wait at most `timeout` seconds for the turn; raises `WorkspaceBusy` when it does not come."""
+        started = time.monotonic()
+        ticket = self._ask()
+        if ticket is not None:
+            try:
+                ticket.result(timeout)
+            except TimeoutError:
+                self._withdraw(ticket, started)
+        self._lock_outside(started, timeout)
+
+    async def aacquire(self, timeout: float) -> None:
+        """Like `acquire`, without blocking the event loop."""
+        started = time.monotonic()
+        ticket = self._ask()
+        if ticket is not None:
+            import asyncio
+
+            try:
+                await asyncio.wait_for(asyncio.wrap_future(ticket), timeout)
+            except TimeoutError:
+                self._withdraw(ticket, started)
+            except asyncio.CancelledError:
+                if not ticket.cancel() and not ticket.cancelled():
+                    self._pass_on()
+                raise
+        if self._locked is None:
+            return
+        try:
+            self._locked(0.0)
+        except WorkspaceBusy:
+            import asyncio
+
+            waiting = asyncio.ensure_future(asyncio.to_thread(self._lock_outside, started, timeout))
+            try:
+                await asyncio.shield(waiting)
+            except asyncio.CancelledError:
+                # The thread cannot be stopped: whenever it gets the lock, the turn goes straight to the next in line.
+                waiting.add_done_callback(lambda done: None if done.exception() else self.release())
+                raise
+        except BaseException:
+            self._pass_on()
+            raise
+
+    def release(self) -> None:
+        """Give the turn to the next in line."""
+        try:
+            if self._unlocked is not None:
+                self._unlocked()
+        finally:
+            self._pass_on()
+
+    def _ask(self) -> Future[None] | None:
+        with self._lock:
+            if not self._held:
+                self._held = True
+                return None
+            from concurrent.futures import Future
+
+            ticket: Future[None] = Future()
+            self._waiting.append(ticket)
+            return ticket
+
+    def _withdraw(self, ticket: Future[None], started: float) -> None:
+        if ticket.cancel() or ticket.cancelled():
+            raise WorkspaceBusy(self._name, time.monotonic() - started) from None
+        # The turn came in the very moment in which we gave up: it is ours after all.
+
+    def _lock_outside(self, started: float, timeout: float) -> None:
+        if self._locked is None:
+            return
+        try:
+            self._locked(max(0.0, timeout - (time.monotonic() - started)))
+        except BaseException:
+            self._pass_on()
+            raise
+
+    def _pass_on(self) -> None:
+        with self._lock:
+            while self._waiting:
+                if self._waiting.popleft().set_running_or_notify_cancel_and_finish():  # type: ignore[attr-defined]
+                    return
+            self._held = False
