@@ -1,0 +1,62 @@
+"""What a transaction did to one path."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+ChangeKind = Literal["created", "modified", "deleted"]
+
+DIFFABLE_BYTES = 64 * 1024
+"""Content above this size is not kept for a diff; the size and digest still are."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileVersion:
+    """One side of a change: a file, directory or link as it was, or as it is.
+
+    `size` is in bytes; `target` is a link's body. `load` gives a small file's content, or None where it is gone or
+    larger than `DIFFABLE_BYTES`.
+    """
+
+    kind: Literal["file", "directory", "link", "other"]
+    size: int
+    mode: int
+    target: str | None = None
+    load: Callable[[], bytes | None] | None = field(default=None, compare=False, repr=False)
+
+    def content(self) -> bytes | None:
+        """The content, as long as it is small and still at hand."""
+        return None if self.load is None else self.load()
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """The net change of one path: `before` is None for what was created, `after` for what was deleted."""
+
+    path: str
+    before: FileVersion | None
+    after: FileVersion | None
+    moved_from: str | None = None
+
+    @property
+    def kind(self) -> ChangeKind:
+        """Created, modified or deleted."""
+        if self.before is None:
+            return "created"
+        return "deleted" if self.after is None else "modified"
+
+    def without_content(self) -> FileChange:
+        """The same facts, holding no file's content."""
+        return replace(
+            self,
+            before=self.before and replace(self.before, load=None),
+            after=self.after and replace(self.after, load=None),
+        )
+
+    def diff(self) -> str:
+        """A unified diff between `a/path` and `b/path`, one line for what is binary, large, or no longer at hand."""
+        from wink.filesystem._diff import unified_diff
+
+        return unified_diff(self)

@@ -1,0 +1,127 @@
+"""What a tree of files must be able to do so that handles, transactions and rollback can be built on it.
+
+A store knows nothing of handles, stamps, lines or text. Paths are what `workspace_path` gives, as text: relative, with
+`/` between names, `""` for the root, no `.` and no `..`. Errors are Python's own (`FileNotFoundError`,
+`IsADirectoryError`, …) and `PathRefused`; their `filename` is the path as given here, never a path of the host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import BinaryIO, Literal, Protocol
+
+from wink.filesystem._change import FileChange
+
+NodeKind = Literal["file", "directory", "link", "other"]
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """What a store says of one name.
+
+    `size` is in bytes, `mode` the permission bits, `modified_ns` nanoseconds since the epoch. Two equal `identity`
+    values mean the same content, unless the file changed within the clock's grain of `modified_ns`; a store whose
+    content cannot change in place never has that doubt. `target` is a link's body.
+    """
+
+    kind: NodeKind
+    size: int
+    mode: int
+    modified_ns: int
+    identity: tuple[int, ...]
+    target: str | None = None
+
+
+class Staging(Protocol):
+    """New content on its way, private to its writer until `Frame.put` publishes it."""
+
+    def write(self, data: bytes, /) -> int:
+        """Append `data`."""
+        ...
+
+    def discard(self) -> None:
+        """Forget the content; harmless after a `put`."""
+        ...
+
+
+class Frame(Protocol):
+    """The changes of one transaction, each undoable. Nothing is stored before the first change."""
+
+    @property
+    def position(self) -> int:
+        """How many changes were made; `undo(position)` comes back to here."""
+        ...
+
+    def stage(self) -> Staging:
+        """Start new content."""
+        ...
+
+    def put(self, path: str, content: bytes | Staging, *, exclusive: bool = False, mode: int | None = None) -> Node:
+        """Make `path` a file with this content, atomically; links are followed as far as they stay inside.
+
+        The parent directory must exist. An existing file keeps its mode, extended attributes and, where it has several
+        hard links, its inode, unless `mode` says otherwise. `exclusive` raises `FileExistsError` where the name is taken.
+        """
+        ...
+
+    def delete(self, path: str, *, recursive: bool = False) -> None:
+        """Remove a file, a link itself, an empty directory, or with `recursive` a whole one."""
+        ...
+
+    def move(self, source: str, target: str, *, overwrite: bool = False) -> None:
+        """Give what is at `source` the name `target`; with `overwrite` a file there is replaced."""
+        ...
+
+    def mkdir(self, path: str) -> None:
+        """Make one directory; its parent must exist."""
+        ...
+
+    def chmod(self, path: str, mode: int) -> None:
+        """Set the permission bits."""
+        ...
+
+    def symlink(self, path: str, target: str) -> None:
+        """Make a relative link that stays inside the tree."""
+        ...
+
+    def changes(self, since: int = 0) -> tuple[FileChange, ...]:
+        """The net change of each path since a position, in the order of first change; unchanged ones are left out."""
+        ...
+
+    def prepare(self) -> None:
+        """Do all that can fail before the commit point; with `durability="power"` reach the disk."""
+        ...
+
+    def publish(self) -> None:
+        """The commit point has passed: let the changes stand."""
+        ...
+
+    def undo(self, to: int = 0) -> None:
+        """Take back everything after a position, newest first; raises `RollbackFailed`. `undo(0)` ends the frame."""
+        ...
+
+
+class Store(Protocol):
+    """One tree of files."""
+
+    @property
+    def root(self) -> str:
+        """Where the tree is, for people: an absolute path, or `memory:`."""
+        ...
+
+    def node(self, path: str, *, follow: bool = True) -> Node:
+        """What is at `path`; with `follow`, at the end of its links."""
+        ...
+
+    def open(self, path: str) -> tuple[BinaryIO, Node]:
+        """A stream over a regular file, and its node as of opening; never blocks on FIFOs or devices."""
+        ...
+
+    def scan(self, path: str) -> Iterator[tuple[str, NodeKind]]:
+        """The names in a directory, in no order, links not followed."""
+        ...
+
+    def begin(self, transaction_id: str) -> Frame:
+        """A frame for one transaction; O(1), touching nothing."""
+        ...
