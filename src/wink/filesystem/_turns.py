@@ -22,7 +22,7 @@ class Turns:
     not to a thread: it may be given back by another thread than the one that took it.
 
     `locked` runs when a turn has been taken (it takes a lock that other processes see, and may wait up to the seconds
-    that it is given, raising `WorkspaceBusy`), `unlocked` just before the turn is passed on.
+    that it is given before it raises `WorkspaceBusy`), `unlocked` just before the turn is passed on.
     """
 
     __slots__ = ("_held", "_lock", "_locked", "_name", "_unlocked", "_waiting")
@@ -47,46 +47,33 @@ class Turns:
     def acquire(self, timeout: float) -> None:
         """Wait at most `timeout` seconds for the turn; raises `WorkspaceBusy` when it does not come."""
         started = time.monotonic()
-        ticket = self._ask()
+        ticket = self._queue()
         if ticket is not None:
             try:
                 ticket.result(timeout)
             except TimeoutError:
-                self._withdraw(ticket, started)
+                self._leave_queue(ticket, started)
         self._lock_outside(started, timeout)
 
     async def aacquire(self, timeout: float) -> None:
         """Like `acquire`, without blocking the event loop."""
         started = time.monotonic()
-        ticket = self._ask()
+        ticket = self._queue()
         if ticket is not None:
             import asyncio
 
             try:
                 await asyncio.wait_for(asyncio.wrap_future(ticket), timeout)
             except TimeoutError:
-                self._withdraw(ticket, started)
+                self._leave_queue(ticket, started)
             except asyncio.CancelledError:
-                if not ticket.cancel() and not ticket.cancelled():
+                if not ticket.cancel():
                     self._pass_on()
                 raise
-        if self._locked is None:
-            return
         try:
-            self._locked(0.0)
+            self._lock_outside(started, 0.0)
         except WorkspaceBusy:
-            import asyncio
-
-            waiting = asyncio.ensure_future(asyncio.to_thread(self._lock_outside, started, timeout))
-            try:
-                await asyncio.shield(waiting)
-            except asyncio.CancelledError:
-                # The thread cannot be stopped: whenever it gets the lock, the turn goes straight to the next in line.
-                waiting.add_done_callback(lambda done: None if done.exception() else self.release())
-                raise
-        except BaseException:
-            self._pass_on()
-            raise
+            await self._lock_outside_in_thread(started, timeout)
 
     def release(self) -> None:
         """Give the turn to the next in line."""
@@ -96,7 +83,8 @@ class Turns:
         finally:
             self._pass_on()
 
-    def _ask(self) -> Future[None] | None:
+    def _queue(self) -> Future[None] | None:
+        """Take the turn if it is free, otherwise a ticket."""
         with self._lock:
             if not self._held:
                 self._held = True
@@ -107,23 +95,45 @@ class Turns:
             self._waiting.append(ticket)
             return ticket
 
-    def _withdraw(self, ticket: Future[None], started: float) -> None:
-        if ticket.cancel() or ticket.cancelled():
+    def _leave_queue(self, ticket: Future[None], started: float) -> None:
+        # A ticket that cannot be cancelled was called in this very moment: the turn is ours after all.
+        if ticket.cancel():
             raise WorkspaceBusy(self._name, time.monotonic() - started) from None
-        # The turn came in the very moment in which we gave up: it is ours after all.
 
     def _lock_outside(self, started: float, timeout: float) -> None:
+        """Take the lock that other processes see; whoever fails to loses the turn, except a coroutine that only tried."""
         if self._locked is None:
             return
         try:
             self._locked(max(0.0, timeout - (time.monotonic() - started)))
+        except WorkspaceBusy:
+            if timeout > 0:
+                self._pass_on()
+            raise
         except BaseException:
             self._pass_on()
+            raise
+
+    async def _lock_outside_in_thread(self, started: float, timeout: float) -> None:
+        import asyncio
+
+        waiting = asyncio.ensure_future(asyncio.to_thread(self._lock_outside, started, max(timeout, 1e-9)))
+        try:
+            await asyncio.shield(waiting)
+        except asyncio.CancelledError:
+            # The thread cannot be stopped: if it gets the lock after all, the turn goes straight to the next in line.
+            def give_back(done: asyncio.Future[None]) -> None:
+                if not done.cancelled() and done.exception() is None:
+                    self.release()
+
+            waiting.add_done_callback(give_back)
             raise
 
     def _pass_on(self) -> None:
         with self._lock:
             while self._waiting:
-                if self._waiting.popleft().set_running_or_notify_cancel_and_finish():  # type: ignore[attr-defined]
+                ticket = self._waiting.popleft()
+                if ticket.set_running_or_notify_cancel():
+                    ticket.set_result(None)
                     return
             self._held = False
