@@ -71,7 +71,7 @@ class Turns:
                     self._pass_on()
                 raise
         try:
-            self._lock_outside(started, 0.0)
+            self._lock_outside(started, 0.0, keep_turn=True)
         except WorkspaceBusy:
             await self._lock_outside_in_thread(started, timeout)
 
@@ -100,24 +100,21 @@ class Turns:
         if ticket.cancel():
             raise WorkspaceBusy(self._name, time.monotonic() - started) from None
 
-    def _lock_outside(self, started: float, timeout: float) -> None:
-        """Take the lock that other processes see; whoever fails to loses the turn, except a coroutine that only tried."""
+    def _lock_outside(self, started: float, timeout: float, *, keep_turn: bool = False) -> None:
+        """Take the lock that other processes see; `keep_turn` for who will try again when it is busy."""
         if self._locked is None:
             return
         try:
             self._locked(max(0.0, timeout - (time.monotonic() - started)))
-        except WorkspaceBusy:
-            if timeout > 0:
+        except BaseException as error:
+            if not (keep_turn and isinstance(error, WorkspaceBusy)):
                 self._pass_on()
-            raise
-        except BaseException:
-            self._pass_on()
             raise
 
     async def _lock_outside_in_thread(self, started: float, timeout: float) -> None:
         import asyncio
 
-        waiting = asyncio.ensure_future(asyncio.to_thread(self._lock_outside, started, max(timeout, 1e-9)))
+        waiting = asyncio.ensure_future(asyncio.to_thread(self._lock_outside, started, timeout))
         try:
             await asyncio.shield(waiting)
         except asyncio.CancelledError:

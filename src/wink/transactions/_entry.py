@@ -1,0 +1,55 @@
+"""What a call leaves in the record, and who keeps it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal, Protocol
+
+from wink.filesystem import FileChange
+from wink.session import Session, SliceDelta
+
+Outcome = Literal["committed", "rolled back", "denied", "refused", "raised"]
+"""`refused`: an unknown tool or arguments that do not fit; `raised`: rolled back, and the exception went on to the caller."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommitEntry:
+    """One call as the record keeps it.
+
+    `arguments` is JSON text as it was parsed, `rendered` what the model was sent, `decisions` one
+    `(policy, allowed, reason)` a policy that was asked.
+    """
+
+    transaction_id: str
+    session: str
+    call_id: str
+    tool: str
+    prompt: str
+    arguments: str
+    outcome: Outcome
+    rendered: str
+    started_at: datetime
+    duration: timedelta
+    decisions: tuple[tuple[str, bool, str | None], ...]
+    deltas: tuple[SliceDelta, ...]
+    changes: tuple[FileChange, ...]
+
+
+class Recorder(Protocol):
+    """Keeps what calls did, durably; a workspace has one."""
+
+    def commit(self, entry: CommitEntry) -> None:
+        """Store the entry in one step: the only commit point of a transaction.
+
+        Raises `CommitFailed` only when it is certain that nothing was stored.
+        """
+        ...
+
+    def attempt(self, entry: CommitEntry) -> None:
+        """Store that a call was made which changed nothing, and what it appended to logs."""
+        ...
+
+    def refresh(self, session: Session) -> None:
+        """Make `session` forget what it loaded if another process has committed since."""
+        ...
