@@ -5,6 +5,7 @@ from wink.errors import (
     _core,
     _files,
     _plugins,
+    _policies,
     _prompt,
     _resources,
     _runtime,
@@ -16,6 +17,7 @@ from wink.errors._adapters import *
 from wink.errors._core import *
 from wink.errors._files import *
 from wink.errors._plugins import *
+from wink.errors._policies import *
 from wink.errors._prompt import *
 from wink.errors._resources import *
 from wink.errors._runtime import *
@@ -28,6 +30,7 @@ __all__ += _adapters.__all__
 __all__ += _core.__all__
 __all__ += _files.__all__
 __all__ += _plugins.__all__
+__all__ += _policies.__all__
 __all__ += _prompt.__all__
 __all__ += _resources.__all__
 __all__ += _runtime.__all__
