@@ -1,1 +1,17 @@
-"""wink.transactions"""
+"""Transactions over session state, files and resources."""
+
+from wink.transactions._change import Change
+from wink.transactions._entry import CommitEntry, Outcome, Recorder
+from wink.transactions._transaction import MakeEntry, Transaction, current_transaction, holds, turns_of
+
+__all__ = [
+    "Change",
+    "CommitEntry",
+    "MakeEntry",
+    "Outcome",
+    "Recorder",
+    "Transaction",
+    "current_transaction",
+    "holds",
+    "turns_of",
+]

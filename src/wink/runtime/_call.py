@@ -1,0 +1,41 @@
+"""What a model asks for, and what it is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from wink.tools import ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One tool call as a model made it.
+
+    `arguments` is JSON text, or a mapping of plain values. `call_id` is the provider's id; an empty one is replaced by
+    one of ours.
+    """
+
+    name: str
+    arguments: str | Mapping[str, Any] = "{}"
+    call_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolReply:
+    """The answer to one call: `text` is what the model is sent, never empty, and says itself that a call failed."""
+
+    call_id: str
+    name: str
+    text: str
+    success: bool
+    result: ToolResult[Any]
+
+
+class PolicyVerdict(NamedTuple):
+    """What one policy said to one call."""
+
+    policy: str
+    allowed: bool
+    reason: str | None

@@ -1,0 +1,410 @@
+"""Take one tool call from a model's request to its reply."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import logging
+import time
+from collections.abc import Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from wink.errors import (
+    CommitFailed,
+    ParseError,
+    PromptEvaluationError,
+    RollbackFailed,
+    WinkError,
+)
+from wink.filesystem import FileChange, Filesystem
+from wink.limits import BudgetTracker, Deadline, Heartbeat, RunContext, utc_now
+from wink.runtime._call import PolicyVerdict, ToolCall, ToolReply
+from wink.runtime._events import ToolInvoked
+from wink.runtime._outcomes import Ending, ending_of, failure_text
+from wink.runtime._policing import ask, denial, tell
+from wink.runtime._results import check_result, json_text, new_values, rendered
+from wink.runtime._waiting import Blocking, Cooperative, HandlerTimedOut, Waiting, drive
+from wink.session import Session, SliceDelta
+from wink.tools import Tool, ToolContext, ToolResult
+from wink.transactions import Change, CommitEntry, Outcome, Transaction, holds, turns_of
+
+LEASE_SECONDS: Final = 60.0
+"""How long a mutating call waits for the one before it when the run has no deadline."""
+
+_log = logging.getLogger("wink.runtime")
+_call_ids = itertools.count(1)
+
+
+class _Failed(Exception):
+    """The call ends here, with a failed result; inside this module only."""
+
+    def __init__(self, text: str, outcome: Outcome = "rolled back", error: str | None = None) -> None:
+        self.text, self.outcome, self.error = text, outcome, error
+        super().__init__(text)
+
+
+@dataclass(slots=True)
+class _Call:
+    """What is known of a call so far."""
+
+    request: ToolCall
+    call_id: str
+    started_at: datetime
+    started: float
+    tool: Tool[Any, Any] | None = None
+    params: Any = None
+    context: ToolContext | None = None
+    transaction: Transaction | None = None
+    verdicts: tuple[PolicyVerdict, ...] = ()
+    result: ToolResult[Any] | None = None
+    text: str = ""
+    outcome: Outcome = "committed"
+    change: Change = field(default_factory=Change)
+    error: str | None = None
+    ends: list[Any] = field(default_factory=list[Any])
+
+
+class ToolExecutor:
+    """Executes the calls that a model makes while it works on one rendered prompt.
+
+    Every call is a transaction; `execute` returns a reply whatever the model asked for and whatever the tool did, and
+    raises only what the outcome table says: `VisibilityExpansionRequired`, `PromptEvaluationError` (a passed deadline
+    or a used-up budget too), `RollbackFailed`, and what ends a program (`KeyboardInterrupt`, `SystemExit`,
+    cancellation). Exactly one `ToolInvoked` is published for each call in any case.
+
+    One executor may be used from several threads and tasks at once.
+    """
+
+    def __init__(
+        self,
+        *,
+        prompt: Any,
+        rendered: Any,
+        session: Session,
+        adapter: Any = None,
+        deadline: Deadline | None = None,
+        budget_tracker: BudgetTracker | None = None,
+        heartbeat: Heartbeat | None = None,
+        run_context: RunContext | None = None,
+    ) -> None:
+        self._prompt, self._rendered, self._session, self._adapter = prompt, rendered, session, adapter
+        self._deadline, self._budget, self._heartbeat, self._run = deadline, budget_tracker, heartbeat, run_context
+
+    def execute(self, call: ToolCall) -> ToolReply:
+        """Execute one call and wait for its end; an async handler gets an event loop of its own."""
+        return drive(self._execute(call, Blocking()))
+
+    async def aexecute(self, call: ToolCall) -> ToolReply:
+        """Execute one call without blocking the event loop, except for sync handlers without a timeout."""
+        return await self._execute(call, Cooperative())
+
+    def execute_batch(self, calls: Sequence[ToolCall]) -> tuple[ToolReply, ...]:
+        """Execute the calls of one model turn, and reply in their order.
+
+        Neighbouring calls of tools that only read run together, on threads; all others run one after the other. Each
+        is a transaction of its own: a call that fails never loses, cancels or undoes another. When calls raise, the
+        others still run to their end, and then the first exception is raised.
+        """
+        from wink.runtime._batch import run_batch
+
+        return run_batch(self, calls)
+
+    async def aexecute_batch(self, calls: Sequence[ToolCall]) -> tuple[ToolReply, ...]:
+        """Like `execute_batch`, on the running event loop."""
+        from wink.runtime._batch import arun_batch
+
+        return await arun_batch(self, calls)
+
+    async def execute_after(self, call: ToolCall, waiting: Waiting, before: Future[None]) -> ToolReply:
+        """Execute a read beside its siblings, and end it after `before`, when the calls before it have ended."""
+        return await self._execute(call, waiting, after=before)
+
+    def skip(self, request: ToolCall) -> None:
+        """Account for a call that is not executed, because the program is ending."""
+        call = _Call(request, request.call_id or f"call-{next(_call_ids)}", utc_now(), time.perf_counter())
+        call.outcome, call.text = "refused", f"{request.name} was not run: the turn was interrupted"
+        call.result = ToolResult[Any].error(call.text)
+        self._publish(call)
+
+    def only_reads(self, call: ToolCall) -> bool:
+        """Whether a call may run beside others that only read."""
+        tool = self._rendered.tool(call.name)
+        return tool is not None and tool.effects == "read"
+
+    # -- the life of a call
+
+    async def _execute(self, request: ToolCall, waiting: Waiting, *, after: Future[None] | None = None) -> ToolReply:
+        call = _Call(request, request.call_id or f"call-{next(_call_ids)}", utc_now(), time.perf_counter())
+        try:
+            try:
+                self._look_up(call)
+                self._parse(call)
+                await self._take_turn(call, waiting)
+                self._begin(call)
+                await self._ask_policies(call, waiting, after)
+                self._check_limits()
+                await self._run_handler(call, waiting)
+                await self._await_siblings(call, waiting, after)
+                self._settle(call)
+                self._commit(call)
+            except BaseException as error:
+                self._end_badly(call, error)
+        finally:
+            self._release(call)
+            self._publish(call)
+        return self._reply(call)
+
+    def _look_up(self, call: _Call) -> None:
+        call.tool = self._rendered.tool(call.request.name)
+        if call.tool is None:
+            raise _Failed(self._unknown(call.request.name), "refused")
+        if call.tool.handler is None:
+            raise _Failed(f"{call.tool.name} cannot be called: it has no handler", "refused")
+
+    def _parse(self, call: _Call) -> None:
+        tool = _known(call.tool)
+        try:
+            call.params = tool.parse(call.request.arguments)
+        except ParseError as error:
+            raise _Failed(f"the arguments of {tool.name} are not valid: {error}", "refused") from error
+        except Exception as error:  # foreign code: `__post_init__` of the params
+            call.error = f"{type(error).__name__}: {error}"
+            raise _Failed(f"the arguments of {tool.name} are not valid: {type(error).__name__}", "refused") from error
+
+    async def _take_turn(self, call: _Call, waiting: Waiting) -> None:
+        """One mutating call at a time, from before the policies to the commit; what they saw then still holds."""
+        if _known(call.tool).effects == "read":
+            return
+        turns = turns_of(self._session, self._prompt.resources.get_optional(Filesystem))
+        if holds(turns):
+            return  # a savepoint: the turn is the outer call's
+        seconds = LEASE_SECONDS
+        if self._deadline is not None:
+            seconds = max(0.0, self._deadline.remaining().total_seconds())
+        await waiting.turn(turns, seconds)
+        call.ends.append(turns.release)
+
+    def _begin(self, call: _Call) -> None:
+        resources = self._prompt.resources
+        call.transaction = transaction = Transaction(
+            self._session, resources, writable=_known(call.tool).effects != "read"
+        )
+        files = transaction.filesystem
+        scope = resources.call_scope({} if files is None else {Filesystem: files})
+        call.ends.append(scope.close)
+        call.context = ToolContext(
+            prompt=self._prompt,
+            rendered_prompt=self._rendered,
+            adapter=self._adapter,
+            session=self._session,
+            deadline=self._deadline,
+            budget_tracker=self._budget,
+            heartbeat=self._heartbeat,
+            run_context=self._run,
+            call_id=call.call_id,
+            scope=scope,
+        )
+        transaction.enter()
+        call.ends.append(transaction.leave)
+
+    async def _ask_policies(self, call: _Call, waiting: Waiting, after: Future[None] | None) -> None:
+        tool, context = _known(call.tool), _known(call.context)
+        policies = self._prompt.policies_for_tool(tool.name)
+        call.verdicts = ask(policies, tool, call.params, context)
+        denied = denial(call.verdicts)
+        if denied is not None and after is not None:
+            # A sibling that is still running may be what the policy is waiting for.
+            await waiting.sibling(after)
+            call.verdicts = ask(policies, tool, call.params, context)
+            denied = denial(call.verdicts)
+        if denied is not None:
+            raise _Failed(denied.reason or "", "denied")
+
+    def _check_limits(self) -> None:
+        if self._heartbeat is not None:
+            self._heartbeat.beat()
+        if self._deadline is not None:
+            self._deadline.check()
+        if self._budget is not None:
+            self._budget.check()
+
+    async def _run_handler(self, call: _Call, waiting: Waiting) -> None:
+        tool, context = _known(call.tool), _known(call.context)
+        timeout = tool.timeout
+        if timeout is not None and self._deadline is not None:
+            timeout = min(timeout, max(0.0, self._deadline.remaining().total_seconds()))
+        handler = functools.partial(_known(tool.handler), call.params, context=context)
+        try:
+            call.result = await waiting.handler(handler, is_async=tool.is_async, timeout=timeout)
+        except HandlerTimedOut:
+            if self._deadline is not None:
+                self._deadline.check()
+            _known(call.transaction).revoke()
+            raise _Failed(f"{tool.name} timed out after {timeout:g} s; nothing was changed") from None
+
+    async def _await_siblings(self, call: _Call, waiting: Waiting, after: Future[None] | None) -> None:
+        """Reads that ran together end in the model's order, judged by what the earlier ones left."""
+        if after is None:
+            return
+        await waiting.sibling(after)
+        tool = _known(call.tool)
+        call.verdicts = ask(self._prompt.policies_for_tool(tool.name), tool, call.params, _known(call.context))
+        denied = denial(call.verdicts)
+        if denied is not None:
+            raise _Failed(denied.reason or "", "denied")
+
+    def _settle(self, call: _Call) -> None:
+        """Everything of a success that can still fail: the result's type, its text, reducers and policies."""
+        tool, context, transaction = _known(call.tool), _known(call.context), _known(call.transaction)
+        problem = check_result(tool, call.result)
+        if problem is not None:
+            raise _Failed(problem)
+        result = _known(call.result)
+        call.text = rendered(tool, result)
+        if not result.success:
+            raise _Failed(call.text)
+        transaction.note_reads()
+        for value in new_values(result):
+            self._session.dispatch(value)
+        tell(self._prompt.policies, tool, call.params, result, context)
+
+    def _commit(self, call: _Call) -> None:
+        transaction = _known(call.transaction)
+        transaction.revoke()
+        call.change = transaction.commit(functools.partial(self._entry, call))
+
+    # -- how it ends
+
+    def _end_badly(self, call: _Call, error: BaseException) -> None:
+        """Roll back, decide what the model is told, and raise again what must be raised."""
+        raising: BaseException | None = None
+        text, result = "", call.result
+        if isinstance(error, _Failed):
+            text, call.outcome, call.error = error.text, error.outcome, error.error or call.error
+        elif isinstance(error, RollbackFailed):
+            text, raising = "the call failed, and its changes could not be taken back", error
+            call.error = str(error)
+        elif isinstance(error, CommitFailed):
+            text, call.error = str(error), repr(error.__cause__)
+        elif ending_of(error) is Ending.RAISE or not isinstance(error, Exception):
+            text, raising = type(error).__name__, error
+        elif ending_of(error) is Ending.RAISE_AS_EVALUATION_ERROR:
+            text = str(error) or type(error).__name__
+            raising = PromptEvaluationError(text, phase="tool", prompt_name=self._name)
+            raising.__cause__ = error
+        else:
+            text = self._failure(call, error)
+        if raising is not None:
+            call.outcome = "raised"
+        try:
+            if call.transaction is not None and not isinstance(error, CommitFailed | RollbackFailed):
+                call.change = call.transaction.abort()
+        except RollbackFailed as failure:
+            text, raising, call.error = (
+                "the call failed, and its changes could not be taken back",
+                failure,
+                str(failure),
+            )
+            call.outcome = "raised"
+        own = isinstance(result, ToolResult) and not result.success and raising is None
+        call.text = text = text if text.strip() else f"{call.request.name} failed"
+        call.result = result if own else ToolResult[Any].error(text)
+        self._record_attempt(call)
+        if raising is not None:
+            raise raising
+
+    def _failure(self, call: _Call, error: Exception) -> str:
+        error_id = f"{id(error) & 0xFFFFFF:06x}"
+        call.error = f"{type(error).__name__}: {error} ({error_id})"
+        if call.tool is None or call.context is None:
+            # Not the handler's: the lease could not be had, or the transaction could not begin.
+            return str(error) if isinstance(error, WinkError) else f"{call.request.name} could not start ({error_id})"
+        if ending_of(error) is Ending.FAIL_WITH_ID:
+            _log.error("tool %r raised (error %s)", call.tool.name, error_id, exc_info=error)
+        return failure_text(call.tool, error, error_id)
+
+    def _record_attempt(self, call: _Call) -> None:
+        transaction, recorder = call.transaction, self._session.recorder
+        if transaction is not None:
+            recorder = transaction.recorder
+            if transaction.outer is not None:
+                transaction.outer.finished_calls.append(self._entry(call, (), call.change.files))
+        if recorder is not None:
+            try:
+                recorder.attempt(self._entry(call, (), call.change.files))
+            except Exception:  # the call has its outcome; the record's trouble must not change it
+                _log.exception("tool %r: could not record the attempt", call.request.name)
+
+    def _release(self, call: _Call) -> None:
+        for end in reversed(call.ends):
+            try:
+                end()
+            except Exception:  # foreign code: a resource's close
+                _log.exception("tool %r: could not clean up after the call", call.request.name)
+
+    def _publish(self, call: _Call) -> None:
+        result = call.result if call.result is not None else ToolResult[Any].error("")
+        event = ToolInvoked(
+            prompt_name=self._name,
+            name=call.request.name,
+            params=call.params,
+            result=result,
+            rendered_output=call.text,
+            success=call.outcome == "committed",
+            call_id=call.call_id,
+            started_at=call.started_at,
+            duration=timedelta(seconds=time.perf_counter() - call.started),
+            decisions=call.verdicts,
+            change=call.change,
+            error=call.error,
+        )
+        self._session.publish(event)
+
+    def _reply(self, call: _Call) -> ToolReply:
+        result = _known(call.result)
+        return ToolReply(call.call_id, call.request.name, call.text, call.outcome == "committed", result)
+
+    def _entry(self, call: _Call, deltas: tuple[SliceDelta, ...], changes: tuple[FileChange, ...]) -> CommitEntry:
+        arguments = call.request.arguments
+        return CommitEntry(
+            transaction_id=call.call_id if call.transaction is None else call.transaction.id,
+            session=self._session.name,
+            call_id=call.call_id,
+            tool=call.request.name,
+            prompt=self._name,
+            arguments=arguments if isinstance(arguments, str) else json_text(arguments),
+            outcome=call.outcome,
+            rendered=call.text,
+            started_at=call.started_at,
+            duration=timedelta(seconds=time.perf_counter() - call.started),
+            decisions=call.verdicts,
+            deltas=deltas,
+            changes=changes,
+        )
+
+    @property
+    def _name(self) -> str:
+        return str(self._rendered.prompt_name)
+
+    def _unknown(self, name: str) -> str:
+        names = [tool.name for tool in self._rendered.tools]
+        if not names:
+            return f"there is no tool {name!r}; this prompt has no tools"
+        from difflib import get_close_matches
+
+        close = get_close_matches(name, names, n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        return (
+            f"there is no tool {name!r}{hint} The tools are: {', '.join(names)}"
+            if hint
+            else (f"there is no tool {name!r}; the tools are: {', '.join(names)}")
+        )
+
+
+def _known(value: Any) -> Any:
+    """A step's product that an earlier step has set; the order of `_execute` is the proof."""
+    assert value is not None, "a step ran before the one that it needs"
+    return value

@@ -1,0 +1,83 @@
+"""Judge what a handler returned, and put it into the words that the model is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import is_dataclass
+from typing import Any
+
+from wink.serde import dumps
+from wink.tools import Tool, ToolResult
+
+
+def check_result(tool: Tool[Any, Any], returned: object) -> str | None:
+    """What is wrong with a handler's return value; None when it is what the tool declares."""
+    if not isinstance(returned, ToolResult):
+        return f"{tool.name} returned {_kind(returned)} where a ToolResult was expected"
+    if type(returned.success) is not bool or not isinstance(returned.message, str):
+        return f"{tool.name} returned a ToolResult whose message is not text or whose success is not a bool"
+    declared, value = tool.result_type, returned.value
+    if declared is None or value is None or not returned.success:
+        return None
+    if tool.result_container == "object":
+        return None if isinstance(value, declared) else _mismatch(tool, declared.__name__, _kind(value))
+    if not isinstance(value, list | tuple):
+        return _mismatch(tool, f"a list of {declared.__name__}", _kind(value))
+    for item in value:
+        if not isinstance(item, declared):
+            return _mismatch(tool, f"a list of {declared.__name__}", f"a list with {_kind(item)} in it")
+    return None
+
+
+def rendered(tool: Tool[Any, Any], result: ToolResult[Any]) -> str:
+    """The text that the model is sent: never empty, and always encodable as UTF-8.
+
+    A value that cannot be stored is refused here, whether or not the text shows it, so that a tool behaves the same
+    with and without a record.
+    """
+    if result.value is not None:
+        dumps(result.value)
+    text: object = result.render()
+    if not isinstance(text, str):
+        raise TypeError(f"render() returned {_kind(text)}")
+    if not text.strip():
+        text = "OK" if result.success else f"{tool.name} failed"
+    return printable(text)
+
+
+def printable(text: str) -> str:
+    """The text, with lone surrogates escaped."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode(errors="backslashreplace").decode()
+    return text
+
+
+def new_values(result: ToolResult[Any]) -> tuple[Any, ...]:
+    """The dataclass instances in a result, which the session's reducers are told of."""
+    value = result.value
+    if value is None:
+        return ()
+    if is_dataclass(value):
+        return (value,)
+    if isinstance(value, list | tuple):
+        return tuple(item for item in value if is_dataclass(item))
+    return ()
+
+
+def json_text(arguments: Mapping[str, Any]) -> str:
+    """The arguments of a call as JSON for the record, whatever they are."""
+    import json
+
+    return json.dumps(arguments, default=repr, separators=(",", ":"))
+
+
+def _mismatch(tool: Tool[Any, Any], expected: str, got: str) -> str:
+    return f"{tool.name} returned a value of the wrong type: {expected} was expected, not {got}"
+
+
+def _kind(value: object) -> str:
+    return "None" if value is None else f"a {type(value).__name__}"

@@ -1,0 +1,41 @@
+"""What one call did to the workspace's files, kept or taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from wink.filesystem import FileChange
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """The net changes of one call, in the order of their first touch.
+
+    `rolled_back` says that the files are as they were before the call; the changes then tell what was undone. A Change
+    is false when no file changed.
+    """
+
+    files: tuple[FileChange, ...] = ()
+    rolled_back: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.files)
+
+    def __iter__(self) -> Iterator[FileChange]:
+        return iter(self.files)
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The paths that were touched, relative to the workspace."""
+        return tuple(change.path for change in self.files)
+
+    def diff(self) -> str:
+        """One unified diff over all files; content above 64 KiB and binary content is summed up in a line."""
+        return "".join(change.diff() for change in self.files)
+
+    def without_content(self) -> Change:
+        """The same facts, holding no file's content; this is what a session's log keeps."""
+        if not self.files:
+            return self
+        return Change(tuple(change.without_content() for change in self.files), self.rolled_back)
