@@ -1,1 +1,15 @@
-"""wink.limits"""
+"""How long and how much a run may take: clocks, deadlines, token budgets, signs of life.
+
+>>> from datetime import UTC, datetime, timedelta
+>>> noon = datetime(2030, 1, 1, 12, tzinfo=UTC)
+>>> Deadline(noon, clock=lambda: noon - timedelta(seconds=5)).remaining()
+datetime.timedelta(seconds=5)
+"""
+
+from wink.limits._budget import Budget, BudgetTracker, TokenUsage
+from wink.limits._clock import Clock, utc_now
+from wink.limits._deadline import Deadline
+from wink.limits._heartbeat import Heartbeat
+from wink.limits._run import RunContext
+
+__all__ = ["Budget", "BudgetTracker", "Clock", "Deadline", "Heartbeat", "RunContext", "TokenUsage", "utc_now"]
