@@ -1,3 +1,112 @@
 """Errors of tools, sections, prompts and their evaluation."""
 
-__all__: list[str] = []
+from collections.abc import Mapping, Sequence
+
+from wink.errors._core import WinkError
+
+__all__ = [
+    "DuplicateToolName",
+    "OutputParseError",
+    "PromptEvaluationError",
+    "PromptRenderError",
+    "PromptValidationError",
+    "VisibilityExpansionRequired",
+]
+
+
+class _Located(WinkError):
+    """An error that says where in a prompt it is.
+
+    `section_path` holds the keys from the root section down, `tool` the tool's name, `dataclass` the type concerned;
+    each is empty or `None` where it does not apply.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        section_path: Sequence[str] = (),
+        tool: str | None = None,
+        dataclass: type | None = None,
+    ) -> None:
+        self.message, self.section_path, self.tool, self.dataclass = message, tuple(section_path), tool, dataclass
+        super().__init__(message, self.section_path, tool, dataclass)
+
+    def __str__(self) -> str:
+        where: list[str] = []
+        if self.section_path:
+            where.append(f"section {'/'.join(self.section_path)!r}")
+        if self.tool is not None:
+            where.append(f"tool {self.tool!r}")
+        if self.dataclass is not None:
+            where.append(f"dataclass {self.dataclass.__qualname__}")
+        return f"{', '.join(where)}: {self.message}" if where else self.message
+
+
+class PromptValidationError(_Located, ValueError):
+    """A tool, a section or a template is not put together correctly.
+
+    `section_path` holds the keys from the root section down, `tool` the tool's name, `dataclass` the type concerned;
+    each is empty or `None` where it does not apply.
+    """
+
+
+class DuplicateToolName(PromptValidationError):
+    """Two enabled sections of one prompt bring a tool with the same name; `first` and `second` say which."""
+
+    def __init__(self, name: str, first: str, second: str) -> None:
+        self.name, self.first, self.second = name, first, second
+        super().__init__(f"tool {name!r} comes from both {first} and {second}", tool=name)
+        self.args = (name, first, second)
+
+    def __str__(self) -> str:
+        return (
+            f"tool {self.name!r} comes from both {self.first} and {self.second}; "
+            f"rename one with use(..., rename={{{self.name!r}: ...}})"
+        )
+
+
+class PromptRenderError(_Located):
+    """A prompt that was put together correctly could not be rendered with the parameters it was given.
+
+    Facts are as for `PromptValidationError`.
+    """
+
+
+class PromptEvaluationError(WinkError):
+    """An evaluation had to end; `phase` says where it was: `request`, `response`, `tool`, `budget`, ..."""
+
+    def __init__(self, message: str, phase: str, prompt_name: str = "") -> None:
+        self.message, self.phase, self.prompt_name = message, phase, prompt_name
+        super().__init__(message, phase, prompt_name)
+
+    def __str__(self) -> str:
+        return f"{self.prompt_name}: {self.message}" if self.prompt_name else self.message
+
+
+class VisibilityExpansionRequired(WinkError):
+    """The model asked for summarised sections to be opened; render again with `requested_overrides`.
+
+    Not a failure: it travels out of the tool call so that the prompt can be rendered anew. `section_keys` are the
+    sections named by the model, `reason` is why it wanted them.
+    """
+
+    def __init__(
+        self, requested_overrides: Mapping[tuple[str, ...], object], reason: str, section_keys: Sequence[str]
+    ) -> None:
+        self.requested_overrides, self.reason = dict(requested_overrides), reason
+        self.section_keys = tuple(section_keys)
+        super().__init__(self.requested_overrides, reason, self.section_keys)
+
+    def __str__(self) -> str:
+        return f"sections {', '.join(map(repr, self.section_keys))} must be opened: {self.reason}"
+
+
+class OutputParseError(WinkError, ValueError):
+    """A final answer is not the structured output that the prompt asked for; `text` keeps it as it came."""
+
+    def __init__(self, message: str, text: str, dataclass: type | None = None) -> None:
+        self.message, self.text, self.dataclass = message, text, dataclass
+        super().__init__(message, text, dataclass)
+
+    def __str__(self) -> str:
+        return self.message

@@ -1,0 +1,86 @@
+"""Resolve the annotations of a class or a function, those that name local classes too."""
+
+import sys
+import typing
+from collections.abc import Callable
+from types import CellType, FrameType
+
+from wink.errors import SerdeError
+
+_resolved: dict[object, dict[str, typing.Any]] = {}
+
+
+def type_hints(subject: type | Callable[..., object]) -> dict[str, typing.Any]:
+    """The annotations of `subject` as types, with `Annotated` kept.
+
+    `typing.get_type_hints` sees a module's names only. A class or function defined inside a function may also name what
+    that function defines, so those names are looked up in the closures of its methods and, while that function is
+    still running, in its frame. What was resolved once stays resolved.
+
+    >>> def build() -> type:
+    ...     class Leaf: ...
+    ...     class Tree:
+    ...         leaves: "list[Leaf]"
+    ...     return type_hints(Tree)["leaves"].__args__[0].__name__
+    >>> build()
+    'Leaf'
+    """
+    known = _resolved.get(subject)
+    if known is None:
+        known = _resolved[subject] = _resolve(subject)
+    return known
+
+
+def _resolve(subject: type | Callable[..., object]) -> dict[str, typing.Any]:
+    try:
+        return typing.get_type_hints(subject, include_extras=True)
+    except NameError:
+        pass
+    except Exception as error:  # foreign code: annotations are expressions, and can raise anything
+        raise SerdeError(_name(subject), f"its annotations cannot be evaluated ({error})") from error
+    try:
+        return typing.get_type_hints(subject, localns=_local_names(subject), include_extras=True)
+    except NameError as error:
+        raise SerdeError(
+            _name(subject), f"cannot resolve {error.name!r} in its annotations; define {error.name!r} at module level"
+        ) from error
+    except Exception as error:  # foreign code
+        raise SerdeError(_name(subject), f"its annotations cannot be evaluated ({error})") from error
+
+
+def _local_names(subject: type | Callable[..., object]) -> dict[str, object]:
+    names: dict[str, object] = {}
+    classes = subject.__mro__ if isinstance(subject, type) else ()
+    for owner in classes or (subject,):
+        module, qualname = getattr(owner, "__module__", ""), getattr(owner, "__qualname__", "")
+        outer = qualname.split(".<locals>.")[:-1]
+        frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - the only way to a caller's names
+        while frame is not None and outer:
+            if frame.f_globals.get("__name__") == module and frame.f_code.co_qualname in _prefixes(outer):
+                names = {**frame.f_locals, **names}
+            frame = frame.f_back
+        for part in (*vars(owner).values(), owner) if isinstance(owner, type) else (owner,):
+            names.update(_closure(part))
+        if isinstance(owner, type):
+            names.setdefault(owner.__name__, owner)
+    return names
+
+
+def _prefixes(outer: list[str]) -> set[str]:
+    return {".<locals>.".join(outer[: count + 1]) for count in range(len(outer))}
+
+
+def _closure(part: object) -> dict[str, object]:
+    code = getattr(part, "__code__", None)
+    cells: tuple[CellType, ...] = getattr(part, "__closure__", None) or ()
+    found: dict[str, object] = {}
+    for name, cell in zip(getattr(code, "co_freevars", ()), cells, strict=False):
+        try:
+            found[name] = cell.cell_contents
+        except ValueError:  # not assigned yet
+            continue
+    return found
+
+
+def _name(subject: object) -> str:
+    return getattr(subject, "__qualname__", None) or repr(subject)

@@ -1,0 +1,61 @@
+"""Carry lone surrogates, which UTF-8 cannot write, through a parser that insists on UTF-8.
+
+They turn up in file names that are not UTF-8 (`os.fsdecode`), and in what models write when they are cut off inside an emoji.
+Each is replaced by a private-use character that does not occur in the text, and put back in the parsed value.
+"""
+
+import dataclasses
+import json
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any, Final
+
+from wink.serde._text import has_lone_surrogate
+
+_SURROGATES: Final = range(0xD800, 0xE000)
+_PLANES: Final = tuple(range(0x10F800 - 0x10000, 0xF0000 - 1, -len(_SURROGATES)))
+
+
+@dataclass(frozen=True, slots=True)
+class Masked:
+    """JSON text without lone surrogates, and what has to be put back."""
+
+    text: str
+    back: dict[int, int]
+
+
+def mask(text: str | bytes) -> Masked | None:
+    """`text` with lone surrogates replaced; `None` when there are none, or it is no JSON anyway."""
+    try:
+        value = json.loads(text)
+        plain = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    except (ValueError, RecursionError):
+        return None
+    if not has_lone_surrogate(plain):
+        return None
+    used = set(map(ord, plain))
+    start = next(start for start in _PLANES if used.isdisjoint(range(start, start + len(_SURROGATES))))
+    there = {code: start + index for index, code in enumerate(_SURROGATES)}
+    return Masked(plain.translate(there), {masked: code for code, masked in there.items()})
+
+
+def unmask(value: Any, masked: Masked) -> Any:
+    """`value` with its surrogates put back; dataclasses are mended in place."""
+    if isinstance(value, str) and type(value) is str:
+        return value.translate(masked.back)
+    if isinstance(value, PurePath):
+        return type(value)(str(value).translate(masked.back))
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        for field in dataclasses.fields(value):
+            item = getattr(value, field.name, None)
+            mended = unmask(item, masked)
+            if mended is not item:
+                object.__setattr__(value, field.name, mended)
+        return value
+    if isinstance(value, dict):
+        return {unmask(key, masked): unmask(item, masked) for key, item in value.items()}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(unmask(item, masked) for item in value))
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return type(value)(unmask(item, masked) for item in value)
+    return value
