@@ -10,6 +10,7 @@ __all__ = [
     "PromptEvaluationError",
     "PromptRenderError",
     "PromptValidationError",
+    "SectionNotFound",
     "VisibilityExpansionRequired",
 ]
 
@@ -70,6 +71,21 @@ class PromptRenderError(_Located):
 
     Facts are as for `PromptValidationError`.
     """
+
+
+class SectionNotFound(WinkError, LookupError):
+    """A template has no section, or several, of the key, path or type that was looked for; `paths` are those it has."""
+
+    def __init__(self, wanted: object, paths: Sequence[Sequence[str]] = ()) -> None:
+        self.wanted, self.paths = wanted, tuple(tuple(path) for path in paths)
+        super().__init__(wanted, self.paths)
+
+    def __str__(self) -> str:
+        wanted = self.wanted.__qualname__ if isinstance(self.wanted, type) else repr(self.wanted)
+        if not self.paths:
+            return f"no section is {wanted}"
+        places = ", ".join(repr("/".join(path)) for path in self.paths)
+        return f"several sections are {wanted}: {places}; ask for one of them by its path, a tuple of keys"
 
 
 class PromptEvaluationError(WinkError):
