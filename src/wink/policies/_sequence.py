@@ -47,7 +47,7 @@ class SequentialDependencyPolicy:
         """The name under which decisions and memory are kept."""
         return self._name
 
-    def check(self, tool: "Tool[Any, Any]", params: Any, *, context: "ToolContext") -> PolicyDecision:
+    def check(self, tool: "Tool[Any, Any]", params: Any, *, context: "ToolContext") -> PolicyDecision:  # noqa: ARG002
         """Allow a tool whose dependencies have all succeeded; otherwise say which are missing and what to call next."""
         needed = self._needs.get(tool.name)
         if not needed:
@@ -62,7 +62,12 @@ class SequentialDependencyPolicy:
         )
 
     def on_result(
-        self, tool: "Tool[Any, Any]", params: Any, result: "ToolResult[Any]", *, context: "ToolContext"
+        self,
+        tool: "Tool[Any, Any]",
+        params: Any,
+        result: "ToolResult[Any]",
+        *,
+        context: "ToolContext",  # noqa: ARG002
     ) -> None:
         """Remember that `tool` has succeeded, unless nothing depends on it or it is remembered already."""
         if result.success and tool.name in self._watched:

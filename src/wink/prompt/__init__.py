@@ -1,1 +1,51 @@
-"""wink.prompt"""
+"""Prompts made of sections, each with its text, its tools and the rules about them."""
+
+from typing import TYPE_CHECKING, Any
+
+from wink.policies import PolicyDecision, PolicyState, SequentialDependencyPolicy, ToolPolicy, policy_state
+from wink.prompt._enablement import Enabled
+from wink.prompt._markdown_section import MarkdownSection
+from wink.prompt._prompt import Prompt
+from wink.prompt._rendered import RenderedPrompt
+from wink.prompt._resources import PromptResources
+from wink.prompt._section import Section
+from wink.prompt._template import PromptTemplate
+from wink.prompt._text_section import TextSection
+from wink.prompt._tools_section import ToolsSection
+from wink.tools import Tool, ToolContext, ToolExample, ToolHandler, ToolRenderableResult, ToolResult
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    ReadBeforeWritePolicy: Callable[..., ToolPolicy]
+
+__all__ = [
+    "Enabled",
+    "MarkdownSection",
+    "PolicyDecision",
+    "PolicyState",
+    "Prompt",
+    "PromptResources",
+    "PromptTemplate",
+    "RenderedPrompt",
+    "Section",
+    "SequentialDependencyPolicy",
+    "TextSection",
+    "Tool",
+    "ToolContext",
+    "ToolExample",
+    "ToolHandler",
+    "ToolPolicy",
+    "ToolRenderableResult",
+    "ToolResult",
+    "ToolsSection",
+    "policy_state",
+]
+
+if not TYPE_CHECKING:  # a checker that saw this would take any name for granted
+
+    def __getattr__(name: str) -> Any:
+        """Names of the specification that plugins bring, imported when they are asked for."""
+        from wink.prompt._forward import forwarded
+
+        return forwarded(name)

@@ -1,0 +1,48 @@
+"""Find names of the specification that live in plugins, without importing any plugin before it is asked for."""
+
+import os
+import site
+import sysconfig
+from importlib import import_module, metadata
+from typing import Any, Final
+
+__all__ = ["FORWARDED", "forwarded"]
+
+FORWARDED: Final = {"ReadBeforeWritePolicy": ("wink.policies", "read-before-write.files")}
+"""Name in `wink.prompt` → the group and the offer whose module has an attribute of that name."""
+
+
+def forwarded(name: str) -> Any:
+    """What `name` stands for.
+
+    Raises `ImportError` when the plugin that brings it is not installed, and `AttributeError` for any other name.
+    """
+    if name not in FORWARDED:
+        raise AttributeError(f"module 'wink.prompt' has no attribute {name!r}")
+    group, offer = FORWARDED[name]
+    points = {point.value: point for point in metadata.entry_points(group=group, name=offer) if _is_installed(point)}
+    if not points:
+        raise ImportError(
+            f"{name} comes from the plugin that offers {offer!r} ({group}), and none is installed; "
+            "install wink with its plugins",
+            name=f"wink.prompt.{name}",
+        )
+    if len(points) > 1:
+        raise ImportError(f"{name} comes from {' and '.join(sorted(points))}; uninstall one of them")
+    (point,) = points.values()
+    return getattr(import_module(point.module), name)
+
+
+def _is_installed(point: metadata.EntryPoint) -> bool:
+    """Whether a distribution was installed, rather than written into the current directory, as an agent could do."""
+    if point.dist is None:
+        return True
+    where = os.path.realpath(str(point.dist.locate_file("")))
+    installed = (sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), site.USER_SITE)
+    return where in [os.path.realpath(path) for path in installed if path] or not _is_below(
+        where, os.path.realpath(os.curdir)
+    )
+
+
+def _is_below(path: str, parent: str) -> bool:
+    return os.path.commonpath((path, parent)) == parent

@@ -1,0 +1,163 @@
+"""A template with the parameters and resources of one use."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
+
+from wink.errors import PromptValidationError
+from wink.policies import ToolPolicy
+from wink.prompt._params import instance_of
+from wink.prompt._render import enabled_nodes, render
+from wink.prompt._rendered import RenderedPrompt
+from wink.prompt._resources import PromptResources
+from wink.prompt._section import Section
+from wink.prompt._template import PromptTemplate
+from wink.tools import Tool
+
+if TYPE_CHECKING:
+    from wink.filesystem import Filesystem
+    from wink.resources import ResourceRegistry
+    from wink.session import Session
+
+__all__ = ["Prompt"]
+
+S = TypeVar("S", bound=Section[Any])
+
+
+class Prompt:
+    """A template together with parameters and resources, which an adapter can evaluate.
+
+    >>> from wink.prompt import MarkdownSection, PromptTemplate
+    >>> template = PromptTemplate(ns="docs", key="hello", sections=[MarkdownSection("Task", "Say hello.")])
+    >>> print(Prompt(template).render().text)
+    ## 1. Task
+    <BLANKLINE>
+    Say hello.
+    """
+
+    def __init__(self, template: PromptTemplate) -> None:
+        self.template = template
+        self._params: dict[type, object] = {}
+        self._resources = PromptResources(template.resources, template.plan)
+
+    @property
+    def ns(self) -> str:
+        """The template's namespace."""
+        return self.template.ns
+
+    @property
+    def key(self) -> str:
+        """The template's key."""
+        return self.template.key
+
+    @property
+    def name(self) -> str:
+        """What events and responses call the prompt."""
+        return self.template.name
+
+    def bind(self, *params: object, resources: "ResourceRegistry | Mapping[type, object] | None" = None) -> Self:
+        """Give the prompt parameters and resources, and return the prompt itself.
+
+        Each of `params` is an instance of a dataclass, handed to every section with parameters of exactly that type; a
+        later one of the same type takes its place. `resources` are a registry, or objects and `Binding`s by their type,
+        and win over those of sections and template; bind them before the prompt's resources are used.
+
+        Raises `PromptValidationError` for parameters that no section asks for.
+        """
+        checked = self._checked(params)
+        if resources is not None:
+            self._resources.bind(resources)
+        self._params.update(checked)
+        return self
+
+    def render(self, *params: object, session: "Session | None" = None) -> RenderedPrompt:
+        """The text and the tools that a model is given now.
+
+        `params` count for this rendering only and win over those that were bound. Before a session's first rendering
+        every section prepares it (`Section.install`). Raises `PromptRenderError` when parameters are missing or a
+        section fails, and `PromptValidationError` when a tool's examples or schema turn out to be wrong.
+        """
+        if session is not None:
+            self.template.plan.install(session)
+        return render(
+            self.template.plan,
+            self.template.policies,
+            name=self.name,
+            bound=self._params | self._checked(params) if params else self._params,
+            session=session,
+        )
+
+    def tools(self, session: "Session | None" = None) -> tuple[Tool[Any, Any], ...]:
+        """The tools of the sections that are enabled now, in the order of their declaration."""
+        enabled = enabled_nodes(self.template.plan, self._params, session)
+        return tuple(tool for node, _, _ in enabled for tool in node.tools)
+
+    @property
+    def policies(self) -> tuple[ToolPolicy, ...]:
+        """Every policy of the prompt, those of its sections first, each once.
+
+        Those of sections that are disabled now are among them; `RenderedPrompt.policies` is exact.
+        """
+        return self.template.plan.policies
+
+    def policies_for_tool(self, name: str) -> tuple[ToolPolicy, ...]:
+        """The policies that govern a tool: its section's, those of the sections around it, then the prompt's.
+
+        When several sections bring a tool of that name, the policies of all of them;
+        `RenderedPrompt.policies_for_tool` knows which one is enabled. All policies for an unknown tool.
+        """
+        return self.template.plan.governing.get(name, self.template.plan.policies)
+
+    @property
+    def resources(self) -> PromptResources:
+        """The resources of this prompt's tools, to be opened for a while with `with prompt.resources:`."""
+        return self._resources
+
+    def filesystem(self) -> "Filesystem | None":
+        """The filesystem among the prompt's resources, if one is bound."""
+        from wink.filesystem import Filesystem
+
+        return self._resources.get_optional(Filesystem)
+
+    @overload
+    def find_section(self, wanted: type[S]) -> S: ...
+    @overload
+    def find_section(self, wanted: str | tuple[str, ...]) -> Section[Any]: ...
+    def find_section(self, wanted: type[S] | str | tuple[str, ...]) -> Section[Any]:
+        """The one section of a type, with a key, or at a path of keys from the top.
+
+        Raises `SectionNotFound`, also when there are several: nothing is guessed.
+        """
+        return self.template.plan.find(wanted)
+
+    def cleanup(self) -> None:
+        """Close the resources and let every section clean up, the last one first.
+
+        All of them are tried; what they raise comes together in one `ExceptionGroup`.
+        """
+        failures: list[Exception] = []
+        for act in (self._resources.close, *(node.section.cleanup for node in reversed(self.template.plan.nodes))):
+            try:
+                act()
+            except Exception as error:  # foreign code
+                failures.append(error)
+        if failures:
+            raise ExceptionGroup(f"cleaning up the prompt {self.name!r} failed", failures)
+
+    def _checked(self, params: tuple[object, ...]) -> dict[type, object]:
+        checked: dict[type, object] = {}
+        for value in params:
+            cls = type(value)
+            if not instance_of(value):
+                raise PromptValidationError(f"parameters are instances of dataclasses, not {value!r}")
+            if cls in checked:
+                raise PromptValidationError("two instances were given at once", dataclass=cls)
+            if cls not in self.template.plan.params_types:
+                known = ", ".join(sorted(kind.__qualname__ for kind in self.template.plan.params_types))
+                raise PromptValidationError(
+                    f"no section has such parameters; they have {known or 'none'}", dataclass=cls
+                )
+            checked[cls] = value
+        return checked
+
+    def __repr__(self) -> str:
+        return f"<Prompt {self.ns}:{self.key}>"

@@ -1,0 +1,46 @@
+"""What a rendering gives: the text for the model, and the tools and rules that go with it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from wink.policies import ToolPolicy
+from wink.tools import Tool
+
+__all__ = ["RenderedPrompt"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RenderedPrompt:
+    """One rendering of a prompt; it does not change when the session or the prompt's parameters do.
+
+    `str()` of it is its text.
+    """
+
+    prompt_name: str
+    text: str
+    """Markdown: a numbered heading for each enabled section, its body, and the examples of its tools."""
+    tools: tuple[Tool[Any, Any], ...]
+    """The tools of the enabled sections, in the order of their declaration."""
+    policies: tuple[ToolPolicy, ...] = ()
+    """The policies of the enabled sections and of the prompt: all that are told about a call's success."""
+    governing: Mapping[str, tuple[ToolPolicy, ...]] = field(default_factory=dict[str, tuple[ToolPolicy, ...]])
+    """For each tool's name the policies that are asked about its calls."""
+    _by_name: dict[str, Tool[Any, Any]] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_by_name", {tool.name: tool for tool in self.tools})
+
+    def tool(self, name: str) -> Tool[Any, Any] | None:
+        """The tool called `name`, or `None` when no enabled section brings one."""
+        return self._by_name.get(name)
+
+    def policies_for_tool(self, name: str) -> tuple[ToolPolicy, ...]:
+        """The policies that govern a tool: its section's, those of the sections around it, then the prompt's.
+
+        All policies for a tool that this rendering does not have: what is in doubt is asked about.
+        """
+        return self.governing.get(name, self.policies)
+
+    def __str__(self) -> str:
+        return self.text

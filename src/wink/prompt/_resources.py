@@ -1,0 +1,126 @@
+"""The resources of a prompt: opened when they are first needed, closed when the outermost `with` ends."""
+
+from collections.abc import Mapping
+from threading import RLock
+from types import TracebackType
+from typing import TYPE_CHECKING, Self, TypeVar
+
+from wink.errors import PromptValidationError
+
+if TYPE_CHECKING:
+    from wink.prompt._plan import Node, Plan
+    from wink.resources import ResourceContext, ResourceRegistry, Snapshotable
+
+    Resources = ResourceRegistry | Mapping[type, object] | None
+
+__all__ = ["PromptResources"]
+
+T = TypeVar("T")
+
+
+class PromptResources:
+    """What the tools of a prompt find in `context.resources`.
+
+    Bindings of the template give way to those of its sections, and both to those bound to the prompt. Two sections that
+    bind one type differently are refused unless the prompt settles it.
+
+    `with prompt.resources:` opens them, and its end closes them in reverse order of their construction; inner `with`
+    blocks change nothing. Used without `with`, they open by themselves and stay open until `Prompt.cleanup`. May be
+    used from several threads.
+    """
+
+    __slots__ = ("_bound", "_depth", "_lock", "_opened", "_plan", "_template")
+
+    def __init__(self, template: "Resources", plan: "Plan") -> None:
+        self._template, self._plan = template, plan
+        self._bound: Resources = None
+        self._opened: ResourceContext | None = None
+        self._depth = 0
+        self._lock = RLock()
+
+    # What `context.resources` can do, outside of any call.
+
+    def get(self, protocol: type[T]) -> T:
+        """The resource bound to `protocol`; raises `UnboundResourceError` when there is none."""
+        return self.opened().get(protocol)
+
+    def get_optional(self, protocol: type[T]) -> T | None:
+        """The resource bound to `protocol`, or `None`."""
+        return self.opened().get_optional(protocol)
+
+    def call_scope(self, overrides: Mapping[type, object]) -> "ResourceContext":
+        """A scope for one tool call, in which `overrides` win and `TOOL_CALL` resources are fresh; close it after."""
+        return self.opened().call_scope(overrides)
+
+    def snapshotables(self) -> "tuple[tuple[type, Snapshotable], ...]":
+        """The resources that exist already and can be rolled back."""
+        return self.opened().snapshotables()
+
+    # Their lifetime.
+
+    def opened(self) -> "ResourceContext":
+        """The open resources, opened now if they were not."""
+        opened = self._opened
+        if opened is not None:
+            return opened
+        with self._lock:
+            if self._opened is None:
+                self._opened = self.registry().open()
+            return self._opened
+
+    def close(self) -> None:
+        """Close what is open, whoever still is inside a `with`; the next use opens anew."""
+        with self._lock:
+            opened, self._opened = self._opened, None
+        if opened is not None:
+            opened.close()
+
+    def __enter__(self) -> Self:
+        with self._lock:
+            self.opened()
+            self._depth += 1
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with self._lock:
+            self._depth -= 1
+            outermost = self._depth == 0
+        if outermost:
+            self.close()
+
+    # Where they come from.
+
+    def bind(self, resources: "Resources") -> None:
+        """Add bindings that win over all others so far; must come before the resources are opened."""
+        with self._lock:
+            if self._opened is not None:
+                raise PromptValidationError("the prompt's resources are open already; bind before they are used")
+            self._bound = _registry(self._bound).merge(_registry(resources), strict=False)
+
+    def registry(self) -> "ResourceRegistry":
+        """All bindings of the prompt: the template's, overlaid by its sections', overlaid by those that were bound."""
+        bound = _registry(self._bound)
+        sections = _registry(None)
+        owner: dict[type, Node] = {}
+        for node in self._plan.nodes:
+            own = _registry(node.section.resources())
+            for protocol in sections.conflicts(own):
+                if bound.binding_for(protocol) is None:
+                    raise PromptValidationError(
+                        f"{protocol.__qualname__} is bound by the section {'/'.join(owner[protocol].path)!r} too; "
+                        "say which one is meant with prompt.bind(resources=...)",
+                        node.path,
+                    )
+            sections = sections.merge(own, strict=False)
+            owner.update(dict.fromkeys(own, node))
+        return _registry(self._template).merge(sections, strict=False).merge(bound, strict=False)
+
+
+def _registry(resources: "Resources") -> "ResourceRegistry":
+    from wink.resources import ResourceRegistry
+
+    if resources is None:
+        return ResourceRegistry.of()
+    return resources if isinstance(resources, ResourceRegistry) else ResourceRegistry.build(resources)

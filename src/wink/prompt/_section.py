@@ -1,0 +1,172 @@
+"""A part of a prompt: a heading, some text, and the tools and rules that belong to it."""
+
+import copy
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Generic, Self, get_origin
+from weakref import WeakValueDictionary
+
+from wink.errors import DuplicateToolName, PromptValidationError
+from wink.policies import ToolPolicy
+from wink.prompt._checks import all_of, checked_key, checked_title
+from wink.prompt._enablement import Enabled, Enablement
+from wink.prompt._params import instance_of
+from wink.tools import Tool
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    from wink.resources import ResourceRegistry
+    from wink.session import Session
+
+    P = TypeVar("P", default=Any)
+else:
+    from typing import TypeVar
+
+    P = TypeVar("P")
+
+__all__ = ["P", "Section"]
+
+_specialised: "WeakValueDictionary[tuple[type, type], type]" = WeakValueDictionary()
+
+
+class Section(Generic[P]):
+    """A node of a prompt's tree.
+
+    A bare `Section` is a heading that groups its children and may bring tools; subclasses add text by overriding
+    `render_body`. `Section[P]` says that the parameters come as an instance of the dataclass `P`, which is bound to the
+    prompt by its type; a section that says nothing shares the parameters of the section around it.
+
+    * `key` names the section in paths and errors; left out, it is the title in lower case with dashes. Siblings need
+      different keys.
+    * `default_params` are used when the prompt was given none of that type.
+    * `enabled` decides at each rendering whether the section takes part, with all that is below it. It is called with
+      the parameters, with `session=`, with both or with nothing, as its signature asks; the session is `None` when
+      there is none.
+    * `tools` are offered to the model while the section is enabled; `policies` govern them, and those of the sections
+      below.
+    * `accepts_overrides` says whether people may replace the section's text without touching the code.
+
+    Raises `PromptValidationError` for what cannot work.
+    """
+
+    params_type: type[Any] | None = None
+    """The dataclass of the section's parameters; `None` when it shares those of the section around it."""
+
+    if not TYPE_CHECKING:
+
+        def __class_getitem__(cls, params_type: Any) -> Any:
+            """`Section[P]` for a dataclass `P` is a subclass that knows `P`: the check of placeholders needs it."""
+            if params_type is None:
+                return cls
+            if params_type is Any or isinstance(params_type, TypeVar):
+                return super().__class_getitem__(params_type)
+            return _for_params(cls, params_type)
+
+    def __init__(
+        self,
+        title: str,
+        key: str | None = None,
+        *,
+        default_params: P | None = None,
+        children: Sequence["Section[Any]"] = (),
+        enabled: Enabled | None = None,
+        tools: Sequence[Tool[Any, Any]] = (),
+        policies: Sequence[ToolPolicy] = (),
+        accepts_overrides: bool = True,
+    ) -> None:
+        self.title = checked_title(title)
+        self.key = checked_key(key, self.title)
+        self.default_params = default_params
+        self._check_default_params()
+        self.children = all_of(Section, children, "children", (self.key,))
+        self.enablement = None if enabled is None else Enablement(enabled, (self.key,))
+        self.accepts_overrides = accepts_overrides
+        self._tools = all_of(Tool, tools, "tools", (self.key,))
+        self._policies = all_of(ToolPolicy, policies, "policies", (self.key,))
+        self._refuse_equal_tool_names()
+
+    # What subclasses override.
+
+    def render_body(self, params: P | None, *, session: "Session | None" = None) -> str:  # noqa: ARG002
+        """The text under the heading, without the children's; empty for a section that only groups.
+
+        Must depend on nothing but its arguments. `params` are those bound to the prompt, `None` for a section without.
+        """
+        return ""
+
+    def placeholders(self) -> frozenset[str]:
+        """The names that the text takes from the parameters; checked when the template is built."""
+        return frozenset()
+
+    def tools(self) -> tuple[Tool[Any, Any], ...]:
+        """The tools that this section brings, in order. Asked once, when a template is built from the section."""
+        return self._tools
+
+    def policies(self) -> tuple[ToolPolicy, ...]:
+        """The policies that govern the tools of this section and below. Asked once, when a template is built."""
+        return self._policies
+
+    def resources(self) -> "ResourceRegistry | Mapping[type, object] | None":
+        """What the section's tools need to find in `context.resources`: bindings, or objects by their type."""
+        return None
+
+    def install(self, session: "Session") -> None:
+        """Prepare a session: register the reducers and first values of the section's slices.
+
+        Called once for each session, before its first rendering, whether the section is enabled then or not.
+        """
+
+    def cleanup(self) -> None:
+        """Let go of what the section holds outside of any session; called by `Prompt.cleanup`."""
+
+    def clone(self, *, title: str | None = None, key: str | None = None) -> Self:
+        """A copy with copies of all children, to be put into another place; it may get a title or key of its own."""
+        twin = copy.copy(self)
+        twin.title = self.title if title is None else checked_title(title)
+        twin.key = self.key if key is None and title is None else checked_key(key, twin.title)
+        twin.children = tuple(child.clone() for child in self.children)
+        return twin
+
+    # What the constructor checks.
+
+    def _check_default_params(self) -> None:
+        params: object = self.default_params
+        if params is None:
+            return
+        if not instance_of(params):
+            raise PromptValidationError(
+                f"default_params must be an instance of a dataclass, not {params!r}",
+                (self.key,),
+                dataclass=self.params_type,
+            )
+        if self.params_type is None:
+            self.params_type = type(params)
+        elif not isinstance(params, self.params_type):
+            raise PromptValidationError(
+                f"default_params is a {type(params).__qualname__}", (self.key,), dataclass=self.params_type
+            )
+
+    def _refuse_equal_tool_names(self) -> None:
+        names = [tool.name for tool in self._tools]
+        for name in names:
+            if names.count(name) > 1:
+                raise DuplicateToolName(name, f"section {self.key!r}", "itself")
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.key!r}>"
+
+
+def _for_params(cls: type[Any], params_type: Any) -> type[Any]:
+    """The subclass of `cls` whose parameters are `params_type`; always the same one, so that types compare equal."""
+    params_type = get_origin(params_type) or params_type
+    if not (isinstance(params_type, type) and dataclasses.is_dataclass(params_type)):
+        raise PromptValidationError(f"the parameters of {cls.__name__}[...] are a dataclass, not {params_type!r}")
+    if cls.params_type is not None:
+        raise PromptValidationError(f"{cls.__name__} has its parameters already", dataclass=cls.params_type)
+    found = _specialised.get((cls, params_type))
+    if found is None:
+        body = {"params_type": params_type, "__module__": cls.__module__, "__doc__": cls.__doc__}
+        found = type(f"{cls.__name__}[{params_type.__name__}]", (cls,), body)
+        found = _specialised.setdefault((cls, params_type), found)
+    return found

@@ -1,0 +1,61 @@
+"""The section for tools that need a line of guidance at most."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from wink.policies import ToolPolicy
+from wink.prompt._enablement import Enabled
+from wink.prompt._params import refuse_unknown, type_and_default
+from wink.prompt._section import P, Section
+from wink.prompt._text import Text
+from wink.tools import Tool
+
+if TYPE_CHECKING:
+    from wink.session import Session
+
+__all__ = ["ToolsSection"]
+
+
+class ToolsSection(Section[P]):
+    """A section that brings tools and does not list them: the model is told of each through its schema.
+
+    `description` is a template for guidance that no single tool's description can hold. `params` is the dataclass of
+    its parameters, or an instance of it to use when the prompt is given none; left out, the section shares those of the
+    section around it.
+    """
+
+    def __init__(
+        self,
+        title: str,
+        tools: Sequence[Tool[Any, Any]],
+        description: str | None = None,
+        params: type[P] | P | None = None,
+        *,
+        key: str | None = None,
+        children: Sequence[Section[Any]] = (),
+        enabled: Enabled | None = None,
+        policies: Sequence[ToolPolicy] = (),
+        accepts_overrides: bool = True,
+    ) -> None:
+        self.params_type, default_params = type_and_default(params, self.params_type)
+        super().__init__(
+            title,
+            key,
+            default_params=default_params,
+            children=children,
+            enabled=enabled,
+            tools=tools,
+            policies=policies,
+            accepts_overrides=accepts_overrides,
+        )
+        self._text = Text(description or "", (self.key,))
+        if self.params_type is not None:
+            refuse_unknown(self._text.placeholders, self.params_type, (self.key,))
+
+    def placeholders(self) -> frozenset[str]:
+        """The names in the description."""
+        return self._text.placeholders
+
+    def render_body(self, params: P | None, *, session: "Session | None" = None) -> str:  # noqa: ARG002
+        """The description, filled in; nothing about the single tools."""
+        return self._text.fill(params)
