@@ -2,9 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from threading import RLock
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary, WeakSet
+from weakref import WeakSet
 
 from wink.errors import DuplicateToolName, PromptValidationError, SectionNotFound
 from wink.policies import ToolPolicy
@@ -16,10 +15,6 @@ if TYPE_CHECKING:
     from wink.session import Session
 
 __all__ = ["Node", "Plan", "distinct"]
-
-# Kept here rather than in plans, since one section may stand in several templates.
-_prepared: "WeakKeyDictionary[Session, WeakSet[Section[Any]]]" = WeakKeyDictionary()
-_preparing = RLock()
 
 
 @dataclass(slots=True, eq=False)
@@ -77,13 +72,9 @@ class Plan:
         """Let every section prepare `session`, once; a section that raises is asked again at the next rendering."""
         if session in self._installed:
             return
-        with _preparing:
-            prepared = _prepared.setdefault(session, WeakSet())
-            for node in self.nodes:
-                if node.section not in prepared:
-                    node.section.install(session)
-                    prepared.add(node.section)
-            self._installed.add(session)
+        for node in self.nodes:
+            node.section.install_once(session)
+        self._installed.add(session)
 
     def find(self, wanted: type[Section[Any]] | str | tuple[str, ...]) -> Section[Any]:
         """The one section of a type, with a key, or at a path; raises `SectionNotFound` for none and for several."""

@@ -10,6 +10,7 @@ from wink.errors import DuplicateToolName, PromptValidationError
 from wink.policies import ToolPolicy
 from wink.prompt._checks import all_of, checked_key, checked_title
 from wink.prompt._enablement import Enabled, Enablement
+from wink.prompt._installing import install_once
 from wink.prompt._params import instance_of
 from wink.tools import Tool
 
@@ -127,6 +128,10 @@ class Section(Generic[P]):
         twin.key = self.key if key is None and title is None else checked_key(key, twin.title)
         twin.children = tuple(child.clone() for child in self.children)
         return twin
+
+    def install_once(self, session: "Session") -> None:
+        """Call `install` unless this section has prepared `session` before; prompts do, before a first rendering."""
+        install_once(self, session)
 
     # What the constructor checks.
 
