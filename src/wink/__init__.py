@@ -1,3 +1,100 @@
-"""Tools for agents that cannot leave a mess."""
+"""Tools for agents that cannot leave a mess: every call commits, or it never happened.
+
+The names that programs use most are here; each is imported from its package when it is first asked for, so that
+`import wink` costs next to nothing.
+"""
+
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from wink.adapters import PromptResponse, ProviderAdapter, ScriptedAdapter
+    from wink.filesystem import Filesystem, HostFilesystem, InMemoryFilesystem
+    from wink.limits import Budget, BudgetTracker, Deadline, Heartbeat, RunContext, TokenUsage
+    from wink.plugins import Catalog, Settings
+    from wink.policies import PolicyDecision, PolicyState, SequentialDependencyPolicy, ToolPolicy
+    from wink.prompt import (
+        MarkdownSection,
+        Prompt,
+        PromptTemplate,
+        RenderedPrompt,
+        Section,
+        TextSection,
+        ToolsSection,
+    )
+    from wink.resources import Binding, ResourceRegistry, Scope
+    from wink.runtime import ToolCall, ToolExecutor, ToolInvoked, ToolReply
+    from wink.session import Session
+    from wink.tools import Tool, ToolContext, ToolExample, ToolResult
+    from wink.workspace import Workspace
+
+_HOMES = {
+    "adapters": "PromptResponse ProviderAdapter ScriptedAdapter",
+    "filesystem": "Filesystem HostFilesystem InMemoryFilesystem",
+    "limits": "Budget BudgetTracker Deadline Heartbeat RunContext TokenUsage",
+    "plugins": "Catalog Settings",
+    "policies": "PolicyDecision PolicyState SequentialDependencyPolicy ToolPolicy",
+    "prompt": "MarkdownSection Prompt PromptTemplate RenderedPrompt Section TextSection ToolsSection",
+    "resources": "Binding ResourceRegistry Scope",
+    "runtime": "ToolCall ToolExecutor ToolInvoked ToolReply",
+    "session": "Session",
+    "tools": "Tool ToolContext ToolExample ToolResult",
+    "workspace": "Workspace",
+}
+_HOME_OF = {name: package for package, names in _HOMES.items() for name in names.split()}
+
+__all__ = [
+    "Binding",
+    "Budget",
+    "BudgetTracker",
+    "Catalog",
+    "Deadline",
+    "Filesystem",
+    "Heartbeat",
+    "HostFilesystem",
+    "InMemoryFilesystem",
+    "MarkdownSection",
+    "PolicyDecision",
+    "PolicyState",
+    "Prompt",
+    "PromptResponse",
+    "PromptTemplate",
+    "ProviderAdapter",
+    "RenderedPrompt",
+    "ResourceRegistry",
+    "RunContext",
+    "Scope",
+    "ScriptedAdapter",
+    "Section",
+    "SequentialDependencyPolicy",
+    "Session",
+    "Settings",
+    "TextSection",
+    "TokenUsage",
+    "Tool",
+    "ToolCall",
+    "ToolContext",
+    "ToolExample",
+    "ToolExecutor",
+    "ToolInvoked",
+    "ToolPolicy",
+    "ToolReply",
+    "ToolResult",
+    "ToolsSection",
+    "Workspace",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'wink' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f"wink.{_HOME_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

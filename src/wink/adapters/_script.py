@@ -8,7 +8,7 @@
     arguments = { file_path = "src/app.py" }
     expect = { success = true, contains = "def main" }
 
-`arguments` is a table, or a string that is sent as it stands (a model can send bad JSON too). `expect` is optional:
+A `task` may stand above the first turn. `arguments` is a table, or a string that is sent as it stands (a model can send bad JSON too). `expect` is optional:
 `success` (true or false), `contains` and `lacks` (a text or a list of texts that the reply has, or has not), `equals`.
 """
 
@@ -58,10 +58,11 @@ class ScriptedTurn:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """The turns of a scripted model; `name` says where they come from."""
+    """The turns of a scripted model; `name` says where they come from, `task` what they are the answer to."""
 
     name: str
     turns: tuple[ScriptedTurn, ...]
+    task: str = ""
 
 
 def parse_script(text: str, *, name: str = "script") -> Script:
@@ -81,11 +82,12 @@ def parse_script(text: str, *, name: str = "script") -> Script:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ScriptError(name, f"not valid TOML: {error}") from error
-    _only(table, {"turn"}, name)
+    _only(table, {"task", "turn"}, name)
+    task = _text(table, "task", name)
     turns = _tables(table, "turn", name)
     if not turns:
         raise ScriptError(name, "has no turns; begin one with [[turn]]")
-    return Script(name, tuple(_turn(turn, f"{name}, turn {number}") for number, turn in enumerate(turns, 1)))
+    return Script(name, tuple(_turn(turn, f"{name}, turn {number}") for number, turn in enumerate(turns, 1)), task)
 
 
 def _turn(table: Mapping[str, Any], where: str) -> ScriptedTurn:

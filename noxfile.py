@@ -1,0 +1,99 @@
+"""The checks of wink. `nox` runs those that every change must pass; `nox -l` lists the others."""
+
+import os
+import sys
+from pathlib import Path
+
+import nox
+
+nox.needs_version = ">=2025.5"
+nox.options.default_venv_backend = "uv|virtualenv"
+nox.options.download_python = "never"
+nox.options.error_on_missing_interpreters = False
+nox.options.stop_on_first_error = False
+
+PROJECT = nox.project.load_toml("pyproject.toml")
+PYTHONS = ["3.11", "3.12", "3.13"]
+MAIN = f"{sys.version_info.major}.{sys.version_info.minor}"
+SOURCES = ["src", "plugins", "tests", "benchmarks", "noxfile.py"]
+
+
+def groups(*names: str) -> list[str]:
+    """The requirements of dependency groups."""
+    return nox.project.dependency_groups(PROJECT, *names)
+
+
+@nox.session(python=MAIN)
+def lint(session: nox.Session) -> None:
+    """Style and format of every Python file."""
+    session.install(*groups("lint"))
+    session.run("ruff", "check", *SOURCES)
+    session.run("ruff", "format", "--check", *SOURCES)
+
+
+@nox.session(python=MAIN)
+def types(session: nox.Session) -> None:
+    """Strict types of what is installed, and what users' code infers from it."""
+    session.install("-e", ".", *groups("types"))
+    session.run("pyright")
+
+
+@nox.session(python=MAIN)
+def layers(session: nox.Session) -> None:
+    """Imports go down the map, and `import wink` loads nothing heavy."""
+    session.install("-e", ".", *groups("layers"))
+    session.run("lint-imports")
+    session.run("python", "tests/import_light.py")
+
+
+@nox.session(python=PYTHONS)
+def tests(session: nox.Session) -> None:
+    """The tests of wink and of the plugins that ship with it."""
+    session.install("-e", ".", *groups("test"))
+    session.run("pytest", "-n", "auto", *session.posargs)
+
+
+@nox.session(python=MAIN)
+def coverage(session: nox.Session) -> None:
+    """The tests again, in one process group, with branch coverage."""
+    session.install("-e", ".", *groups("test"))
+    session.run("pytest", "-n", "auto", "--cov", "--cov-report=term:skip-covered", "--cov-fail-under=85")
+
+
+@nox.session(python=MAIN)
+def wheel(session: nox.Session) -> None:
+    """The built wheel in an environment of its own: the demo, the commands, the plugins."""
+    session.install("build")
+    dist = Path(session.create_tmp()) / "dist"
+    session.run("python", "-m", "build", "--outdir", str(dist), silent=True)
+    session.install(str(next(dist.glob("*.whl"))))
+    with session.chdir(session.create_tmp()):
+        session.run("wink", "demo")
+        session.run("wink", "plugins", "check")
+        session.run("wink", "tools")
+
+
+@nox.session(python=MAIN, default=False)
+def minimums(session: nox.Session) -> None:
+    """The tests with the oldest dependencies that are allowed."""
+    session.install("uv")
+    session.run("uv", "pip", "install", "--resolution", "lowest-direct", "-e", ".", *groups("test"))
+    session.run("pytest", "-n", "auto")
+
+
+@nox.session(python=MAIN, default=False)
+def bench(session: nox.Session) -> None:
+    """The benchmarks, with ratios against rivals in the same run."""
+    session.install("-e", ".", *groups("bench"))
+    session.run("python", "-m", "benchmarks", *session.posargs)
+
+
+@nox.session(python=MAIN, default=False)
+def real(session: nox.Session) -> None:
+    """The main job on a real package: its source distribution, a bug of its history, the fix that it shipped."""
+    session.install("-e", ".", "pytest")
+    session.run("python", "tests/real/run.py", *session.posargs)
+
+
+if os.environ.get("CI"):
+    nox.options.error_on_missing_interpreters = False

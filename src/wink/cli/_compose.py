@@ -1,0 +1,92 @@
+"""Put together the prompt that `run`, `call`, `tools` and `demo` work with: a template over one workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import click
+
+from wink.errors import WinkError
+from wink.filesystem import Filesystem
+from wink.plugins import Catalog
+from wink.prompt import MarkdownSection, Prompt, PromptTemplate, Section
+from wink.workspace import Workspace
+
+DEFAULT_SECTIONS: Final = ("planning.plan", "files.files")
+"""What every template has; the files section brings read-before-write with it."""
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def workspace_options(command: F) -> F:
+    """The options that every command on a workspace takes."""
+    for option in (
+        click.option("--policy", "policies", multiple=True, metavar="NAME", help="Add a policy that a plugin offers."),
+        click.option("--section", "sections", multiple=True, metavar="NAME", help="Add a section that a plugin offers."),
+        click.option("--session", default="default", show_default=True, metavar="NAME", help="The session to work in."),
+        click.option(
+            "--workspace", default=".", metavar="PATH", help="The directory to work on; the current one by default."
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def open_workspace(path: str) -> Workspace:
+    """Open a workspace, and say on standard error what was recovered from a call that died."""
+    workspace = Workspace.open(path)
+    for recovered in workspace.recovered:
+        click.echo(f"wink: recovered: {recovered}", err=True)
+    return workspace
+
+
+def installed(workspace: str) -> Catalog:
+    """The plugins that are installed, as this workspace's and this user's settings want them."""
+    from wink.cli._settings import load_settings
+
+    return Catalog.installed(load_settings(Path(workspace)).settings, workspace=workspace)
+
+
+def compose(
+    workspace: Workspace,
+    catalog: Catalog,
+    *,
+    task: str | None = None,
+    sections: Sequence[str] = (),
+    policies: Sequence[str] = (),
+    extra: Sequence[Section[Any]] = (),
+) -> Prompt:
+    """A prompt over the workspace's files: the default sections, those asked for, and the task."""
+    names = dict.fromkeys((*DEFAULT_SECTIONS, *sections))
+    parts = [catalog.use("section", name) for name in names]
+    parts += extra
+    if task is not None:
+        parts.append(MarkdownSection(title="Task", key="task", template=task.replace("$", "$$")))
+    template = PromptTemplate(
+        ns="wink",
+        key="workspace",
+        name="wink",
+        sections=parts,
+        policies=[catalog.use("policy", name) for name in dict.fromkeys(policies)],
+    )
+    return Prompt(template).bind(resources={Filesystem: workspace.filesystem})
+
+
+def wrong(message: str) -> click.UsageError:
+    """Wrong input: one line, exit status 2."""
+    return click.UsageError(message)
+
+
+def readable(path: str, what: str) -> str:
+    """The text of a file that the user named."""
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise wrong(f"cannot read {what} {path!r}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise wrong(f"cannot read {what} {path!r}: it is not UTF-8 text") from error
+
+
+__all__ = ["WinkError", "compose", "installed", "open_workspace", "readable", "workspace_options", "wrong"]

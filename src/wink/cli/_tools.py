@@ -1,0 +1,39 @@
+"""`wink tools`: what a model would be shown."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from wink.cli._compose import compose, installed, open_workspace, workspace_options
+
+
+@click.command()
+@workspace_options
+@click.option("--schema", is_flag=True, help="Print each tool's JSON Schema too.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
+def tools(
+    workspace: str, session: str, sections: tuple[str, ...], policies: tuple[str, ...], schema: bool, as_json: bool
+) -> None:
+    """List the tools that a template would show a model."""
+    with open_workspace(workspace) as opened:
+        prompt = compose(opened, installed(workspace), sections=sections, policies=policies)
+        rendered = prompt.render(session=opened.session(session))
+    if as_json:
+        rows = [
+            {
+                "name": tool.name,
+                "description": tool.description,
+                "effects": tool.effects,
+                **({"schema": tool.schema()} if schema else {}),
+            }
+            for tool in rendered.tools
+        ]
+        click.echo(json.dumps(rows, indent=2))
+        return
+    width = max((len(tool.name) for tool in rendered.tools), default=0)
+    for tool in rendered.tools:
+        click.echo(f"{tool.name:<{width}}  {tool.effects:<9}  {tool.description}")
+        if schema:
+            click.echo("  " + json.dumps(tool.schema(), indent=2).replace("\n", "\n  "))

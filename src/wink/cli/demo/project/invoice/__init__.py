@@ -1,0 +1,1 @@
+"""Share a bill among people."""
