@@ -1,1 +1,16 @@
-"""wink.resources"""
+"""What tools work with besides files and state: made when needed, shared or fresh a call, closed at the end."""
+
+from wink.resources._binding import Binding, Closeable, PostConstruct, Resolver, Scope, Snapshotable
+from wink.resources._context import ResourceContext
+from wink.resources._registry import ResourceRegistry
+
+__all__ = [
+    "Binding",
+    "Closeable",
+    "PostConstruct",
+    "Resolver",
+    "ResourceContext",
+    "ResourceRegistry",
+    "Scope",
+    "Snapshotable",
+]

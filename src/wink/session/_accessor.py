@@ -1,0 +1,84 @@
+"""What `session[T]` gives: the slice of one type, to read and to write."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+
+from wink.session._ops import Append, Clear, Replace, SliceOp, SlicePolicy
+from wink.session._part import Step
+from wink.session._slice import Slice, key_text
+from wink.session._view import SliceView
+
+if TYPE_CHECKING:
+    from wink.session._session import Session
+
+T = TypeVar("T")
+E = TypeVar("E")
+
+
+class SliceAccessor(Generic[T]):
+    """The items of one type, in order, as the call that asks sees them: with its own writes, before they are committed."""
+
+    __slots__ = ("_session", "_slice")
+
+    def __init__(self, session: Session, slice_: Slice[T]) -> None:
+        self._session, self._slice = session, slice_
+
+    def all(self) -> tuple[T, ...]:
+        """Every item, oldest first."""
+        with self._session._lock:
+            return self._session._view(self._slice).all()
+
+    def latest(self) -> T | None:
+        """The last item, in constant time; None when the slice is empty."""
+        with self._session._lock:
+            return self._session._view(self._slice).latest()
+
+    def where(self, predicate: Callable[[T], bool]) -> tuple[T, ...]:
+        """The items for which `predicate` is true."""
+        return tuple(item for item in self.all() if predicate(item))
+
+    def get(self, key: Hashable) -> T | None:
+        """The item that was put under `key` (see `upsert_by`), in constant time; None when there is none."""
+        text = key_text(key)
+        with self._session._lock:
+            return self._session._view(self._slice).get(text)
+
+    def __len__(self) -> int:
+        with self._session._lock:
+            return len(self._session._view(self._slice))
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self.all())
+
+    def append(self, item: T) -> None:
+        """Add `item`: through the reducers that this slice has for its own type, at the end when it has none."""
+        self._session._run(self._session._own_steps(self._slice, item) or [Step(self._slice, None, Append(item))])
+
+    def seed(self, items: T | Iterable[T]) -> None:
+        """Let the slice hold exactly `items`, one or several; no reducer is asked."""
+        several = (items,) if type(items) is self._slice.cls else tuple(cast("Iterable[T]", items))
+        self._session._run([Step(self._slice, None, Replace(several))])
+
+    def clear(self, predicate: Callable[[T], bool] | None = None) -> None:
+        """Remove the items for which `predicate` is true, or all."""
+        self._session._run([Step(self._slice, None, Clear(predicate))])
+
+    def register(
+        self,
+        event_type: type[E],
+        reducer: Callable[[SliceView[T], E], SliceOp[Any]],
+        *,
+        policy: SlicePolicy | None = None,
+    ) -> None:
+        """Let `reducer(view, event)` decide what events of exactly this type do to the slice.
+
+        Several reducers for one event run in the order of their registration, each on what the one before left; the
+        same one registered again changes nothing. `policy` says what a failing call does to the slice; without it the
+        slice keeps the policy that it has, which is `STATE` at first.
+        """
+        self._session._register(self._slice, event_type, reducer, policy)
+
+    def __repr__(self) -> str:
+        return f"<slice {self._slice.cls.__qualname__} of {self._session!r}: {len(self)} items>"

@@ -1,0 +1,178 @@
+"""A session's state at one moment, and its form as JSON.
+
+The JSON form, version 1::
+
+    {"schema_version": 1, "session_id": ..., "parent_id": ..., "created_at": ..., "tags": {...},
+     "slices": [{"type": "module:Qualname", "policy": "state", "items": [...], "keys": [...]}]}
+
+`keys` goes with `items` (null for an item without one) and is left out where there are none. Reading a snapshot imports
+nothing and makes no object of a named type: types are those that the session which restores it knows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from wink.errors import SnapshotRestoreError, SnapshotSerializationError, WinkError
+from wink.session._ops import SlicePolicy
+from wink.session._slice import Slice, key_text, type_name
+from wink.session._view import Key, View, new_number, view_of
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+SCHEMA_VERSION: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """Stored items whose type nobody has asked for yet: JSON text, or what JSON text says."""
+
+    policy: SlicePolicy
+    rows: Sequence[tuple[str | None, Any]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Snapshot:
+    """What `session.snapshot()` gives and `session.restore()` takes; it never changes."""
+
+    session_id: UUID
+    parent_id: UUID | None
+    created_at: datetime
+    tags: Mapping[str, str]
+    _views: Mapping[type, tuple[SlicePolicy, View[Any]]] = field(repr=False)
+    _raw: Mapping[str, Raw] = field(repr=False)
+    # What was loaded since, and therefore had not changed when the snapshot was taken.
+    _loaded: Mapping[type, View[Any]] = field(repr=False)
+    # The session whose lock guards the views; None when there is none.
+    _owner: object = field(repr=False)
+
+    @property
+    def slices(self) -> Mapping[type, tuple[Any, ...]]:
+        """The items of each slice whose type is known, as they were."""
+        return MappingProxyType({cls: view.all() for cls, (_, view) in self._views.items()})
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """The names (`module:Qualname`) of slices that were read from JSON and not asked for yet."""
+        return tuple(self._raw)
+
+    def to_json(self) -> str:
+        """The snapshot as JSON text; raises `SnapshotSerializationError` naming the item that has no JSON form."""
+        slices: dict[str, dict[str, object]] = {}
+        for cls, (policy, view) in self._views.items():
+            name = type_name(cls)
+            if name in slices:
+                raise SnapshotSerializationError("two types have this name; rename one of them", name)
+            slices[name] = _slice_json(
+                name, policy, [(key, _dump(name, at, item)) for at, (key, item) in _numbered(view)]
+            )
+        for name, raw in self._raw.items():
+            if name not in slices:
+                slices[name] = _slice_json(name, raw.policy, [(key, _value(row)) for key, row in raw.rows])
+        return json.dumps(
+            {
+                "schema_version": SCHEMA_VERSION,
+                "session_id": str(self.session_id),
+                "parent_id": None if self.parent_id is None else str(self.parent_id),
+                "created_at": self.created_at.isoformat(),
+                "tags": dict(self.tags),
+                "slices": list(slices.values()),
+            },
+            separators=(",", ":"),
+        )
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Snapshot:
+        """Read what `to_json` wrote; raises `SnapshotRestoreError` for anything else."""
+        from uuid import UUID
+
+        try:
+            data = json.loads(text)
+        except ValueError as error:
+            raise SnapshotRestoreError(f"it is no JSON ({error}); pass what Snapshot.to_json() gave") from error
+        version = cast("dict[str, Any]", data).get("schema_version") if isinstance(data, dict) else None
+        if version != SCHEMA_VERSION:
+            raise SnapshotRestoreError(
+                f"its schema_version is {version!r} and this wink reads {SCHEMA_VERSION}; "
+                "read it with the wink that wrote it"
+            )
+        try:
+            return cls(
+                session_id=UUID(data["session_id"]),
+                parent_id=None if data["parent_id"] is None else UUID(data["parent_id"]),
+                created_at=_aware(datetime.fromisoformat(data["created_at"])),
+                tags=MappingProxyType({str(key): str(value) for key, value in data["tags"].items()}),
+                _views={},
+                _raw=dict(_read_slice(entry) for entry in data["slices"]),
+                _loaded={},
+                _owner=None,
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            if isinstance(error, SnapshotRestoreError):
+                raise
+            raise SnapshotRestoreError(f"its envelope is damaged: {type(error).__name__}: {error}") from error
+
+
+def decode(slice_: Slice[Any], raw: Raw) -> View[Any]:
+    """The items that `raw` stores, as instances of the slice's type.
+
+    Fields that the type no longer has are ignored; anything else that does not fit raises `SnapshotRestoreError`.
+    """
+    from wink.serde import parse
+
+    entries: dict[Key, Any] = {}
+    for at, (key, row) in enumerate(raw.rows):
+        try:
+            item = parse(slice_.cls, row, extra="ignore")
+        except WinkError as error:
+            raise SnapshotRestoreError(str(error), slice_.name, at) from error
+        if slice_.key is not None:
+            entries[key_text(slice_.key(item))] = item
+        else:
+            entries[new_number() if key is None else key] = item
+    return view_of(entries)
+
+
+def _numbered(view: View[Any]) -> enumerate[tuple[Key, Any]]:
+    return enumerate(view.items())
+
+
+def _dump(name: str, at: int, item: object) -> object:
+    from wink.serde import dump
+
+    try:
+        return dump(item)
+    except WinkError as error:
+        raise SnapshotSerializationError(str(error), name, at) from error
+
+
+def _value(row: object) -> object:
+    return json.loads(row) if isinstance(row, (str, bytes)) else row
+
+
+def _slice_json(name: str, policy: SlicePolicy, rows: list[tuple[Key | None, object]]) -> dict[str, object]:
+    entry: dict[str, object] = {"type": name, "policy": policy.value, "items": [item for _, item in rows]}
+    keys = [key if type(key) is str else None for key, _ in rows]
+    if any(key is not None for key in keys):
+        entry["keys"] = keys
+    return entry
+
+
+def _read_slice(entry: Mapping[str, Any]) -> tuple[str, Raw]:
+    items: list[object] = entry["items"]
+    keys: list[str | None] = entry.get("keys") or [None] * len(items)
+    if not all(isinstance(item, dict) for item in items):
+        raise SnapshotRestoreError("an item is no JSON object", str(entry["type"]))
+    return str(entry["type"]), Raw(SlicePolicy(entry["policy"]), tuple(zip(keys, items, strict=True)))
+
+
+def _aware(moment: datetime) -> datetime:
+    if moment.tzinfo is None:
+        raise ValueError(f"created_at {moment.isoformat()} has no timezone")
+    return moment
