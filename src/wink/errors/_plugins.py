@@ -1,3 +1,134 @@
 """Errors of plugins and settings."""
 
-__all__: list[str] = []
+from collections.abc import Sequence
+
+from wink.errors._core import WinkError
+
+__all__ = [
+    "AmbiguousOffer",
+    "BindingConflict",
+    "InvalidOption",
+    "OfferBroken",
+    "OfferNotFound",
+    "OfferUnavailable",
+    "PluginError",
+    "PluginLoadError",
+    "PluginWarning",
+    "SettingsError",
+    "UnknownPlugin",
+]
+
+
+class PluginWarning(UserWarning):
+    """Something of an installed plugin was left out; given once for each plugin and catalog."""
+
+
+class PluginError(WinkError):
+    """The base of what goes wrong between wink and a plugin."""
+
+
+class PluginLoadError(PluginError):
+    """A plugin would have been left out, and the settings are strict."""
+
+    def __init__(self, plugin: str, distribution: str, reason: str) -> None:
+        self.plugin, self.distribution, self.reason = plugin, distribution, reason
+        super().__init__(plugin, distribution, reason)
+
+    def __str__(self) -> str:
+        return f"plugin {self.plugin!r} of {self.distribution}: {self.reason}; fix it, or disable {self.plugin!r}"
+
+
+class UnknownPlugin(PluginError, LookupError):
+    """No plugin of this name is installed; `close` are names that look like it."""
+
+    def __init__(self, name: str, close: Sequence[str] = ()) -> None:
+        self.name, self.close = name, tuple(close)
+        super().__init__(name, self.close)
+
+    def __str__(self) -> str:
+        remedy = _did_you_mean(self.close) or "`wink plugins` lists what is installed"
+        return f"no plugin {self.name!r} is installed; {remedy}"
+
+
+class OfferNotFound(PluginError, LookupError):
+    """No installed plugin offers this; `close` are offers that look like it, `hint` says what else may be meant."""
+
+    def __init__(self, kind: str, name: str, close: Sequence[str] = (), hint: str = "") -> None:
+        self.kind, self.name, self.close, self.hint = kind, name, tuple(close), hint
+        super().__init__(kind, name, self.close, hint)
+
+    def __str__(self) -> str:
+        remedy = self.hint or _did_you_mean(self.close) or "`wink plugins` lists what is offered"
+        return f"no plugin offers a {self.kind} {self.name!r}; {remedy}"
+
+
+class AmbiguousOffer(PluginError, LookupError):
+    """A short name fits several offers."""
+
+    def __init__(self, kind: str, name: str, candidates: Sequence[str]) -> None:
+        self.kind, self.name, self.candidates = kind, name, tuple(candidates)
+        super().__init__(kind, name, self.candidates)
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name!r} could be {' or '.join(map(repr, self.candidates))}; give the full name"
+
+
+class OfferUnavailable(PluginError):
+    """The plugin that offers this is installed and may not be used: disabled, incompatible or in conflict."""
+
+    def __init__(self, kind: str, name: str, state: str, reason: str) -> None:
+        self.kind, self.name, self.state, self.reason = kind, name, state, reason
+        super().__init__(kind, name, state, reason)
+
+    def __str__(self) -> str:
+        where = f"{self.kind} {self.name!r} is {'in conflict' if self.state == 'conflict' else self.state}"
+        return f"{where}: {self.reason}; `wink plugins why {self.name.partition('.')[0]}` explains"
+
+
+class OfferBroken(PluginError):
+    """An offer could not be imported or built; the original error is its cause."""
+
+    def __init__(self, kind: str, name: str, distribution: str, reason: str) -> None:
+        self.kind, self.name, self.distribution, self.reason = kind, name, distribution, reason
+        super().__init__(kind, name, distribution, reason)
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name!r} of {self.distribution} is broken: {self.reason}"
+
+
+class InvalidOption(PluginError, TypeError):
+    """An offer was used with options that its factory does not take, or without one that it needs."""
+
+    def __init__(self, kind: str, name: str, problem: str, accepted: Sequence[str] = ()) -> None:
+        self.kind, self.name, self.problem, self.accepted = kind, name, problem, tuple(accepted)
+        super().__init__(kind, name, problem, self.accepted)
+
+    def __str__(self) -> str:
+        takes = f"it takes {', '.join(self.accepted)}" if self.accepted else "it takes none"
+        return f"{self.kind} {self.name!r}: {self.problem}; {takes}"
+
+
+class BindingConflict(PluginError):
+    """Two plugins bind a resource of one type, or one plugin does so twice."""
+
+    def __init__(self, resource: str, first: str, second: str) -> None:
+        self.resource, self.first, self.second = resource, first, second
+        super().__init__(resource, first, second)
+
+    def __str__(self) -> str:
+        return f"{self.resource} is bound by plugin {self.first!r} and by {self.second!r}; disable one of them"
+
+
+class SettingsError(WinkError, ValueError):
+    """Settings that make no sense; `problems` are all of them, each with its place, none of them was applied."""
+
+    def __init__(self, source: str, problems: Sequence[str]) -> None:
+        self.source, self.problems = source, tuple(problems)
+        super().__init__(source, self.problems)
+
+    def __str__(self) -> str:
+        return f"{self.source}: {'; '.join(self.problems)}"
+
+
+def _did_you_mean(close: Sequence[str]) -> str:
+    return f"did you mean {' or '.join(map(repr, close))}?" if close else ""

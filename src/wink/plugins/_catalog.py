@@ -1,0 +1,259 @@
+"""Everything that installed plugins offer, to be used by name."""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+from wink.errors import (
+    BindingConflict,
+    InvalidOption,
+    OfferBroken,
+    OfferUnavailable,
+    UnknownPlugin,
+)
+from wink.plugins._info import Ignored, Loaded, Offer, PluginInfo
+from wink.plugins._inventory import Inventory
+from wink.plugins._load import Failed, guarded
+from wink.plugins._names import Kind, close_matches
+from wink.plugins._resolve import broken, resolve
+from wink.plugins._settings import Settings
+from wink.plugins._trust import Trust
+
+if TYPE_CHECKING:
+    from wink.adapters import ProviderAdapter
+    from wink.filesystem import Filesystem
+    from wink.policies import ToolPolicy
+    from wink.prompt import Section
+    from wink.resources import Binding, ResourceRegistry
+    from wink.session import Session
+
+
+class Catalog:
+    """What plugins offer. Being installed changes nothing: a template uses offers by name.
+
+    ```python
+    catalog = Catalog.installed(Settings(disable={"git-tools"}))
+    template = PromptTemplate(ns="repo", key="fix", sections=[catalog.use("section", "planning.plan")])
+    ```
+
+    A plugin is imported when the first of its offers is used, or when its hooks are needed. One that fails is left out
+    with a `PluginWarning`, or, when the settings are strict, a `PluginLoadError`; a policy is never left out.
+    """
+
+    def __init__(
+        self,
+        plugins: Iterable[PluginInfo] = (),
+        settings: Settings | None = None,
+        *,
+        ignored: Iterable[Ignored] = (),
+        untrusted: Iterable[str | os.PathLike[str]] = (),
+    ) -> None:
+        """A catalog of these plugins, each in the state that it is in; `Catalog.installed` finds and judges them."""
+        self.settings = Settings() if settings is None else settings
+        self.ignored = tuple(ignored)
+        self._inventory = Inventory(plugins, self.settings, Trust(untrusted))
+
+    @classmethod
+    def installed(
+        cls,
+        settings: Settings | None = None,
+        *,
+        paths: Sequence[str] | None = None,
+        untrusted: Iterable[str | os.PathLike[str]] = (),
+    ) -> "Catalog":
+        """The plugins on `paths`, which is `sys.path` unless given; nothing of theirs is imported.
+
+        Plugins that lie inside the current directory, or inside one of `untrusted` (give the workspace), are ignored,
+        because an agent could have written them; `Catalog.ignored` says which.
+        """
+        from wink import __version__
+        from wink.plugins._find import find
+        from wink.plugins._select import select
+
+        settings = Settings() if settings is None else settings
+        places = tuple(untrusted)
+        found = find(paths, untrusted=places)
+        plugins = select(found.plugins, settings, version=__version__)
+        return cls(plugins, settings, ignored=found.ignored, untrusted=places)
+
+    @property
+    def plugins(self) -> tuple[PluginInfo, ...]:
+        """Every plugin in its present state, sorted by name; asking imports nothing."""
+        return self._inventory.plugins
+
+    def plugin(self, name: str) -> tuple[PluginInfo, ...]:
+        """The plugins of this name, more than one when distributions share it; raises `UnknownPlugin`."""
+        found = tuple(plugin for plugin in self.plugins if plugin.name == name)
+        if not found:
+            raise UnknownPlugin(name, close_matches(name, [plugin.name for plugin in self.plugins]))
+        return found
+
+    def offers(self, kind: Kind | None = None) -> tuple[Offer, ...]:
+        """The offers that may be used, sorted by kind and name, those that are only known at run time among them.
+
+        Imports the hook modules of plugins that have one.
+        """
+        self._start_all()
+        return self._inventory.offers(kind)
+
+    @overload
+    def use(
+        self, kind: Literal["section"], name: str, /, *, rename: Mapping[str, str] | None = None, **options: Any
+    ) -> "Section[Any]": ...
+    @overload
+    def use(self, kind: Literal["policy"], name: str, /, **options: Any) -> "ToolPolicy": ...
+    @overload
+    def use(self, kind: Literal["filesystem"], name: str, /, **options: Any) -> "Filesystem": ...
+    @overload
+    def use(self, kind: Literal["adapter"], name: str, /, **options: Any) -> "ProviderAdapter": ...
+
+    def use(self, kind: Kind, name: str, /, *, rename: Mapping[str, str] | None = None, **options: Any) -> Any:
+        """Make what is offered under `name`, passing `options` to its factory.
+
+        `name` is `<plugin>.<name>`, or the part after the dot where only one enabled offer of that kind ends so. A
+        factory that asks for `settings` by name gets its plugin's settings, one that asks for `catalog` this catalog, so
+        that it can use other plugins' offers.
+
+        `rename={"status": "git_status"}` gives a section's own tools other names. The section's policies go on working;
+        its text is not rewritten.
+
+        Raises `OfferNotFound`, `AmbiguousOffer`, `OfferUnavailable` when the plugin is disabled, incompatible or in
+        conflict, `OfferBroken` from the original error, and `InvalidOption`.
+        """
+        offer = resolve(self._inventory, kind, name, ignored=self.ignored)
+        try:
+            loaded = self._inventory.load(offer)
+            made = self._make(loaded, options)
+        except Failed as failed:
+            raise broken(offer, failed) from failed.__cause__
+        return made if rename is None else _renamed(offer, made, rename)
+
+    def sections(self) -> "tuple[Section[Any], ...]":
+        """Every enabled section, made with its defaults, for callers who do want all that is installed."""
+        sections: list[Section[Any]] = []
+        self._start_all()
+        for plugin in self._inventory.plugins:
+            if plugin.state in ("incompatible", "conflict"):
+                self._inventory.leave_out(plugin, plugin.reason)
+        for offer in self._inventory.offers("section"):
+            try:
+                sections.append(self.use("section", offer.name))
+            except OfferBroken as broken:
+                self._inventory.leave_out(self._owner(offer), broken.reason, broken.__cause__)
+        return tuple(sections)
+
+    def policies(self) -> "tuple[ToolPolicy, ...]":
+        """Every policy that the settings do not switch off; raises for one that cannot be had, instead of going without."""
+        self._start_all()
+        wanted = {
+            offer.name for plugin in self._inventory.plugins if plugin.state != "disabled" for offer in plugin.offers
+            if offer.kind == "policy"
+        }  # fmt: skip
+        wanted |= {offer.name for offer in self._inventory.offers("policy")}
+        return tuple(self.use("policy", name) for name in sorted(wanted))
+
+    def session(self, session: "Session | None" = None) -> "Session":
+        """A session, a new one unless given, that the enabled plugins have subscribed to."""
+        from wink.session import Session
+
+        session = Session() if session is None else session
+        self._start_all()
+        for plugin in self._inventory.usable():
+            try:
+                self._inventory.call(plugin, "wink_subscribe", session=session)
+            except Failed as failed:
+                self._inventory.leave_out(plugin, failed.reason, failed.__cause__)
+        return session
+
+    def resources(self) -> "ResourceRegistry":
+        """The resources that the enabled plugins bind; raises `BindingConflict` when two bind the same type."""
+        from wink.resources import Binding, ResourceRegistry
+
+        bindings: dict[Any, tuple[str, Binding[Any]]] = {}
+        self._start_all()
+        for plugin in self._inventory.usable():
+            for binding in self._bindings(plugin):
+                first = bindings.setdefault(binding.protocol, (plugin.name, binding))
+                if first[1] is not binding:
+                    raise BindingConflict(binding.protocol.__name__, first[0], plugin.name)
+        return ResourceRegistry.of(*(binding for _, binding in bindings.values()))
+
+    def own_settings(self, plugin: str) -> Any:
+        """A plugin's own settings as read from `Settings`, None if it declares none; imports its hook module.
+
+        Raises `UnknownPlugin`, and `OfferUnavailable` or `PluginLoadError` when it cannot be asked.
+        """
+        from wink.errors import PluginLoadError
+
+        info = self._inventory.named(self.plugin(plugin)[0].name)[0]
+        if not info.usable:
+            raise OfferUnavailable("plugin", plugin, info.state, info.reason)
+        try:
+            self._inventory.start(info)
+        except Failed as failed:
+            raise PluginLoadError(plugin, info.distribution, failed.reason) from failed.__cause__
+        return self._inventory.own_settings(plugin)
+
+    def load(self, offer: Offer) -> Loaded:
+        """Import an offer without making anything of it; raises `OfferBroken` from the original error."""
+        try:
+            return self._inventory.load(offer)
+        except Failed as failed:
+            raise broken(offer, failed) from failed.__cause__
+
+    def load_all(self) -> None:
+        """Import every enabled plugin; failures end in the plugins' states, and nothing is warned of."""
+        for plugin in self._inventory.usable():
+            try:
+                self._inventory.start(plugin)
+            except Failed:
+                continue
+        for offer in self._inventory.offers():
+            try:
+                self._inventory.load(offer)
+            except Failed:
+                continue
+
+    def _make(self, loaded: Loaded, options: Mapping[str, Any]) -> Any:
+        from wink.plugins._factory import make
+
+        provided = {"settings": self._inventory.own_settings(loaded.offer.plugin), "catalog": self}
+        return make(loaded, options, provided)
+
+    def _start(self, plugin: PluginInfo) -> None:
+        try:
+            self._inventory.start(plugin)
+        except Failed as failed:
+            self._inventory.leave_out(plugin, failed.reason, failed.__cause__)
+
+    def _start_all(self) -> None:
+        for plugin in self._inventory.usable():
+            self._start(plugin)
+
+    def _owner(self, offer: Offer) -> PluginInfo:
+        return self._inventory.named(offer.plugin)[0]
+
+    def _bindings(self, plugin: PluginInfo) -> "list[Binding[Any]]":
+        from wink.plugins._hooks import items
+        from wink.resources import Binding
+
+        try:
+            results = self._inventory.call(plugin, "wink_resources")
+            with guarded():
+                return [item for result in results for item in items("wink_resources", result, Binding)]
+        except Failed as failed:
+            self._inventory.fail(plugin, failed)
+            self._inventory.leave_out(plugin, failed.reason, failed.__cause__)
+            return []
+
+
+def _renamed(offer: Offer, made: Any, rename: Mapping[str, str]) -> Any:
+    if offer.kind != "section":
+        raise InvalidOption(offer.kind, offer.name, "only a section's tools can be renamed")
+    from wink.plugins._rename import with_renamed_tools
+
+    try:
+        return with_renamed_tools(made, rename)
+    except KeyError as error:
+        names = [tool.name for tool in made.tools()]
+        raise InvalidOption("section", offer.name, f"no tool {', '.join(map(repr, error.args))}", names) from None

@@ -1,0 +1,78 @@
+"""Read the two text formats of a distribution's metadata: entry points, and the header of METADATA."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+_ONCE: Final = ("name", "version", "summary")
+
+
+@dataclass(frozen=True, slots=True)
+class EntryPoint:
+    """One line of `entry_points.txt`; `target` is empty where the line names none."""
+
+    group: str
+    name: str
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What wink wants to know from METADATA."""
+
+    name: str = ""
+    version: str = ""
+    summary: str = ""
+    requires: tuple[str, ...] = ()
+
+
+def entry_points(text: str) -> Iterator[EntryPoint]:
+    """The entry points of `text`, in order, malformed lines included; extras such as `[yaml]` are dropped.
+
+    >>> list(entry_points("[wink.hooks]\\n# ours\\nnotes = notes.hooks [yaml]\\nbare"))
+    [EntryPoint(group='wink.hooks', name='notes', target='notes.hooks'), EntryPoint(group='wink.hooks', name='bare', target='')]
+    """
+    group = ""
+    for raw in text.removeprefix("\ufeff").splitlines():
+        line = raw.strip()
+        if not line or line[0] in "#;":
+            continue
+        if line[0] == "[" and line[-1] == "]":
+            group = line[1:-1].strip()
+        elif group:
+            name, _, value = line.partition("=")
+            yield EntryPoint(group, name.strip(), value.partition("[")[0].strip())
+
+
+def header(text: str) -> Header:
+    """The fields at the head of METADATA or PKG-INFO, up to the first empty line.
+
+    >>> header("Name: wink-notes\\nVersion: 1.0\\nRequires-Dist: wink>=1\\n\\nName: in the description").name
+    'wink-notes'
+    """
+    once: dict[str, str] = {}
+    requires: list[str] = []
+    for line in _unfolded(text):
+        key, colon, value = line.partition(":")
+        key, value = key.strip().lower(), value.strip()
+        if colon and key in _ONCE:
+            once.setdefault(key, value)
+        elif colon and key == "requires-dist":
+            requires.append(value)
+    return Header(**once, requires=tuple(requires))
+
+
+def _unfolded(text: str) -> Iterator[str]:
+    """Header lines, with continuation lines joined to theirs."""
+    current = ""
+    for line in text.removeprefix("\ufeff").splitlines():
+        if not line.strip():
+            break
+        if line[0] in " \t":
+            current += " " + line.strip()
+        else:
+            if current:
+                yield current
+            current = line
+    if current:
+        yield current

@@ -1,0 +1,161 @@
+"""Find the plugins that are installed, from metadata alone: nothing of theirs is imported."""
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from wink.plugins._entry_points import EntryPoint, Header, entry_points, header
+from wink.plugins._info import Ignored, Offer, PluginInfo
+from wink.plugins._metadata import Distribution, distributions
+from wink.plugins._names import GROUPS, HOOKS_GROUP, normalized, problem_with_offer_name, problem_with_plugin_name
+from wink.plugins._trust import Trust
+
+_REQUIRES_WINK: Final = re.compile(r"wink\s*(?:\[[^\]]*\]\s*)?(?P<range>[(<>=!~][^;]*)?(?P<marker>;.*)?", re.IGNORECASE)
+_TARGET: Final = re.compile(r"\w+(?:\.\w+)*(?::\w+(?:\.\w+)*)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """All plugins, sorted by name and distribution, and what was ignored."""
+
+    plugins: tuple[PluginInfo, ...] = ()
+    ignored: tuple[Ignored, ...] = ()
+
+
+def find(paths: Sequence[str] | None = None, *, untrusted: Iterable[str | os.PathLike[str]] = ()) -> Found:
+    """Read the metadata of every distribution on `paths`, which is `sys.path` unless given.
+
+    The first distribution of a name wins, as it does when it is imported. Those inside the current directory or one of
+    `untrusted` are ignored, and do not hide others of their name.
+    """
+    trust = Trust(untrusted)
+    objections: dict[str, str] = {}
+    winners: dict[str, str] = {}
+    plugins: list[PluginInfo] = []
+    ignored: list[Ignored] = []
+    for dist in distributions(paths):
+        if dist.root not in objections:
+            objections[dist.root] = trust.objection(dist.root or dist.location)
+        objection = objections[dist.root]
+        first = winners.setdefault(dist.name, dist.location) if not objection else dist.location
+        if first == dist.location and objection == "":
+            plugins += _plugins_of(dist)
+        elif _offers_for_wink(dist):
+            ignored.append(Ignored(dist.name, dist.location, objection or f"hidden by {first}"))
+    plugins.sort(key=lambda plugin: (plugin.name, normalized(plugin.distribution)))
+    ignored.sort(key=lambda one: (one.distribution, one.location))
+    return Found(tuple(plugins), tuple(ignored))
+
+
+def _offers_for_wink(dist: Distribution) -> bytes | None:
+    """The bytes of `entry_points.txt`, if one of our groups may be in it."""
+    data = dist.read("entry_points.txt")
+    return data if data and b"[wink." in data.replace(b" ", b"") else None
+
+
+def _plugins_of(dist: Distribution) -> list[PluginInfo]:
+    data = _offers_for_wink(dist)
+    if data is None:
+        return []
+    text, undecodable = _decoded(data, "entry_points.txt")
+    points = [point for point in entry_points(text) if point.group.startswith("wink.")]
+    head = header(_decoded(dist.read("METADATA") or dist.read("PKG-INFO") or b"", "METADATA")[0])
+    distribution = head.name if normalized(head.name) == dist.name else dist.name
+    common = PluginInfo(
+        name="",
+        distribution=distribution,
+        version=head.version or dist.version,
+        summary="" if head.summary == "UNKNOWN" else head.summary,
+        location=dist.location,
+        project=_project(dist),
+        requires_wink=_requires_wink(head),
+        problems=(undecodable,) if undecodable else (),
+    )
+    by_plugin: dict[str, list[EntryPoint]] = {}
+    for point in points:
+        by_plugin.setdefault(point.name.partition(".")[0] or "?", []).append(point)
+    return [_plugin(replace(common, name=name), own) for name, own in by_plugin.items()]
+
+
+def _plugin(plugin: PluginInfo, points: list[EntryPoint]) -> PluginInfo:
+    offers: dict[tuple[str, str], Offer] = {}
+    hooks, problems, notes = "", list(plugin.problems), list(plugin.notes)
+    for point in sorted(set(points), key=lambda point: (point.group, point.name, point.target)):
+        kind = GROUPS.get(point.group)
+        if kind is not None:
+            offer = Offer(kind, point.name, plugin.distribution, point.target, problem=_problem(point))
+            if offer.problem:
+                problems.append(offer.problem)
+            if (twin := offers.get((kind, point.name))) is not None:
+                problem = f"{kind} {point.name!r} is declared twice, as {twin.target} and as {point.target}"
+                problems.append(problem)
+                offer = replace(twin, problem=problem)
+            offers[kind, point.name] = offer
+        elif point.group == HOOKS_GROUP:
+            if problem := _problem(point):
+                problems.append(problem)
+            elif hooks:
+                problems.append(f"hooks are declared twice, as {hooks} and as {point.target}")
+            else:
+                hooks = point.target
+        else:
+            notes.append(f"group {point.group!r} means nothing to this version of wink")
+    return replace(
+        plugin,
+        offers=tuple(offers[key] for key in sorted(offers)),
+        hooks=hooks,
+        problems=tuple(dict.fromkeys(problems)),
+        notes=tuple(dict.fromkeys(notes)),
+    )
+
+
+def _problem(point: EntryPoint) -> str:
+    """What is wrong with one entry point, as far as can be seen without importing it."""
+    named = problem_with_plugin_name if point.group == HOOKS_GROUP else problem_with_offer_name
+    if problem := named(point.name):
+        return problem
+    if not point.target:
+        return f"entry point {point.name!r} in {point.group} has no target"
+    if not _TARGET.fullmatch(point.target) or (point.group != HOOKS_GROUP and ":" not in point.target):
+        return f"entry point {point.name!r} in {point.group}: {point.target!r} is not <module>:<attribute>"
+    return ""
+
+
+def _decoded(data: bytes, file: str) -> tuple[str, str]:
+    """Text, and a problem if it is not UTF-8 as the packaging standards have it."""
+    try:
+        return data.decode(), ""
+    except UnicodeDecodeError as error:
+        return data.decode(errors="replace"), f"{file} is not UTF-8 (byte {error.start})"
+
+
+def _requires_wink(head: Header) -> str:
+    """The range of wink that is required.
+
+    Requirements under a marker are left out: the installer judged them, and what remains here is an explanation.
+    """
+    ranges = [
+        (match["range"] or "").strip(" ()")
+        for match in map(_REQUIRES_WINK.fullmatch, head.requires)
+        if match is not None and not match["marker"]
+    ]
+    return ",".join(filter(None, ranges))
+
+
+def _project(dist: Distribution) -> str | None:
+    """The directory that an editable install points at (PEP 610)."""
+    data = dist.read("direct_url.json")
+    if not data or b"editable" not in data:
+        return None
+    import json
+    from urllib.parse import unquote, urlsplit
+
+    try:
+        origin: Any = json.loads(data)
+        if origin["dir_info"]["editable"] is not True:
+            return None
+        return unquote(urlsplit(origin["url"]).path)
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return None

@@ -1,0 +1,89 @@
+"""The hooks that a plugin may implement; called when a catalog or a session is built, never while a tool runs."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+import pluggy
+
+from wink.plugins._names import Kind
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+    from wink.resources import Binding
+    from wink.session import Session
+
+HOOK_API: Final = (1, 0)
+"""Within a major version hooks and arguments are only added; state `wink>=1,<2` to be told when that ends."""
+
+hookspec: Final = pluggy.HookspecMarker("wink")
+hookimpl: Final = pluggy.HookimplMarker("wink")
+"""Marks a function of a hook module as an implementation; it may leave out any argument."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeOffer:
+    """An offer that is only known at run time; use the class of its kind."""
+
+    kind: ClassVar[Kind]
+
+    name: str
+    factory: Callable[..., Any]
+    summary: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SectionOffer(RuntimeOffer):
+    """A section under the name `<plugin>.<name>`, made by `factory` as an entry point's would be."""
+
+    kind: ClassVar[Kind] = "section"
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyOffer(RuntimeOffer):
+    """A policy under the name `<plugin>.<name>`."""
+
+    kind: ClassVar[Kind] = "policy"
+
+
+@dataclass(frozen=True, slots=True)
+class FilesystemOffer(RuntimeOffer):
+    """A filesystem under the name `<plugin>.<name>`."""
+
+    kind: ClassVar[Kind] = "filesystem"
+
+
+@hookspec
+def wink_settings() -> "type[DataclassInstance]":  # pyright: ignore[reportReturnType]
+    """Declare this plugin's settings as a frozen dataclass with defaults.
+
+    Parsed from `[tool.wink.plugins.<plugin>]` with unknown keys refused. A field that a workspace's own file may set
+    says in which direction that tightens: `field(default=1_000_000, metadata={"tighten": "lower"})`, or `"higher"`,
+    `"fewer"`, `"more"`, `"any"`.
+    """
+
+
+@hookspec
+def wink_sections(settings: object) -> Iterable[SectionOffer]:  # pyright: ignore[reportReturnType]
+    """Offer sections that are only known at run time, such as tools of a remote server."""
+
+
+@hookspec
+def wink_policies(settings: object) -> Iterable[PolicyOffer]:  # pyright: ignore[reportReturnType]
+    """Offer policies that are only known at run time."""
+
+
+@hookspec
+def wink_filesystems(settings: object) -> Iterable[FilesystemOffer]:  # pyright: ignore[reportReturnType]
+    """Offer filesystems that are only known at run time."""
+
+
+@hookspec
+def wink_resources(settings: object) -> "Iterable[Binding[Any]]":  # pyright: ignore[reportReturnType]
+    """Bind resources for this plugin's tools. Two bindings of one type are a conflict, not an override."""
+
+
+@hookspec
+def wink_subscribe(session: "Session", settings: object) -> None:
+    """Subscribe to this session's events. A subscriber that raises is logged and the call goes on."""

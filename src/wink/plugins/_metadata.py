@@ -1,0 +1,132 @@
+"""Read the metadata of installed distributions without importing any of them.
+
+Directories, which is what nearly every entry of `sys.path` is, are read here; zip files, and finders that other packages
+put on `sys.meta_path`, are left to importlib-metadata. Measured with byte code in place (2 cores, medians): importing
+importlib-metadata costs 27 ms on top of click and dataclasses, the standard library's twin 45 ms (it brings `email`,
+`csv`, `json` and `zipfile` along; importlib-metadata puts those off, so the rest is `importlib.resources`, `tempfile`,
+`urllib.parse` and `platform`), and reading the directories of 200 plugins 5 ms. Without byte code either costs over
+60 ms. `wink plugins` may take 120 ms and `wink call` 150 ms as whole processes, so neither import is on their path.
+A test holds both readers to the same answers.
+"""
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from wink.plugins._names import normalized
+from wink.plugins._versions import version_key
+
+_INFO: Final = (".dist-info", ".egg-info")
+_NATIVE_FINDERS: Final = ("_frozen_importlib_external", "importlib_metadata")
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """One installed distribution: `read` gives a metadata file's bytes, or None where there is no such file.
+
+    `name` and `version` come from the directory's name, `root` is the entry of the path that it was found in.
+    """
+
+    name: str
+    version: str
+    location: str
+    root: str
+    read: Callable[[str], bytes | None]
+
+
+def distributions(paths: Sequence[str] | None = None) -> Iterator[Distribution]:
+    """Every distribution on `paths` (`sys.path` unless given), in the order of the path and by name within an entry.
+
+    Where one directory holds several versions of a distribution, as an interrupted upgrade leaves it, the newest comes
+    first.
+    """
+    others: list[str] = []
+    for root in dict.fromkeys(sys.path if paths is None else paths):
+        try:
+            names = os.listdir(root or ".")
+        except NotADirectoryError:
+            others.append(root)
+        except OSError:
+            continue
+        else:
+            yield from _in_directory(root, names)
+    if others:
+        yield from _from_library(others)
+    for finder in sys.meta_path:
+        if hasattr(finder, "find_distributions") and _module_of(finder) not in _NATIVE_FINDERS:
+            yield from _from_finder(finder, paths)
+
+
+def _in_directory(root: str, names: Iterable[str]) -> list[Distribution]:
+    found: list[Distribution] = []
+    for name in names:
+        stem, extension = os.path.splitext(name)
+        # pip renames what it is about to remove to `~name`, and may be killed before it does.
+        if extension.lower() in _INFO and not stem.startswith("~"):
+            found.append(_at(root, os.path.join(root, name), stem))
+    if root.lower().endswith(".egg") and "EGG-INFO" in names:
+        stem = os.path.splitext(os.path.basename(root))[0]
+        found.append(_at(root, os.path.join(root, "EGG-INFO"), stem))
+    found.sort(key=lambda dist: dist.location)
+    found.sort(key=lambda dist: version_key(dist.version) or (-1,), reverse=True)
+    found.sort(key=lambda dist: dist.name)
+    return found
+
+
+def _at(root: str, location: str, stem: str) -> Distribution:
+    def read(file: str) -> bytes | None:
+        try:
+            with open(f"{location}/{file}", "rb", buffering=0) as opened:
+                return opened.readall()
+        except OSError:
+            return None
+
+    name, _, rest = stem.partition("-")
+    return Distribution(normalized(name), rest.partition("-")[0], location, root, read)
+
+
+def _module_of(finder: object) -> str:
+    return str(getattr(finder, "__module__", ""))
+
+
+def _from_library(paths: list[str]) -> Iterator[Distribution]:
+    """Zip files and wheels on the path."""
+    import importlib_metadata
+
+    for path in paths:
+        yield from sorted(
+            (_adopted(found, path) for found in importlib_metadata.distributions(path=[path])), key=_order
+        )
+
+
+def _from_finder(finder: Any, paths: Sequence[str] | None) -> list[Distribution]:
+    """What a finder of another package knows of, such as the one of a frozen application."""
+    from importlib_metadata import DistributionFinder
+
+    context = DistributionFinder.Context() if paths is None else DistributionFinder.Context(path=list(paths))
+    try:
+        return sorted((_adopted(found, "") for found in finder.find_distributions(context)), key=_order)
+    except Exception:  # foreign code
+        return []
+
+
+def _adopted(found: Any, root: str) -> Distribution:
+    location = str(getattr(found, "_path", found))
+    name, _, version = os.path.splitext(os.path.basename(location.rstrip("/")))[0].partition("-")
+
+    def read(file: str) -> bytes | None:
+        try:
+            text: str | None = found.read_text(file)
+        except UnicodeDecodeError as error:
+            return bytes(error.object)
+        except Exception:  # foreign code
+            return None
+        return None if text is None else text.encode("utf-8", "surrogateescape")
+
+    return Distribution(normalized(name), version, location, root, read)
+
+
+def _order(dist: Distribution) -> tuple[str, str]:
+    return dist.name, dist.location

@@ -1,0 +1,72 @@
+"""Decide which of the plugins that were found may be used, before anything of theirs is imported."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Final
+
+from wink.plugins._info import UNUSABLE, PluginInfo, State
+from wink.plugins._names import normalized
+from wink.plugins._settings import Settings
+from wink.plugins._versions import is_within
+
+
+def select(plugins: Iterable[PluginInfo], settings: Settings, *, version: str) -> tuple[PluginInfo, ...]:
+    """The same plugins, each in its state; `version` is wink's own."""
+    found = tuple(plugins)
+    for state, reason_of in _RULES:
+        # Each rule sees what the earlier ones made of the others: a disabled plugin is in nobody's way.
+        judged = found
+        found = tuple(
+            plugin
+            if plugin.state != "available" or not (reason := reason_of(plugin, judged, settings, version))
+            else replace(plugin, state=state, reason=reason)
+            for plugin in judged
+        )
+    return found
+
+
+def _disabled(plugin: PluginInfo, others: tuple[PluginInfo, ...], settings: Settings, version: str) -> str:  # noqa: ARG001
+    if not settings.is_on(plugin.name):
+        return str(settings.verdicts(plugin.name)[-1][0])
+    chosen = settings.distribution_of(plugin.name)
+    if chosen is not None and normalized(plugin.distribution) != chosen[0]:
+        return f'{chosen[1]} distribution = "{chosen[0]}"'
+    return ""
+
+
+def _incompatible(plugin: PluginInfo, others: tuple[PluginInfo, ...], settings: Settings, version: str) -> str:  # noqa: ARG001
+    if not plugin.requires_wink:
+        return ""
+    verdict = is_within(version, plugin.requires_wink)
+    if verdict is None:
+        return f"requires wink{plugin.requires_wink}, which is not a range of versions"
+    return "" if verdict else f"requires wink{plugin.requires_wink}, this is {version}"
+
+
+def _in_conflict(plugin: PluginInfo, others: tuple[PluginInfo, ...], settings: Settings, version: str) -> str:  # noqa: ARG001
+    rivals = [
+        other.distribution
+        for other in others
+        if other.name == plugin.name and other.distribution != plugin.distribution and other.state != "disabled"
+    ]
+    if not rivals:
+        return ""
+    return (
+        f"name {plugin.name!r} is also used by distribution {', '.join(rivals)}; choose one: "
+        f'[tool.wink.plugins.{plugin.name}] distribution = "{plugin.distribution}"'
+    )
+
+
+def _broken(plugin: PluginInfo, others: tuple[PluginInfo, ...], settings: Settings, version: str) -> str:  # noqa: ARG001
+    return "; ".join(plugin.problems)
+
+
+_RULES: Final[tuple[tuple[State, Callable[[PluginInfo, tuple[PluginInfo, ...], Settings, str], str]], ...]] = (
+    # first match wins
+    ("disabled", _disabled),
+    ("incompatible", _incompatible),
+    ("conflict", _in_conflict),
+    ("broken", _broken),
+)
+
+assert {state for state, _ in _RULES} - {"broken"} == UNUSABLE
