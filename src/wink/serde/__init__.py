@@ -1,12 +1,13 @@
 """Dataclasses to JSON, JSON to dataclasses, and dataclasses to JSON Schema."""
 
 from wink.errors import ParseError, Problem, SerdeError
-from wink.serde._adapters import Extra
 from wink.serde._dump import dump, dumps
 from wink.serde._extras import extras
-from wink.serde._hints import type_hints
+from wink.serde._hints import known_hints, type_hints
 from wink.serde._parse import parse
+from wink.serde._reading import Extra
 from wink.serde._schema import schema
+from wink.serde._shapes import type_name
 
 __all__ = [
     "Extra",
@@ -16,7 +17,9 @@ __all__ = [
     "dump",
     "dumps",
     "extras",
+    "known_hints",
     "parse",
     "schema",
     "type_hints",
+    "type_name",
 ]

@@ -1,42 +1,21 @@
 """Compile a type into pydantic's validator, once for each way of reading it."""
 
-import datetime
-import decimal
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
 from wink.errors import SerdeError
 from wink.serde._extras import keep_extras
-from wink.serde._fields import LENGTHS, NUMERIC, FieldPlan
-from wink.serde._shapes import Shape, fields_of, shape_of
+from wink.serde._fields import FieldPlan
+from wink.serde._reading import Reading
+from wink.serde._shapes import Shape, applies, fields_of, shape_of, type_name
 
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler, TypeAdapter
     from pydantic_core.core_schema import CoreSchema
 
-Extra = Literal["forbid", "ignore", "allow"]
-
 UNION_LABEL: Final = "|"
-_ORDERED: Final = (
-    int,
-    float,
-    decimal.Decimal,
-    datetime.datetime,
-    datetime.date,
-    datetime.time,
-    datetime.timedelta,
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """One way of reading a type; `aliases` renames fields of the outermost dataclass."""
-
-    extra: Extra
-    coerce: bool = False
-    aliases: tuple[tuple[str, str], ...] = ()
 
 
 def compile_adapter(annotation: Any, reading: Reading) -> "TypeAdapter[Any]":
@@ -61,21 +40,6 @@ def _core_config(reading: Reading) -> Any:
     }
 
 
-def type_name(annotation: Any) -> str:
-    """A type as its author would write it, without modules.
-
-    >>> type_name(list[int | None])
-    'list[int | None]'
-    """
-    if isinstance(annotation, type) and not typing.get_args(annotation):
-        return annotation.__qualname__.rpartition(".<locals>.")[2]
-    shape = shape_of(annotation)
-    if shape.kind == "union" or shape.nullable:
-        members = typing.get_args(annotation) or shape.args
-        return " | ".join("None" if member is type(None) else type_name(member) for member in members)
-    return str(annotation).replace("typing.", "").replace("collections.abc.", "")
-
-
 class _Compiler:
     """Turns annotations into ones in which every dataclass and union is described to pydantic by us.
 
@@ -98,7 +62,7 @@ class _Compiler:
         if constraints:
             result = self._constrained(shape, result, constraints, where)
         if shape.nullable and shape.kind != "union":
-            result = result | None if isinstance(result, type) else typing.Optional[result]  # noqa: UP007, UP045
+            result = result | None if isinstance(result, type) else typing.Optional[result]  # noqa: UP045
         return result
 
     def _bare(self, shape: Shape, outermost: bool) -> Any:
@@ -138,16 +102,6 @@ class _Compiler:
             return known, True
         name = self._begun[key] = f"{shape.type.__name__}:{len(self._begun)}"
         return name, False
-
-
-def applies(constraint: str, annotation: Any) -> bool:
-    """Whether a metadata key means something for a type."""
-    shape = annotation if isinstance(annotation, Shape) else shape_of(annotation)
-    if constraint in NUMERIC:
-        return shape.kind == "leaf" and shape.type in _ORDERED
-    if constraint in LENGTHS:
-        return shape.kind in ("items", "mapping") or shape.type in (str, bytes)
-    return shape.type is str
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,17 +1,9 @@
 """Turn Python values into plain JSON values."""
 
-import base64
 import dataclasses
-import datetime
-import decimal
 import enum
 import functools
-import ipaddress
 import json
-import math
-import pathlib
-import re
-import uuid
 from collections import deque
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
@@ -106,11 +98,13 @@ class _Encoder:
         return encode(value)
 
     def _learn(self, kind: type) -> Callable[[Any], Any]:
+        from wink.serde._scalars import scalar_encoder
+
         if issubclass(kind, enum.Enum):
             return lambda value: self.encode(value.value)
-        for bases, encode in _SCALARS:
-            if issubclass(kind, bases):
-                return encode
+        encode = scalar_encoder(kind)
+        if encode is not None:
+            return _scalar(encode)
         if dataclasses.is_dataclass(kind):
             return self._dataclass(kind)
         if issubclass(kind, Mapping):
@@ -180,6 +174,16 @@ class _Encoder:
         return out
 
 
+def _scalar(encode: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def encode_scalar(value: Any) -> Any:
+        try:
+            return encode(value)
+        except ValueError as error:
+            raise _Unwritable(str(error)) from error
+
+    return encode_scalar
+
+
 def _properties(cls: type) -> list[str]:
     found: dict[str, None] = {}
     for owner in reversed(cls.__mro__):
@@ -198,49 +202,13 @@ def _key_text(key: object) -> str:
         return str.__str__(key)
     if isinstance(key, int):
         return str(int(key))
-    for bases, encode in _SCALARS:
-        if isinstance(key, bases) and not isinstance(key, float):
-            return str(encode(key))
+    from wink.serde._scalars import scalar_encoder
+
+    encode = scalar_encoder(type(key))
+    if encode is not None and not isinstance(key, float):
+        return str(_scalar(encode)(key))
     raise _Unwritable(f"JSON keys are strings; {type(key).__qualname__!r} cannot be one")
 
-
-def _float(value: float) -> float:
-    if math.isfinite(value):
-        return float(value)
-    raise _Unwritable(f"{float(value)!r} is not a JSON number")
-
-
-def _decimal(value: decimal.Decimal) -> str:
-    if value.is_finite():
-        return str(value)
-    raise _Unwritable(f"{value} is not a JSON number")
-
-
-def _duration(value: datetime.timedelta) -> str:
-    sign, value = ("-", -value) if value.days < 0 else ("", value)
-    fraction = f".{value.microseconds:06d}" if value.microseconds else ""
-    return f"{sign}P{value.days}DT{value.seconds}{fraction}S"
-
-
-def _base64(value: bytes | bytearray) -> str:
-    return base64.urlsafe_b64encode(value).decode("ascii")
-
-
-# First match wins: a datetime is a date, a bool is an int.
-_SCALARS: Final[tuple[tuple[Any, Callable[[Any], Any]], ...]] = (
-    (str, str.__str__),
-    (bool, bool),
-    (int, int),
-    (float, _float),
-    (decimal.Decimal, _decimal),
-    ((datetime.datetime, datetime.date, datetime.time), lambda value: value.isoformat()),
-    (datetime.timedelta, _duration),
-    ((bytes, bytearray), _base64),
-    ((uuid.UUID, pathlib.PurePath), str),
-    ((ipaddress.IPv4Address, ipaddress.IPv6Address), str),
-    ((ipaddress.IPv4Network, ipaddress.IPv6Network), str),
-    (re.Pattern, lambda value: value.pattern),
-)  # fmt: skip
 
 _ENCODERS: Final = {
     (exclude_none, by_alias, computed): _Encoder(exclude_none, by_alias, computed)

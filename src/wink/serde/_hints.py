@@ -3,7 +3,7 @@
 import sys
 import typing
 from collections.abc import Callable
-from types import CellType, FrameType
+from types import CellType, FrameType, FunctionType
 
 from wink.errors import SerdeError
 
@@ -25,10 +25,32 @@ def type_hints(subject: type | Callable[..., object]) -> dict[str, typing.Any]:
     >>> build()
     'Leaf'
     """
-    known = _resolved.get(subject)
+    try:
+        known = _resolved.get(subject)
+    except TypeError:  # a callable object that cannot be hashed
+        return _resolve(subject)
     if known is None:
         known = _resolved[subject] = _resolve(subject)
     return known
+
+
+def known_hints(function: Callable[..., object]) -> dict[str, typing.Any]:
+    """The annotations of a function that can be resolved, without those that cannot.
+
+    What is imported for type checkers only has no value at run time, and is no mistake in a function.
+    """
+    try:
+        return type_hints(function)
+    except SerdeError:
+        names, found = _local_names(function), dict[str, typing.Any]()
+        for name, annotation in getattr(function, "__annotations__", {}).items():
+            alone = FunctionType(known_hints.__code__, getattr(function, "__globals__", {}))
+            alone.__annotations__ = {name: annotation}
+            try:
+                found |= typing.get_type_hints(alone, localns=names, include_extras=True)
+            except Exception:  # noqa: S112 - foreign code: whatever it is, it is not known
+                continue
+        return found
 
 
 def _resolve(subject: type | Callable[..., object]) -> dict[str, typing.Any]:

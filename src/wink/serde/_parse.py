@@ -4,14 +4,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast, overload
 
 from wink.errors import ParseError, Problem, SerdeError
-from wink.serde._adapters import Extra, Reading, compile_adapter
 from wink.serde._dump import dumps
+from wink.serde._reading import Extra, Reading
 from wink.serde._text import text_problems
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pydantic import TypeAdapter
     from pydantic_core import ValidationError
 
 T = TypeVar("T")
@@ -73,9 +72,9 @@ def parse(
     return validate(text)
 
 
-def adapter(cls: Any, extra: Extra = "forbid", coerce: bool = False) -> "TypeAdapter[Any]":
-    """The compiled adapter of a type."""
-    return compile_adapter(cls, Reading(extra, coerce))
+def compiled(cls: Any, extra: Extra) -> None:
+    """Compile `cls` for reading, if it is not yet; raises `SerdeError` when it cannot be read."""
+    _validator(cls, extra, False, {})
 
 
 def _validator(cls: Any, extra: Extra, coerce: bool, aliases: Mapping[str, str]) -> "Callable[[str | bytes], Any]":
@@ -93,6 +92,8 @@ def _validator(cls: Any, extra: Extra, coerce: bool, aliases: Mapping[str, str])
 
 def _build(cls: Any, extra: Extra, coerce: bool, aliases: Mapping[str, str]) -> "Callable[[str | bytes], Any]":
     from pydantic_core import ValidationError
+
+    from wink.serde._adapters import compile_adapter
 
     validate_json = compile_adapter(cls, Reading(extra, coerce, tuple(sorted(aliases.items())))).validator.validate_json
 

@@ -6,10 +6,11 @@ from dataclasses import MISSING
 from typing import Any, Final
 
 from wink.errors import SerdeError
-from wink.serde._adapters import Extra, Reading, applies, compile_adapter, type_name
 from wink.serde._dump import dump
 from wink.serde._fields import FieldPlan
-from wink.serde._shapes import Shape, fields_of, shape_of
+from wink.serde._parse import compiled
+from wink.serde._reading import Extra, Reading
+from wink.serde._shapes import Shape, applies, fields_of, shape_of, type_name
 
 _texts: dict[object, str] = {}
 _KEYWORDS: Final = {"ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum", "lt": "exclusiveMaximum"}
@@ -31,7 +32,7 @@ def schema(cls: Any, *, extra: Extra = "forbid") -> dict[str, Any]:
     key = (cls, extra)
     text = _texts.get(key)
     if text is None:
-        compile_adapter(cls, Reading(extra))  # refuses what parse would refuse, with the same words
+        compiled(cls, extra)  # refuses what parse would refuse, with the same words
         text = _texts[key] = json.dumps(_Describer(extra).document(cls))
     return json.loads(text)
 
@@ -130,6 +131,8 @@ class _Describer:
 
     def _leaf(self, annotation: Any) -> dict[str, Any]:
         from pydantic.errors import PydanticInvalidForJsonSchema
+
+        from wink.serde._adapters import compile_adapter
 
         try:
             described = compile_adapter(annotation, Reading(self._extra)).json_schema()

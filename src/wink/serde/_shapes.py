@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal
 
-from wink.serde._fields import FieldPlan, field_plans, is_dataclass_type
+from wink.serde._fields import LENGTHS, NUMERIC, FieldPlan, field_plans, is_dataclass_type
 
 Kind = Literal["dataclass", "union", "items", "tuple", "mapping", "leaf"]
 
@@ -68,6 +68,38 @@ def fields_of(shape: Shape) -> Iterator[tuple[FieldPlan, Any]]:
     variables = _variables(shape.type, shape.args)
     for plan in field_plans(shape.type):
         yield plan, _substituted(plan.type, variables)
+
+
+def type_name(annotation: Any) -> str:
+    """A type as its author would write it, without modules.
+
+    >>> type_name(list[int | None])
+    'list[int | None]'
+    """
+    if isinstance(annotation, type) and not typing.get_args(annotation):
+        return annotation.__qualname__.rpartition(".<locals>.")[2]
+    shape = shape_of(annotation)
+    if shape.kind == "union" or shape.nullable:
+        members = typing.get_args(annotation) or shape.args
+        return " | ".join("None" if member is type(None) else type_name(member) for member in members)
+    return str(annotation).replace("typing.", "").replace("collections.abc.", "")
+
+
+def applies(constraint: str, annotation: Any) -> bool:
+    """Whether a metadata key means something for a type."""
+    shape = annotation if isinstance(annotation, Shape) else shape_of(annotation)
+    if constraint in NUMERIC:
+        return shape.kind == "leaf" and _is_ordered(shape.type)
+    if constraint in LENGTHS:
+        return shape.kind in ("items", "mapping") or shape.type in (str, bytes)
+    return shape.type is str
+
+
+def _is_ordered(kind: Any) -> bool:
+    if kind in (int, float):
+        return True
+    names = {"Decimal", "datetime", "date", "time", "timedelta"}
+    return getattr(kind, "__module__", "") in ("decimal", "datetime") and kind.__name__ in names
 
 
 def _unwrapped(annotation: Any) -> tuple[Any, tuple[Any, ...]]:

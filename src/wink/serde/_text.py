@@ -87,10 +87,10 @@ def too_deep(text: str) -> bool:
     if text.count("[") + text.count("{") <= MAX_DEPTH:
         return False
     depth = deepest = 0
-    for token in re.findall(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', text):
-        if token in "[{":
+    for mark in re.findall(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', text):
+        if mark in "[{":
             depth += 1
             deepest = max(deepest, depth)
-        elif token in "]}":
+        elif mark in "]}":
             depth -= 1
     return deepest > MAX_DEPTH

@@ -1,0 +1,15 @@
+"""The ways in which a type can be read."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Extra = Literal["forbid", "ignore", "allow"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One way of reading a type; `aliases` renames fields of the outermost dataclass."""
+
+    extra: Extra
+    coerce: bool = False
+    aliases: tuple[tuple[str, str], ...] = ()

@@ -1,0 +1,98 @@
+"""What a handler is given beside its parameters."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from wink.filesystem import Filesystem
+    from wink.limits import BudgetTracker, Deadline, Heartbeat, RunContext
+    from wink.session import Dispatcher, Session
+    from wink.tools._tool import Tool
+
+T = TypeVar("T")
+
+
+class ResourcesLike(Protocol):
+    """Where a handler finds what was bound for it, by type."""
+
+    def get(self, protocol: type[T], /) -> T:
+        """What is bound to `protocol`; raises `UnboundResourceError`."""
+        ...
+
+    def get_optional(self, protocol: type[T], /) -> T | None:
+        """What is bound to `protocol`, or `None`."""
+        ...
+
+
+class PromptLike(Protocol):
+    """As much of a prompt as the tools beneath it may know."""
+
+    @property
+    def resources(self) -> ResourcesLike:
+        """What was bound to the prompt."""
+        ...
+
+
+class RenderedPromptLike(Protocol):
+    """As much of a rendered prompt as tools may know."""
+
+    @property
+    def text(self) -> str:
+        """The Markdown that the model was sent."""
+        ...
+
+    @property
+    def tools(self) -> "Sequence[Tool[Any, Any]]":
+        """The tools that the model was told of, in order."""
+        ...
+
+
+class AdapterLike(Protocol):
+    """What evaluates prompts; a handler may evaluate another one with it."""
+
+    @property
+    def evaluate(self) -> Any:
+        """`evaluate(prompt, *, session, ...)`, as in `wink.adapters.ProviderAdapter`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContext:
+    """One call's surroundings. Made for the call, and of no use after it: its handles are revoked then.
+
+    `rendered_prompt` is `None` where a prompt is not rendered yet, `scope` the call's own resources.
+    """
+
+    prompt: PromptLike
+    rendered_prompt: RenderedPromptLike | None
+    adapter: AdapterLike
+    session: "Session"
+    deadline: "Deadline | None" = None
+    budget_tracker: "BudgetTracker | None" = None
+    heartbeat: "Heartbeat | None" = None
+    run_context: "RunContext | None" = None
+    call_id: str = ""
+    scope: ResourcesLike | None = None
+
+    @property
+    def resources(self) -> ResourcesLike:
+        """What was bound for this call, or else for the prompt."""
+        return self.prompt.resources if self.scope is None else self.scope
+
+    @property
+    def filesystem(self) -> "Filesystem":
+        """The files, through the call's own handle: what is written here is undone if the call fails."""
+        from wink.filesystem import Filesystem
+
+        return self.resources.get(Filesystem)
+
+    @property
+    def event_bus(self) -> "Dispatcher":
+        """The session's dispatcher, by its older name."""
+        return self.session.dispatcher
+
+    def beat(self) -> None:
+        """Say that a long operation is still alive; does nothing if nobody listens."""
+        if self.heartbeat is not None:
+            self.heartbeat.beat()

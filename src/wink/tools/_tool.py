@@ -1,0 +1,345 @@
+"""A tool: a name, a description, two types and the handler between them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from types import GenericAlias
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast, get_args, overload
+
+from wink.errors import ParseError, Problem, PromptValidationError, SerdeError
+from wink.tools._checks import Effects, checked_description, checked_name, checked_option, checked_timeout
+from wink.tools._context import ToolContext
+from wink.tools._example import ToolExample
+from wink.tools._handler import UNKNOWN, BadHandler, Signature, ToolHandler, accepts, signature_of
+from wink.tools._types import BadType, Container, Result, matches, params_type, result_type, shown
+
+if TYPE_CHECKING:
+    from wink.serde import Extra
+
+ParamsT = TypeVar("ParamsT")
+ResultT = TypeVar("ResultT")
+P = TypeVar("P")
+R = TypeVar("R")
+
+_EXTRA: Final = ("forbid", "ignore", "allow")
+
+
+class Tool(Generic[ParamsT, ResultT]):
+    """Something that a model can call.
+
+    `Tool[Params, Result](name, description, handler)`: both types are dataclasses or `None`, and `Result` may also be
+    `list[D]`, `Sequence[D]` or `tuple[D, ...]`. Written without types, they are taken from the handler's annotations.
+
+    * `name`: 1-64 of `a-z`, `0-9`, `_`, `-`; `description`: 1-200 ASCII characters, stripped.
+    * `handler`: `(params, *, context) -> ToolResult[Result]`, sync or async; `None` for a tool that is only described.
+    * `effects`: what it may touch. `read` changes nothing, `workspace` changes files through `context.filesystem` only,
+      `process` starts programs, `external` acts where nothing can be undone.
+    * `timeout`: seconds after which the call fails and is rolled back.
+    * `extra`: what becomes of arguments that the parameters do not have; see `wink.serde.parse`.
+
+    What can be checked without compiling the types is checked here, and raises `PromptValidationError` naming tool and
+    dataclass; `check` does the rest. A tool never changes; `replace` makes another one.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class Now:
+    ...     zone: str = "UTC"
+    >>> Tool[Now, None]("now", "Tell the time.").parse('{"zone": "CET"}')
+    Now(zone='CET')
+    """
+
+    __slots__ = (
+        "_checked",
+        "_params",
+        "_result",
+        "accepts_overrides",
+        "description",
+        "effects",
+        "examples",
+        "extra",
+        "handler",
+        "is_async",
+        "name",
+        "params_type",
+        "result_container",
+        "result_type",
+        "timeout",
+    )
+
+    name: str
+    description: str
+    handler: ToolHandler[ParamsT, ResultT] | None
+    examples: tuple[ToolExample[ParamsT, ResultT], ...]
+    accepts_overrides: bool
+    effects: Effects
+    timeout: float | None
+    extra: "Extra"
+    params_type: type[Any] | None
+    result_type: type[Any] | None
+    result_container: Container
+    is_async: bool
+
+    def __init__(
+        self,
+        name: str,
+        description: str,
+        handler: ToolHandler[ParamsT, ResultT] | None = None,
+        examples: Sequence[ToolExample[ParamsT, ResultT]] = (),
+        accepts_overrides: bool = True,
+        *,
+        effects: Effects = "workspace",
+        timeout: float | None = None,
+        extra: "Extra" = "forbid",
+        _types: tuple[Any, Any] | None = None,
+    ) -> None:
+        checked_name(name)
+        signature = _signature(name, handler)
+        params, result = _settled(name, _types, signature)
+        values: dict[str, object] = {
+            "name": name,
+            "description": checked_description(name, description),
+            "handler": handler,
+            "examples": tuple(examples),
+            "accepts_overrides": accepts_overrides,
+            "effects": checked_option(name, "effects", effects, get_args(Effects)),
+            "timeout": checked_timeout(name, timeout),
+            "extra": checked_option(name, "extra", extra, _EXTRA),
+            "params_type": _params_class(name, params),
+            "result_type": result.type,
+            "result_container": result.container,
+            "is_async": signature is not None and signature.is_async,
+            "_params": params,
+            "_result": result,
+            "_checked": False,
+        }
+        for key, value in values.items():
+            object.__setattr__(self, key, value)
+        if signature is not None:
+            _check_handler(self, params, result, signature)
+        for number, example in enumerate(self.examples, 1):
+            _check_example(self, result, number, example)
+
+    if not TYPE_CHECKING:
+
+        def __class_getitem__(cls, types):
+            """`Tool[Params, Result]`, which makes tools of these types when called."""
+            if not isinstance(types, tuple) or len(types) != 2:
+                raise TypeError("Tool takes two types, as in Tool[Params, Result]; use None for either")
+            return _TypedTool(cls, types)
+
+        def __setattr__(self, name, value):
+            """Tools are shared by prompts and threads, and never change."""
+            raise AttributeError(f"a tool cannot be changed; use tool.replace({name}=...)")
+
+        def __delattr__(self, name):
+            """Tools never change."""
+            raise AttributeError(f"a tool cannot be changed; {name!r} stays")
+
+    @overload
+    @classmethod
+    def wrap(
+        cls,
+        fn: "Callable[..., Any]",
+        /,
+        *,
+        effects: Effects = "workspace",
+        timeout: float | None = None,
+        examples: Sequence[ToolExample[Any, Any]] = (),
+    ) -> "Tool[Any, Any]": ...
+    @overload
+    @classmethod
+    def wrap(
+        cls,
+        fn: None = None,
+        /,
+        *,
+        effects: Effects = "workspace",
+        timeout: float | None = None,
+        examples: Sequence[ToolExample[Any, Any]] = (),
+    ) -> "Callable[[Callable[..., Any]], Tool[Any, Any]]": ...
+    @classmethod
+    def wrap(
+        cls,
+        fn: "Callable[..., Any] | None" = None,
+        /,
+        *,
+        effects: Effects = "workspace",
+        timeout: float | None = None,
+        examples: Sequence[ToolExample[Any, Any]] = (),
+    ) -> Any:
+        """Make a tool of a handler, also as a decorator: its name, its docstring's first line, its annotations.
+
+        >>> from dataclasses import dataclass
+        >>> from wink.tools import ToolResult
+        >>> @dataclass
+        ... class Query:
+        ...     text: str
+        >>> @Tool.wrap(effects="read")
+        ... def search(query: Query, *, context: ToolContext) -> ToolResult[None]:
+        ...     "Search the notes."
+        ...     return ToolResult.error("nothing found")
+        >>> search.name, search.description, search.params_type.__name__
+        ('search', 'Search the notes.', 'Query')
+        """
+        if fn is None:
+            return lambda handler: cls.wrap(handler, effects=effects, timeout=timeout, examples=examples)
+        name = getattr(fn, "__name__", type(fn).__name__)
+        description = (getattr(fn, "__doc__", None) or "").strip().partition("\n")[0]
+        if not description:
+            raise PromptValidationError("its description is its docstring's first line; write a docstring", tool=name)
+        return cls(name, description, fn, examples, effects=effects, timeout=timeout)
+
+    def parse(self, arguments: "str | bytes | Mapping[str, Any]") -> ParamsT | None:
+        """The arguments of a call as the tool's parameters; `None` for a tool that takes none.
+
+        No text at all counts as `{}`: that is what models send to a tool without required arguments. Raises
+        `ParseError` with every problem.
+        """
+        from wink.serde import parse
+
+        if isinstance(arguments, (str, bytes)) and not arguments.strip():
+            arguments = "{}"
+        if self._params is not None:
+            return cast("ParamsT", parse(self._params, arguments, extra=self.extra))
+        given = parse(dict[str, Any], arguments)
+        if given and self.extra == "forbid":
+            raise ParseError([Problem("$", f"{self.name} takes no arguments; send {{}}")])
+        return None
+
+    def schema(self) -> dict[str, Any]:
+        """JSON Schema of the parameters; a new dict each time, made from a cached one.
+
+        Raises `PromptValidationError` when a parameter has a type that JSON cannot hold.
+        """
+        if self._params is None:
+            return {"type": "object", "properties": {}, "additionalProperties": self.extra != "forbid"}
+        from wink.serde import schema
+
+        try:
+            return schema(self._params, extra=self.extra)
+        except SerdeError as error:
+            raise PromptValidationError(str(error), tool=self.name, dataclass=self.params_type) from error
+
+    def check(self) -> None:
+        """Check what needs the types compiled: that every field can be read, and that the examples keep their own rules.
+
+        A prompt does this at its first render, since compiling costs milliseconds. Checking again is free. Raises
+        `PromptValidationError`.
+        """
+        if self._checked:
+            return
+        from wink.serde import dumps
+
+        self.schema()
+        for number, example in enumerate(self.examples, 1):
+            try:
+                self.parse("{}" if example.input is None else dumps(example.input))
+                dumps(example.output)
+            except (ParseError, SerdeError) as error:
+                message = f"example {number} does not keep the tool's rules: {error}"
+                raise PromptValidationError(message, tool=self.name, dataclass=self.params_type) from error
+        object.__setattr__(self, "_checked", True)
+
+    def replace(self, **changes: Any) -> "Tool[ParamsT, ResultT]":
+        """The same tool with other arguments, such as another `name` or `description`.
+
+        >>> Tool[None, None]("ls", "List files.").replace(name="list_files").name
+        'list_files'
+        """
+        kept = ("name", "description", "handler", "examples", "accepts_overrides", "effects", "timeout", "extra")
+        arguments: dict[str, Any] = {key: getattr(self, key) for key in kept} | changes
+        return type(self)(**arguments, _types=(self._params, self._result.annotation))
+
+    def __copy__(self) -> "Tool[ParamsT, ResultT]":
+        return self
+
+    def __deepcopy__(self, memo: object) -> "Tool[ParamsT, ResultT]":
+        return self
+
+    def __repr__(self) -> str:
+        return f"Tool[{shown(self._params)}, {shown(self._result.annotation)}]({self.name!r})"
+
+    if TYPE_CHECKING:
+        _params: Any
+        _result: Result
+        _checked: bool
+
+
+class _TypedTool(GenericAlias):
+    """`Tool[Params, Result]`: hands the types on when it is called, which `typing.Generic` does too late."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        kwargs.setdefault("_types", self.__args__)
+        return self.__origin__(*args, **kwargs)
+
+
+def _signature(name: str, handler: object) -> Signature | None:
+    if handler is None:
+        return None
+    try:
+        return signature_of(handler)
+    except (BadHandler, SerdeError) as error:
+        raise PromptValidationError(str(error), tool=name) from error
+
+
+def _settled(name: str, types: tuple[Any, Any] | None, signature: Signature | None) -> tuple[Any, Result]:
+    """The annotations of parameters and result: those that were given, else the handler's."""
+    if types is None:
+        if signature is None:
+            raise PromptValidationError("has neither types nor a handler; write Tool[Params, Result](...)", tool=name)
+        for side, annotation in (("parameters", signature.params), ("result", signature.result)):
+            if annotation is UNKNOWN:
+                message = f"the handler's {side} have no annotation to go by; write Tool[Params, Result](...)"
+                raise PromptValidationError(message, tool=name)
+        types = signature.params, signature.result
+    try:
+        return (None if types[0] is type(None) else types[0]), result_type(types[1])
+    except BadType as error:
+        raise PromptValidationError(str(error), tool=name) from error
+
+
+def _params_class(name: str, params: Any) -> "type[Any] | None":
+    try:
+        return params_type(params)
+    except BadType as error:
+        raise PromptValidationError(str(error), tool=name) from error
+
+
+def _check_handler(tool: Tool[Any, Any], params: Any, result: Result, signature: Signature) -> None:
+    kind = tool.params_type
+    if not (accepts(signature.params, params) or accepts(signature.params, kind)):
+        message = f"the handler takes {shown(signature.params)}, but the tool's parameters are {shown(params)}"
+        raise PromptValidationError(message, tool=tool.name, dataclass=kind)
+    if not accepts(signature.context, ToolContext):
+        message = f"the handler's context is annotated {shown(signature.context)}; it must be ToolContext"
+        raise PromptValidationError(message, tool=tool.name, dataclass=kind)
+    if signature.result is UNKNOWN:
+        return
+    try:
+        returned = result_type(signature.result)
+    except BadType as error:
+        raise PromptValidationError(str(error), tool=tool.name, dataclass=result.type) from error
+    same = returned.container == result.container and (
+        returned.type is result.type
+        or (returned.type is not None and result.type is not None and issubclass(returned.type, result.type))
+    )
+    if not same:
+        message = (
+            f"the handler returns ToolResult[{shown(returned.annotation)}], "
+            f"but the tool's result is {shown(result.annotation)}"
+        )
+        raise PromptValidationError(message, tool=tool.name, dataclass=result.type)
+
+
+def _check_example(tool: Tool[Any, Any], result: Result, number: int, example: object) -> None:
+    where = f"example {number}"
+    if not isinstance(example, ToolExample):
+        raise PromptValidationError(f"{where} must be a ToolExample, not {example!r}", tool=tool.name)
+    description: object = example.description
+    if not isinstance(description, str) or not 1 <= len(description.strip()) <= 200:
+        raise PromptValidationError(f"{where} needs a description of 1-200 characters", tool=tool.name)
+    kind = tool.params_type
+    if not (example.input is None if kind is None else isinstance(example.input, kind)):
+        message = f"{where} has input {example.input!r}, but the tool's parameters are {shown(kind)}"
+        raise PromptValidationError(message, tool=tool.name, dataclass=kind)
+    if not matches(result, example.output):
+        message = f"{where} has output {example.output!r}, but the tool's result is {shown(result.annotation)}"
+        raise PromptValidationError(message, tool=tool.name, dataclass=result.type)

@@ -1,0 +1,70 @@
+"""Sort out which dataclasses a tool takes and gives back."""
+
+import collections.abc
+from dataclasses import dataclass, is_dataclass
+from types import NoneType
+from typing import Any, Final, Literal, get_args, get_origin
+
+Container = Literal["object", "array"]
+
+_SEQUENCES: Final = (list, collections.abc.Sequence)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A result type taken apart: `type` is the dataclass, of which an array holds any number."""
+
+    annotation: Any
+    type: "type[Any] | None"
+    container: Container
+
+
+class BadType(Exception):
+    """Why something cannot be a tool's parameters or result."""
+
+
+def params_type(annotation: Any) -> "type[Any] | None":
+    """The dataclass of the parameters, or `None` for a tool that takes none."""
+    if annotation is None or annotation is NoneType:
+        return None
+    plain = get_origin(annotation) or annotation
+    if isinstance(plain, type) and is_dataclass(plain):
+        return plain
+    raise BadType(f"the parameters must be a dataclass or None, not {shown(annotation)}")
+
+
+def result_type(annotation: Any) -> Result:
+    """A dataclass, `None`, or `list[D]`, `Sequence[D]`, `tuple[D, ...]` of a dataclass."""
+    if annotation is None or annotation is NoneType:
+        return Result(None, None, "object")
+    origin, args = get_origin(annotation), get_args(annotation)
+    if origin in _SEQUENCES and len(args) == 1:
+        return Result(annotation, _dataclass(args[0], annotation), "array")
+    if origin is tuple:
+        if len(args) != 2 or args[1] is not Ellipsis:
+            raise BadType(f"the result {shown(annotation)} has a fixed length; use tuple[D, ...] or a dataclass")
+        return Result(annotation, _dataclass(args[0], annotation), "array")
+    return Result(annotation, _dataclass(annotation, annotation), "object")
+
+
+def matches(result: Result, value: object) -> bool:
+    """Whether `value` is what a tool with this result type gives back."""
+    if result.type is None:
+        return value is None
+    if result.container == "object":
+        return isinstance(value, result.type)
+    return isinstance(value, (list, tuple)) and all(isinstance(item, result.type) for item in value)  # type: ignore[reportUnknownVariableType]
+
+
+def shown(annotation: Any) -> str:
+    """A type as its author would write it."""
+    from wink.serde import type_name
+
+    return type_name(annotation)
+
+
+def _dataclass(candidate: Any, annotation: Any) -> "type[Any]":
+    plain = get_origin(candidate) or candidate
+    if isinstance(plain, type) and is_dataclass(plain):
+        return plain
+    raise BadType(f"the result must be a dataclass, a list or tuple of one, or None, not {shown(annotation)}")
