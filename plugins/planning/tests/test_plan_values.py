@@ -75,7 +75,10 @@ def test_plan_reads_as_one_line_a_step_with_its_number_first() -> None:
     """The model finds in the text the very values that the tools take."""
     plan = Plan("Ship it").with_added(["Build", "Test"]).with_updated(1, status="in_progress")
 
-    assert plan.render() == "Objective: Ship it\nStatus: active, 0 of 2 steps done\n  1 [in_progress] Build\n  2 [pending] Test"
+    assert (
+        plan.render()
+        == "Objective: Ship it\nStatus: active, 0 of 2 steps done\n  1 [in_progress] Build\n  2 [pending] Test"
+    )
 
 
 def test_plan_without_steps_says_so() -> None:

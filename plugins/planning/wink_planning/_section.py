@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from weakref import WeakSet
 
 from wink.errors import PromptValidationError
 from wink.prompt import Section
@@ -44,25 +43,22 @@ class PlanningToolsSection(Section[Any]):
         config = config or PlanningConfig()
         self.strategy = strategy or config.strategy
         overridable = config.accepts_overrides if accepts_overrides is None else accepts_overrides
-        super().__init__(
-            title, key, tools=planning_tools(accepts_overrides=overridable), accepts_overrides=overridable
-        )
-        self._installed: WeakSet[Session] = WeakSet()
+        super().__init__(title, key, tools=planning_tools(accepts_overrides=overridable), accepts_overrides=overridable)
         if session is not None:
-            self.install(session)
+            self.install_once(session)
 
     def render_body(self, params: Any, *, session: Session | None = None) -> str:  # noqa: ARG002
         """How to use the tools, and the strategy's frame of mind."""
         return instructions(self.strategy)
 
     def install(self, session: Session) -> None:
-        """Register the plan's reducers, unless this section has done so already."""
-        if session not in self._installed:
-            install_reducers(session)
-            self._installed.add(session)
+        """Register the plan's reducers."""
+        install_reducers(session)
 
 
-def plan_section(*, strategy: PlanningStrategy | str = PlanningStrategy.REACT, title: str = "Planning") -> PlanningToolsSection:
+def plan_section(
+    *, strategy: PlanningStrategy | str = PlanningStrategy.REACT, title: str = "Planning"
+) -> PlanningToolsSection:
     """Let the agent keep a plan: an objective, and steps with a status."""
     try:
         chosen = PlanningStrategy(strategy)
