@@ -2,16 +2,17 @@
 
 Rules:
 
-* One lock a tree of contexts, held while a resource is made, so that a singleton is made once.
-* A resource is added to the list of things to close when its `post_construct` has run; one whose construction failed
-  is closed at once.
-* A singleton outlives calls, so what it is made of must too: its provider cannot ask for a TOOL_CALL resource.
+* One lock for a registry's context and its calls, held while a resource is made, so that a singleton is made once.
+* A resource is added to the list of things to close when its `post_construct` has run; one whose `post_construct`
+  failed is closed at once.
+* A singleton outlives calls, so what it is made of must too: its provider cannot ask for a TOOL_CALL resource, and does
+  not see what a call overrides.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, TypeVar, cast
 
@@ -26,72 +27,95 @@ from wink.errors import (
 from wink.resources._binding import AnyBinding, Binding, Closeable, PostConstruct, Resolver, Scope, Snapshotable
 
 T = TypeVar("T")
+Path = tuple[AnyBinding, ...]
+"""What is being made, outermost first."""
+
+
+class _Layer:
+    """The instances of one lifetime."""
+
+    __slots__ = ("built", "closed", "closing")
+
+    def __init__(self, built: dict[type, object]) -> None:
+        self.built = built
+        self.closing: list[tuple[type, Closeable]] = []
+        self.closed = False
+
+
+class _Shared:
+    """What a context and the calls in it have in common."""
+
+    __slots__ = ("bindings", "lock", "singletons", "snapshotables")
+
+    def __init__(self, bindings: Mapping[type, AnyBinding]) -> None:
+        self.bindings = bindings
+        self.lock = threading.RLock()
+        self.singletons = _Layer({})
+        self.snapshotables: tuple[tuple[type, Snapshotable[Any]], ...] = ()
 
 
 class ResourceContext:
     """An opened registry, or the resources of one tool call in it; made by `ResourceRegistry.open` and `call_scope`."""
 
-    __slots__ = ("_bindings", "_built", "_closed", "_closing", "_eager", "_lock", "_root", "_snapshotable")
+    __slots__ = ("_layer", "_shared")
 
-    def __init__(self, bindings: Mapping[type, AnyBinding]) -> None:
-        self._bindings = bindings
-        self._root = self
-        self._lock = threading.RLock()
-        self._built: dict[type, object] = {}
-        self._closing: list[tuple[type, Closeable]] = []
-        self._snapshotable: tuple[tuple[type, Snapshotable[Any]], ...] = ()
-        self._closed = False
+    def __init__(self, shared: _Shared, layer: _Layer) -> None:
+        self._shared = shared
+        self._layer = layer
+
+    @classmethod
+    def opened(cls, bindings: Mapping[type, AnyBinding]) -> ResourceContext:
+        """A context over these bindings, the eager ones made; if one cannot be, those before it are closed."""
+        shared = _Shared(bindings)
+        context = cls(shared, shared.singletons)
         try:
             for binding in bindings.values():
                 if binding.eager:
-                    self.get(binding.protocol)
+                    context.get(binding.protocol)
         except BaseException as error:
-            _close_after(self, error)
+            _close_after(context, error)
             raise
+        return context
 
     def get(self, protocol: type[T], /) -> T:
         """The resource bound to this type; raises `UnboundResourceError` when none is."""
-        # No lock on the way that every call takes: what is built stays where it is.
-        built = self._built.get(protocol)
-        if built is None:
-            built = self._root._built.get(protocol)
-        if built is None or self._closed or self._root._closed:
-            return _Resolution(self, ()).get(protocol)
-        return cast("T", built)
+        layer, singletons = self._layer, self._shared.singletons
+        # No lock on the way that every call takes: what has been made stays where it is.
+        if not (layer.closed or singletons.closed):
+            found = layer.built.get(protocol)
+            if found is None:
+                found = singletons.built.get(protocol)
+            if found is not None:
+                return cast("T", found)
+        return self._resolve(protocol, ())
 
     def get_optional(self, protocol: type[T], /) -> T | None:
         """The resource bound to this type; None when none is."""
         return self.get(protocol) if protocol in self else None
 
     def __contains__(self, protocol: type) -> bool:
-        return protocol in self._built or protocol in self._root._bindings
+        return protocol in self._layer.built or protocol in self._shared.bindings
 
     def call_scope(self, overrides: Mapping[type, object] | None = None) -> ResourceContext:
         """The resources of one tool call: fresh TOOL_CALL ones, the same singletons, and `overrides` before either.
 
-        Close it when the call has ended. Overrides are not closed: they belong to whoever made them. Singletons that are
-        made meanwhile do not see them. A call within a call sees the overrides of the outer one, not its resources.
+        Close it when the call has ended. Overrides are not closed: they belong to whoever made them. A call within a
+        call starts from the bindings too, and needs its own overrides.
         """
-        scope = object.__new__(ResourceContext)
-        root = self._root
-        scope._bindings, scope._root, scope._lock = root._bindings, root, root._lock
-        scope._built = {} if overrides is None else dict(overrides)
-        scope._closing = []
-        scope._closed = False
-        return scope
+        return ResourceContext(self._shared, _Layer({} if overrides is None else dict(overrides)))
 
     def snapshotables(self) -> tuple[tuple[type, Snapshotable[Any]], ...]:
         """The singletons that have been made and can be rolled back."""
-        return self._root._snapshotable
+        return self._shared.snapshotables
 
     def close(self) -> None:
         """Close what this context made, last first; all of it, whatever some raise. Harmless when repeated.
 
         Raises `ResourceCloseErrors`, an exception group. Objects that were bound as instances are not closed.
         """
-        with self._lock:
-            self._closed = True
-            closing, self._closing = self._closing, []
+        with self._shared.lock:
+            self._layer.closed = True
+            closing, self._layer.closing = self._layer.closing, []
         errors: list[Exception] = []
         interrupt: BaseException | None = None
         for protocol, resource in reversed(closing):
@@ -107,7 +131,7 @@ class ResourceContext:
         if errors:
             raise ResourceCloseErrors(f"{len(errors)} of {len(closing)} resources could not be closed", errors)
 
-    def __enter__(self) -> ResourceContext:
+    def __enter__(self) -> ResourceContext:  # noqa: PYI034 - `Self` would be a promise about subclasses
         return self
 
     def __exit__(
@@ -118,54 +142,64 @@ class ResourceContext:
         else:
             _close_after(self, error)
 
-    # -- making, the lock held
-
-    def _keep(self, binding: AnyBinding, resource: object) -> None:
-        self._built[binding.protocol] = resource
-        if self is self._root and isinstance(resource, Snapshotable):
-            self._snapshotable = (*self._snapshotable, (binding.protocol, cast("Snapshotable[Any]", resource)))
-        if isinstance(resource, Closeable) and not binding.is_instance:
-            self._closing.append((binding.protocol, resource))
-
-
-class _Resolution:
-    """One construction under way: knows what is being made, outermost first."""
-
-    __slots__ = ("_context", "_path")
-
-    def __init__(self, context: ResourceContext, path: tuple[AnyBinding, ...]) -> None:
-        self._context, self._path = context, path
-
-    def get(self, protocol: type[T], /) -> T:
-        context = self._context
-        root = context._root
-        with context._lock:
-            if context._closed or root._closed:
-                raise ResourceScopeError(protocol.__qualname__, "the resources are closed; ask while the call runs")
-            if protocol in context._built:
-                return cast("T", context._built[protocol])
-            if protocol in root._built:
-                return cast("T", root._built[protocol])
-            binding: Binding[T] | None = root._bindings.get(protocol)
-            names = tuple(needed.protocol.__qualname__ for needed in self._path)
+    def _resolve(self, protocol: type[T], path: Path) -> T:
+        shared, layer = self._shared, self._layer
+        with shared.lock:
+            if layer.closed or shared.singletons.closed:
+                raise ResourceScopeError(
+                    protocol.__qualname__, "the resources are closed; ask before the call has ended"
+                )
+            # What outlives the call does not see what belongs to the call.
+            if any(binding.scope is Scope.SINGLETON for binding in path):
+                layer = shared.singletons
+            for built in (layer.built, shared.singletons.built):
+                if protocol in built:
+                    return cast("T", built[protocol])
+            names = tuple(binding.protocol.__qualname__ for binding in path)
+            binding: Binding[T] | None = shared.bindings.get(protocol)
             if binding is None:
                 raise UnboundResourceError(protocol.__qualname__, names)
-            if binding in self._path:
-                raise CircularDependencyError((*names[self._path.index(binding) :], protocol.__qualname__))
+            if binding in path:
+                raise CircularDependencyError((*names[path.index(binding) :], protocol.__qualname__))
             if binding.scope is Scope.SINGLETON:
-                context = root
-            elif binding.scope is Scope.TOOL_CALL and context is root:
+                layer = shared.singletons
+            elif binding.scope is Scope.TOOL_CALL and layer is shared.singletons:
                 by = f"and {names[-1]} outlives the call" if names else "and no call is running"
-                raise ResourceScopeError(
-                    protocol.__qualname__, f"its scope is TOOL_CALL, {by}; ask context.resources for it inside a tool"
-                )
-            resource = _make(binding, _Resolution(context, (*self._path, binding)))
+                remedy = "ask context.resources for it inside a tool"
+                raise ResourceScopeError(protocol.__qualname__, f"its scope is TOOL_CALL, {by}; {remedy}")
+            resource = _make(binding, _Resolver(self._resolve, (*path, binding)))
             if binding.scope is not Scope.PROTOTYPE:
-                context._keep(binding, resource)
+                self._keep(layer, binding, resource)
             return resource
 
+    def _keep(self, layer: _Layer, binding: AnyBinding, resource: object) -> None:
+        shared = self._shared
+        layer.built[binding.protocol] = resource
+        if layer is shared.singletons and isinstance(resource, Snapshotable):
+            snapshotable = cast("Snapshotable[Any]", resource)
+            shared.snapshotables = (*shared.snapshotables, (binding.protocol, snapshotable))
+        if isinstance(resource, Closeable) and not binding.is_instance:
+            layer.closing.append((binding.protocol, resource))
+
+
+class _Resolver:
+    """What a provider gets: the way to resources, and on whose behalf it is gone."""
+
+    __slots__ = ("_path", "_resolve")
+
+    def __init__(self, resolve: Callable[[type[Any], Path], Any], path: Path) -> None:
+        self._resolve, self._path = resolve, path
+
+    def get(self, protocol: type[T], /) -> T:
+        return self._resolve(protocol, self._path)
+
     def get_optional(self, protocol: type[T], /) -> T | None:
-        return self.get(protocol) if protocol in self._context else None
+        try:
+            return self.get(protocol)
+        except UnboundResourceError as error:
+            if len(error.needed_by) == len(self._path):
+                return None
+            raise
 
 
 def _make(binding: Binding[T], resolver: Resolver) -> T:

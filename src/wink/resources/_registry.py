@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from wink.errors import DuplicateBindingError
 from wink.resources._binding import AnyBinding, Binding
@@ -52,7 +52,7 @@ class ResourceRegistry:
             if not isinstance(value, Binding):
                 found[protocol] = Binding[Any].instance(protocol, value)
                 continue
-            binding: AnyBinding = value
+            binding = cast("AnyBinding", value)
             if binding.protocol is not protocol:
                 raise ValueError(
                     f"the binding under {protocol.__qualname__} is for {binding.protocol.__qualname__}; "
@@ -77,7 +77,7 @@ class ResourceRegistry:
 
     def open(self) -> ResourceContext:
         """Make the eager resources, and the way to all others; close what it gives, or use it in `with`."""
-        return ResourceContext(self._bindings)
+        return ResourceContext.opened(self._bindings)
 
     def binding_for(self, protocol: type[T]) -> Binding[T] | None:
         """The binding of a type."""

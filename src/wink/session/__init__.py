@@ -19,10 +19,11 @@ from wink.session._ops import (
 )
 from wink.session._part import SessionPart
 from wink.session._reducers import append_all, reducer, replace_latest, replace_latest_by, upsert_by
-from wink.session._session import Loader, Session
+from wink.session._session import Session
 from wink.session._slice import Reducer
 from wink.session._snapshot import Snapshot
 from wink.session._stage import SliceDelta
+from wink.session._state import Loader
 from wink.session._view import SliceView
 
 __all__ = [

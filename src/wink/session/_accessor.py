@@ -11,7 +11,7 @@ from wink.session._slice import Slice, key_text
 from wink.session._view import SliceView
 
 if TYPE_CHECKING:
-    from wink.session._session import Session
+    from wink.session._state import State
 
 T = TypeVar("T")
 E = TypeVar("E")
@@ -20,20 +20,20 @@ E = TypeVar("E")
 class SliceAccessor(Generic[T]):
     """The items of one type, in order, as the call that asks sees them: with its own writes, before they are committed."""
 
-    __slots__ = ("_session", "_slice")
+    __slots__ = ("_slice", "_state")
 
-    def __init__(self, session: Session, slice_: Slice[T]) -> None:
-        self._session, self._slice = session, slice_
+    def __init__(self, state: State, slice_: Slice[T]) -> None:
+        self._slice, self._state = slice_, state
 
     def all(self) -> tuple[T, ...]:
         """Every item, oldest first."""
-        with self._session._lock:
-            return self._session._view(self._slice).all()
+        with self._state.lock:
+            return self._state.view(self._slice).all()
 
     def latest(self) -> T | None:
         """The last item, in constant time; None when the slice is empty."""
-        with self._session._lock:
-            return self._session._view(self._slice).latest()
+        with self._state.lock:
+            return self._state.view(self._slice).latest()
 
     def where(self, predicate: Callable[[T], bool]) -> tuple[T, ...]:
         """The items for which `predicate` is true."""
@@ -42,28 +42,29 @@ class SliceAccessor(Generic[T]):
     def get(self, key: Hashable) -> T | None:
         """The item that was put under `key` (see `upsert_by`), in constant time; None when there is none."""
         text = key_text(key)
-        with self._session._lock:
-            return self._session._view(self._slice).get(text)
+        with self._state.lock:
+            return self._state.view(self._slice).get(text)
 
     def __len__(self) -> int:
-        with self._session._lock:
-            return len(self._session._view(self._slice))
+        with self._state.lock:
+            return len(self._state.view(self._slice))
 
     def __iter__(self) -> Iterator[T]:
         return iter(self.all())
 
     def append(self, item: T) -> None:
         """Add `item`: through the reducers that this slice has for its own type, at the end when it has none."""
-        self._session._run(self._session._own_steps(self._slice, item) or [Step(self._slice, None, Append(item))])
+        own = [step for step in self._state.steps_for(item) if step.slice is self._slice]
+        self._state.run(own or [Step(self._slice, None, Append(item))])
 
     def seed(self, items: T | Iterable[T]) -> None:
         """Let the slice hold exactly `items`, one or several; no reducer is asked."""
         several = (items,) if type(items) is self._slice.cls else tuple(cast("Iterable[T]", items))
-        self._session._run([Step(self._slice, None, Replace(several))])
+        self._state.run([Step(self._slice, None, Replace(several))])
 
     def clear(self, predicate: Callable[[T], bool] | None = None) -> None:
         """Remove the items for which `predicate` is true, or all."""
-        self._session._run([Step(self._slice, None, Clear(predicate))])
+        self._state.run([Step(self._slice, None, Clear(predicate))])
 
     def register(
         self,
@@ -78,7 +79,7 @@ class SliceAccessor(Generic[T]):
         same one registered again changes nothing. `policy` says what a failing call does to the slice; without it the
         slice keeps the policy that it has, which is `STATE` at first.
         """
-        self._session._register(self._slice, event_type, reducer, policy)
+        self._state.register(self._slice, event_type, reducer, policy)
 
     def __repr__(self) -> str:
-        return f"<slice {self._slice.cls.__qualname__} of {self._session!r}: {len(self)} items>"
+        return f"<slice {self._slice.cls.__qualname__} of {self._state.session!r}: {len(self)} items>"

@@ -11,6 +11,7 @@ Rules:
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from contextvars import ContextVar, Token
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -22,9 +23,8 @@ from wink.session._stage import SliceDelta, Stage
 from wink.session._view import View
 
 if TYPE_CHECKING:
-    import threading
-
     from wink.session._session import Session
+    from wink.session._state import State
 
 _innermost: Final[ContextVar[SessionPart | None]] = ContextVar("wink_session_part", default=None)
 
@@ -44,18 +44,23 @@ class SessionPart:
     current when it began.
     """
 
-    __slots__ = ("_holds_turn", "_log", "_prepared", "_revoked", "_stages", "calls_lock", "outer", "parent", "session")
+    __slots__ = ("_calls_lock", "_holds_turn", "_log", "_prepared", "_revoked", "_stages", "outer", "parent", "state")
 
-    def __init__(self, session: Session, parent: SessionPart | None, outer: SessionPart | None) -> None:
-        self.session = session
+    def __init__(self, state: State, parent: SessionPart | None, outer: SessionPart | None) -> None:
+        self.state = state
         self.parent = parent
         self.outer = outer
-        self.calls_lock: threading.RLock | None = None
+        self._calls_lock: threading.RLock | None = None
         self._stages: dict[type, Stage[Any]] = {}
         self._log: list[SliceDelta] = []
         self._prepared = False
         self._holds_turn = False
         self._revoked = False
+
+    @property
+    def session(self) -> Session:
+        """The session that the call writes to."""
+        return self.state.session
 
     # -- where it is current
 
@@ -71,7 +76,7 @@ class SessionPart:
 
     def revoke(self) -> None:
         """Wait for the operation that is under way; every later one raises `HandleRevoked` and changes nothing."""
-        with self.session._lock:
+        with self.state.lock:
             self._revoked = True
 
     def prepare(self) -> tuple[SliceDelta, ...]:
@@ -81,12 +86,12 @@ class SessionPart:
         slice as it is now; a reducer that raises there raises here. The deltas include what was written to logs. Inside
         another part there are none: the outer part will tell.
         """
-        session = self.session
+        state = self.state
         if self.parent is None and not self._holds_turn:
-            session._turn.acquire()
+            state.turn.acquire()
             self._holds_turn = True
         try:
-            with session._lock:
+            with state.lock:
                 if self.parent is not None:
                     self.parent.check()
                 for cls, stage in self._stages.items():
@@ -107,7 +112,7 @@ class SessionPart:
         """Make the writes visible, or part of the outer part; cannot fail after `prepare`."""
         if not self._prepared:
             self.prepare()
-        with self.session._lock:
+        with self.state.lock:
             if self.parent is None:
                 self._publish_stages()
             elif not self.parent.is_over:
@@ -117,7 +122,7 @@ class SessionPart:
 
     def undo(self) -> None:
         """Forget the writes; what went to logs stays. Harmless when repeated, or after `publish`."""
-        with self.session._lock:
+        with self.state.lock:
             self._revoked = True
             for stage in self._stages.values():
                 stage.release()
@@ -131,12 +136,16 @@ class SessionPart:
     @property
     def is_over(self) -> bool:
         """Whether this part, or one around it, takes no more writes."""
-        part: SessionPart | None = self
-        while part is not None:
-            if part._revoked:
-                return True
-            part = part.parent
-        return False
+        return self._revoked or (self.parent is not None and self.parent.is_over)
+
+    @property
+    def calls_lock(self) -> threading.RLock:
+        """Keeps the threads of one call apart; one for the outermost part and all within it."""
+        if self.parent is not None:
+            return self.parent.calls_lock
+        with self.state.lock:
+            self._calls_lock = self._calls_lock or threading.RLock()
+            return self._calls_lock
 
     # -- what the session does with it, holding its lock
 
@@ -149,9 +158,11 @@ class SessionPart:
         """The slice as the call sees it."""
         return self._stages.get(slice_.cls) or self._below(slice_)
 
-    def stage_of(self, cls: type) -> Stage[Any] | None:
-        """What the call has written to a slice, if it has."""
-        return self._stages.get(cls)
+    def index(self, slice_: Slice[Any]) -> None:
+        """Give keys to what the call has written to a slice that is kept by key from now on."""
+        stage = self._stages.get(slice_.cls)
+        if stage is not None:
+            stage.index()
 
     def touched(self) -> dict[type, Stage[Any]]:
         """The slices that this call, and those around it, have written to."""
@@ -161,25 +172,30 @@ class SessionPart:
     def run(self, steps: Sequence[Step], *, noted: bool = True) -> None:
         """Do all the steps, or none of them."""
         if len(steps) == 1 and steps[0].slice.policy is SlicePolicy.STATE:
-            self._do(steps[0])
+            self.do(steps[0])
             return
-        state, log = SessionPart(self.session, self, None), SessionPart(self.session, None, None)
+        draft, log = SessionPart(self.state, self, None), SessionPart(self.state, None, None)
         try:
             for step in steps:
-                (log if step.slice.policy is SlicePolicy.LOG else state)._do(step)
+                (log if step.slice.policy is SlicePolicy.LOG else draft).do(step)
         except BaseException:
-            state.undo()
+            draft.undo()
             log.undo()
             raise
-        state._fold_into(self)
+        draft._fold_into(self)
         if noted:
-            outermost = self
-            while outermost.parent is not None:
-                outermost = outermost.parent
-            outermost._log += [delta for stage in log._stages.values() for delta in stage.deltas()]
+            self.note([delta for stage in log.touched().values() for delta in stage.deltas()])
         log._publish_stages()
 
-    def _do(self, step: Step) -> None:
+    def note(self, deltas: list[SliceDelta]) -> None:
+        """Remember for the record what was written to logs."""
+        if self.parent is None:
+            self._log += deltas
+        else:
+            self.parent.note(deltas)
+
+    def do(self, step: Step) -> None:
+        """Do one step of a slice with any policy."""
         slice_, reducer, payload = step
         stage = self._stages.get(slice_.cls)
         if stage is None:
@@ -187,23 +203,17 @@ class SessionPart:
         if reducer is None:
             stage.act(None, payload)
             return
-        session = self.session
-        if session._reducing:
+        state = self.state
+        if state.reducing:
             raise SessionError("a reducer wrote to its session; return an operation instead")
-        session._reducing = True
+        state.reducing = True
         try:
             stage.act(reducer, payload)
         finally:
-            session._reducing = False
+            state.reducing = False
 
     def _below(self, slice_: Slice[Any]) -> View[Any] | Stage[Any]:
-        part = self.parent
-        while part is not None:
-            stage = part._stages.get(slice_.cls)
-            if stage is not None:
-                return stage
-            part = part.parent
-        return self.session._root(slice_)
+        return self.state.root(slice_) if self.parent is None else self.parent.view(slice_)
 
     def _fold_into(self, parent: SessionPart) -> None:
         for cls, stage in self._stages.items():
@@ -217,12 +227,12 @@ class SessionPart:
     def _publish_stages(self) -> None:
         for stage in self._stages.values():
             stage.release()
-            self.session._publish(stage)
+            self.state.publish(stage)
 
     def _give_turn_back(self) -> None:
         if self._holds_turn:
             self._holds_turn = False
-            self.session._turn.release()
+            self.state.turn.release()
 
 
 def innermost() -> SessionPart | None:

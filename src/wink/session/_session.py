@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import logging
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from types import MappingProxyType
@@ -16,17 +15,15 @@ from wink.session._dispatcher import Dispatcher, DispatchResult, InProcessDispat
 from wink.session._ops import Append, Clear, ClearSlice, InitializeSlice, Replace, SliceOp, SlicePolicy
 from wink.session._part import SessionPart, Step, innermost
 from wink.session._reducers import method_reducers
-from wink.session._slice import Reducer, Slice, type_name
-from wink.session._snapshot import Raw, Snapshot, decode
-from wink.session._stage import Assign, SliceDelta, Stage
-from wink.session._view import ListView, View
+from wink.session._slice import type_name
+from wink.session._snapshot import Snapshot
+from wink.session._stage import Assign, SliceDelta
+from wink.session._state import Loader, State
 
 if TYPE_CHECKING:
     from uuid import UUID
 
 T = TypeVar("T")
-Loader = Callable[[str], "Sequence[tuple[str | None, str]] | None"]
-"""Gives the stored rows of a type's slice, `(key, JSON text)` in order; None when nothing is stored of that type."""
 
 _log: Final = logging.getLogger("wink.session")
 
@@ -89,25 +86,12 @@ class Session:
         self.recorder: object | None = None
         self.direct_recorder: Callable[[tuple[SliceDelta, ...]], None] | None = None
         self._children: list[Session] = []
-        self._identity = object()
-        # Guards every field below, and is held for one operation at a time.
-        self._lock = threading.RLock()
-        # Held by whoever publishes, from `prepare` to `publish`, and by `locked`; always taken before `_lock`.
-        self._turn = threading.RLock()
-        self._views: dict[type, View[Any]] = {}
-        self._slices: dict[type, Slice[Any]] = {}
+        self._state = State(self)
         self._accessors: dict[type, SliceAccessor[Any]] = {}
-        self._reducers: dict[type, tuple[tuple[Slice[Any], Reducer], ...]] = {}
-        self._reducing = False
-        self._raw: dict[str, Raw] = {}
-        self._loader: Loader | None = None
-        self._loaded: dict[type, View[Any]] = {}
-        self._logs_before_reload: dict[type, View[Any]] = {}
         for cls, policy in (slice_config or {}).items():
-            self._slice(cls, policy)
+            self._state.slice_of(cls, policy)
         if parent is not None:
-            with parent._lock:
-                parent._children.append(self)
+            parent._children.append(self)  # noqa: SLF001 - our own class
 
     # -- slices and events
 
@@ -115,8 +99,7 @@ class Session:
         """The slice of a dataclass type."""
         accessor = self._accessors.get(cls)
         if accessor is None:
-            with self._lock:
-                accessor = self._accessors.setdefault(cls, SliceAccessor(self, self._slice(cls)))
+            accessor = self._accessors.setdefault(cls, SliceAccessor(self._state, self._state.slice_of(cls)))
         return accessor
 
     def dispatch(self, event: object) -> None:
@@ -131,16 +114,13 @@ class Session:
             clear = cast("ClearSlice[Any]", event)
             self.stage(clear.slice_type, [Clear(clear.predicate)])
         else:
-            reducers = self._reducers.get(type(event))
-            if reducers is None:
-                self._run([Step(self._slice(type(event)), None, Append(event))])
-            else:
-                self._run([Step(slice_, reducer, event) for slice_, reducer in reducers])
+            state = self._state
+            state.run(state.steps_for(event) or [Step(state.slice_of(type(event)), None, Append(event))])
 
     def stage(self, cls: type[T], ops: Iterable[SliceOp[T]]) -> None:
         """Do these operations on a slice, all or none, without asking a reducer."""
-        slice_ = self._slice(cls)
-        self._run([Step(slice_, None, op) for op in ops])
+        slice_ = self._state.slice_of(cls)
+        self._state.run([Step(slice_, None, op) for op in ops])
 
     def publish(self, event: object) -> DispatchResult:
         """Say that something happened: keep it in the log of its type, and tell the subscribers.
@@ -148,17 +128,16 @@ class Session:
         What is published stays, also when the call around it is rolled back. Reducers for its type work too; since the
         thing has happened already, one that fails is logged, and so is a subscriber that fails.
         """
-        slice_ = self._slice(type(event))
-        with self._lock:
-            self._part()
-            if not slice_.decided:
-                slice_.policy = SlicePolicy.LOG
-        steps = [Step(*found, event) for found in self._reducers.get(type(event), ())]
+        state = self._state
+        slice_ = state.slice_of(type(event))
+        if not slice_.decided:
+            slice_.policy = SlicePolicy.LOG
+        steps = state.steps_for(event)
         if all(step.slice is not slice_ for step in steps):
-            self._run([Step(slice_, None, Append(event))], noted=False)
+            state.run([Step(slice_, None, Append(event))], noted=False)
         for step in steps:
             try:
-                self._run([step])
+                state.run([step])
             except HandleRevoked:
                 raise
             except Exception:  # foreign code
@@ -172,7 +151,7 @@ class Session:
         what they work on while the slice is empty; without it the events pass an empty slice by.
         """
         for event_type, method in method_reducers(cls, initial):
-            self._register(self._slice(cls), event_type, method, None)
+            self._state.register(self._state.slice_of(cls), event_type, method, None)
 
     @property
     def children(self) -> tuple[Session, ...]:
@@ -183,41 +162,25 @@ class Session:
 
     def begin(self) -> SessionPart:
         """Begin a call's part: inside the part that is current in this context if there is one, as a savepoint."""
-        return SessionPart(self, self._part(), innermost())
+        return SessionPart(self._state, self._state.part(), innermost())
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
+    def locked(self) -> Generator[None]:
         """Let no other thread publish to the session in the meantime; for reading and then writing.
 
         Inside a call, whose writes are its own until it commits, this keeps out the other threads of that call.
         """
-        part = self._innermost_own()
-        if part is None or part.is_over:
-            lock = self._turn
-        else:
-            while part.parent is not None:
-                part = part.parent
-            with self._lock:
-                lock = part.calls_lock = part.calls_lock or threading.RLock()
-        with lock:
+        part = self._state.own_part()
+        with self._state.turn if part is None or part.is_over else part.calls_lock:
             yield
 
     # -- state as a whole
 
     def snapshot(self) -> Snapshot:
         """The state as the caller sees it, in time that does not depend on how much there is."""
-        with self._lock:
-            part = self._part()
-            views: dict[type, tuple[SlicePolicy, View[Any]]] = {}
-            for cls in {**self._views, **(part.touched() if part is not None else {})}:
-                slice_ = self._slices[cls]
-                view = self._view(slice_)
-                frozen = view.standalone() if isinstance(view, Stage) else view
-                frozen.pin()
-                views[cls] = slice_.policy, frozen
-            parent_id = None if self.parent is None else self.parent.session_id
-            now, raw = datetime.now(UTC), dict(self._raw)
-            return Snapshot(self.session_id, parent_id, now, self.tags, views, raw, self._loaded, self._identity)
+        parent_id = None if self.parent is None else self.parent.session_id
+        with self._state.lock:
+            return Snapshot(self.session_id, parent_id, datetime.now(UTC), self.tags, self._state.contents())
 
     def restore(self, snapshot: Snapshot, preserve_logs: bool = True) -> None:
         """Let the slices hold what they held when the snapshot was taken; registrations stay as they are.
@@ -225,25 +188,31 @@ class Session:
         `preserve_logs` leaves LOG slices alone. Slices whose types this session has not met stay as they were stored,
         until somebody asks for them. Everything is read before anything changes; raises `SnapshotRestoreError`.
         """
-        with self._turn, self._lock:
-            part = self._part()
-            known = {slice_.name: slice_ for slice_ in self._slices.values()}
-            for cls, (policy, _) in snapshot._views.items():
-                known[type_name(cls)] = self._slice(cls, None, policy)
+        state, contents = self._state, snapshot.contents
+        with state.turn, state.lock:
+            part = state.part()
+            known = {slice_.name: slice_ for slice_ in state.slices.values()}
+            for cls, (policy, _) in contents.views.items():
+                slice_ = known[type_name(cls)] = state.slice_of(cls)
+                if not slice_.decided:
+                    slice_.policy = policy
             steps = [
                 Step(slice_, None, Assign(target))
                 for slice_ in known.values()
                 if not (preserve_logs and slice_.policy is SlicePolicy.LOG)
-                if (target := self._target(slice_, snapshot)) is not self._view(slice_)
+                if (target := state.as_it_was(slice_, contents)) is not (now := state.view(slice_))
+                if len(target) or len(now)
             ]
-            raw = {name: kept for name, kept in snapshot._raw.items() if name not in known}
+            unknown = {name: raw for name, raw in contents.raw.items() if name not in known}
             if preserve_logs:
-                logs = {name: kept for name, kept in self._raw.items() if kept.policy is SlicePolicy.LOG}
-                raw = {name: kept for name, kept in raw.items() if kept.policy is not SlicePolicy.LOG} | logs
-            if part is not None and raw != self._raw:
+                is_log = SlicePolicy.LOG
+                unknown = {name: raw for name, raw in unknown.items() if raw.policy is not is_log} | {
+                    name: raw for name, raw in state.raw.items() if raw.policy is is_log
+                }
+            if part is not None and unknown != state.raw:
                 raise SessionError("the snapshot has slices of unknown types; restore it outside of a call")
-            self._run(steps)
-            self._raw = raw
+            state.run(steps)
+            state.raw = unknown
 
     def reset(self) -> None:
         """Empty every slice; registrations stay.
@@ -251,12 +220,13 @@ class Session:
         Inside a call, logs stay too, since they cannot be rolled back. What a loader has of types that this process has
         neither registered nor asked for stays stored.
         """
-        with self._turn, self._lock:
-            inside = self._part() is not None
-            slices = [slice_ for slice_ in self._slices.values() if not (inside and slice_.policy is SlicePolicy.LOG)]
-            self._run([Step(slice_, None, Clear()) for slice_ in slices if len(self._view(slice_))])
+        state = self._state
+        with state.turn, state.lock:
+            inside = state.part() is not None
+            slices = [slice_ for slice_ in state.slices.values() if not (inside and slice_.policy is SlicePolicy.LOG)]
+            state.run([Step(slice_, None, Clear()) for slice_ in slices if len(state.view(slice_))])
             if not inside:
-                self._raw = {}
+                state.raw = {}
 
     def clone(
         self,
@@ -268,17 +238,10 @@ class Session:
         tags: Mapping[str, str] | None = None,
     ) -> Session:
         """An independent session with the same items and reducers, which nothing records."""
-        snapshot = self.snapshot()
         copy = Session(dispatcher, parent, session_id, created_at, self.tags if tags is None else tags)
-        with self._lock:
-            copy._loader = self._loader
-            for cls, mine in self._slices.items():
-                theirs = copy._slice(cls)
-                theirs.policy, theirs.decided, theirs.key = mine.policy, mine.decided, mine.key
-            copy._reducers = {
-                event: tuple((copy._slices[slice_.cls], reducer) for slice_, reducer in found)
-                for event, found in self._reducers.items()
-            }
+        with self._state.lock:
+            snapshot = self.snapshot()
+            copy._state.take_definitions(self._state)
         copy.restore(snapshot, preserve_logs=False)
         return copy
 
@@ -286,135 +249,11 @@ class Session:
 
     def load(self, loader: Loader) -> None:
         """Take slices from `loader`, each when it is first asked for; what the session holds now is dropped."""
-        with self._turn, self._lock:
-            self._loader = loader
-            self._views, self._loaded, self._raw, self._logs_before_reload = {}, {}, {}, {}
+        self._state.load_from(loader)
 
     def reload(self) -> None:
         """Ask the loader again, because what is stored has changed; a log that is not stored stays as it is."""
-        with self._turn, self._lock:
-            if self._loader is None:
-                return
-            self._logs_before_reload.update(
-                {cls: view for cls, view in self._views.items() if self._slices[cls].policy is SlicePolicy.LOG}
-            )
-            self._views, self._loaded = {}, {}
-
-    # -- below, `_lock` is held, or taken
-
-    def _slice(self, cls: type[T], decided: SlicePolicy | None = None, guess: SlicePolicy | None = None) -> Slice[T]:
-        slice_ = self._slices.get(cls)
-        if slice_ is None:
-            with self._lock:
-                slice_ = self._slices.setdefault(cls, Slice(cls, decided))
-                if guess is not None:
-                    slice_.policy = guess
-        return slice_
-
-    def _register(self, slice_: Slice[Any], event_type: type, reducer: Reducer, policy: SlicePolicy | None) -> None:
-        with self._lock:
-            if policy is not None:
-                if slice_.decided and slice_.policy is not policy:
-                    raise SessionError(
-                        f"slice {slice_.cls.__qualname__} is {slice_.policy.name} already and cannot become "
-                        f"{policy.name}; give every registration of it the same policy"
-                    )
-                slice_.policy, slice_.decided = policy, True
-            found = self._reducers.get(event_type, ())
-            if (slice_, reducer) not in found:
-                self._reducers[event_type] = (*found, (slice_, reducer))
-            key = getattr(reducer, "key", None)
-            if key is not None and event_type is slice_.cls and slice_.key is None:
-                slice_.key = key
-                part = self._innermost_own()
-                while part is not None:
-                    stage = part.stage_of(slice_.cls)
-                    if stage is not None:
-                        stage.index()
-                    part = part.parent
-
-    def _own_steps(self, slice_: Slice[Any], item: object) -> list[Step]:
-        return [Step(*found, item) for found in self._reducers.get(type(item), ()) if found[0] is slice_]
-
-    def _run(self, steps: Sequence[Step], *, noted: bool = True) -> None:
-        if self._part() is None:
-            # Taken before `_lock`, as everywhere; a part needs it only when it is prepared.
-            with self._turn:
-                self._run_directly(steps, noted=noted)
-            return
-        with self._lock:
-            part = self._part()
-            assert part is not None
-            part.run(steps, noted=noted)
-
-    def _run_directly(self, steps: Sequence[Step], *, noted: bool) -> None:
-        part = SessionPart(self, None, None)
-        try:
-            with self._lock:
-                part.run(steps, noted=noted)
-            deltas = part.prepare()
-            if self.direct_recorder is not None and deltas:
-                self.direct_recorder(deltas)
-        except BaseException:
-            part.undo()
-            raise
-        part.publish()
-
-    def _innermost_own(self) -> SessionPart | None:
-        part = innermost()
-        while part is not None and part.session is not self:
-            part = part.outer
-        return part
-
-    def _part(self) -> SessionPart | None:
-        part = self._innermost_own()
-        if part is not None:
-            part.check()
-        return part
-
-    def _view(self, slice_: Slice[T]) -> View[T] | Stage[T]:
-        part = self._part()
-        return self._root(slice_) if part is None else part.view(slice_)
-
-    def _root(self, slice_: Slice[T]) -> View[T]:
-        view = self._views.get(slice_.cls)
-        if view is None:
-            view = self._views[slice_.cls] = self._load(slice_)
-        elif slice_.key is not None and type(view) is ListView:
-            stage = Stage(slice_, view)
-            stage.index()
-            view = self._views[slice_.cls] = stage.onto(view)
-        return view
-
-    def _load(self, slice_: Slice[T]) -> View[T]:
-        raw = self._raw.get(slice_.name)
-        if raw is None and self._loader is not None:
-            rows = self._loader(slice_.name)
-            if rows is not None:
-                raw = Raw(slice_.policy, rows)
-        before = self._logs_before_reload.pop(slice_.cls, None)
-        if raw is None:
-            return before if before is not None else ListView([])
-        view = decode(slice_, raw)
-        view.pin()
-        self._loaded[slice_.cls] = view
-        if self._raw.pop(slice_.name, None) is not None and not slice_.decided:
-            slice_.policy = raw.policy
-        return view
-
-    def _target(self, slice_: Slice[T], snapshot: Snapshot) -> View[T]:
-        found = snapshot._views.get(slice_.cls)
-        view = snapshot._loaded.get(slice_.cls) if found is None else found[1]
-        if view is not None:
-            return view if snapshot._owner is self._identity else view.borrowed()
-        raw = snapshot._raw.get(slice_.name)
-        if raw is not None:
-            return decode(slice_, raw)
-        current = self._view(slice_)
-        return current if not len(current) and not isinstance(current, Stage) else ListView([])
-
-    def _publish(self, stage: Stage[Any]) -> None:
-        self._views[stage.slice.cls] = stage.onto(self._root(stage.slice))
+        self._state.reload()
 
     def __repr__(self) -> str:
         return f"<Session {self.name or self.session_id}>"

@@ -38,6 +38,17 @@ class Raw:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Contents:
+    """What a snapshot holds. The views belong to the session whose `owner` this is; None when they are nobody's."""
+
+    views: Mapping[type, tuple[SlicePolicy, View[Any]]]
+    raw: Mapping[str, Raw]
+    loaded: Mapping[type, View[Any]]
+    """What was loaded later, and therefore had not changed when the snapshot was taken."""
+    owner: object = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Snapshot:
     """What `session.snapshot()` gives and `session.restore()` takes; it never changes."""
 
@@ -45,34 +56,30 @@ class Snapshot:
     parent_id: UUID | None
     created_at: datetime
     tags: Mapping[str, str]
-    _views: Mapping[type, tuple[SlicePolicy, View[Any]]] = field(repr=False)
-    _raw: Mapping[str, Raw] = field(repr=False)
-    # What was loaded since, and therefore had not changed when the snapshot was taken.
-    _loaded: Mapping[type, View[Any]] = field(repr=False)
-    # The session whose lock guards the views; None when there is none.
-    _owner: object = field(repr=False)
+    contents: Contents = field(repr=False)
+    """Only for the session that restores it."""
 
     @property
     def slices(self) -> Mapping[type, tuple[Any, ...]]:
         """The items of each slice whose type is known, as they were."""
-        return MappingProxyType({cls: view.all() for cls, (_, view) in self._views.items()})
+        return MappingProxyType({cls: view.all() for cls, (_, view) in self.contents.views.items()})
 
     @property
     def unknown(self) -> tuple[str, ...]:
         """The names (`module:Qualname`) of slices that were read from JSON and not asked for yet."""
-        return tuple(self._raw)
+        return tuple(self.contents.raw)
 
     def to_json(self) -> str:
         """The snapshot as JSON text; raises `SnapshotSerializationError` naming the item that has no JSON form."""
         slices: dict[str, dict[str, object]] = {}
-        for cls, (policy, view) in self._views.items():
+        for cls, (policy, view) in self.contents.views.items():
             name = type_name(cls)
             if name in slices:
                 raise SnapshotSerializationError("two types have this name; rename one of them", name)
             slices[name] = _slice_json(
                 name, policy, [(key, _dump(name, at, item)) for at, (key, item) in _numbered(view)]
             )
-        for name, raw in self._raw.items():
+        for name, raw in self.contents.raw.items():
             if name not in slices:
                 slices[name] = _slice_json(name, raw.policy, [(key, _value(row)) for key, row in raw.rows])
         return json.dumps(
@@ -93,14 +100,14 @@ class Snapshot:
         from uuid import UUID
 
         try:
-            data = json.loads(text)
+            parsed: object = json.loads(text)
         except ValueError as error:
             raise SnapshotRestoreError(f"it is no JSON ({error}); pass what Snapshot.to_json() gave") from error
-        version = cast("dict[str, Any]", data).get("schema_version") if isinstance(data, dict) else None
+        data = cast("dict[str, Any]", parsed if isinstance(parsed, dict) else {})
+        version = data.get("schema_version")
         if version != SCHEMA_VERSION:
             raise SnapshotRestoreError(
-                f"its schema_version is {version!r} and this wink reads {SCHEMA_VERSION}; "
-                "read it with the wink that wrote it"
+                f"its schema_version is {version!r} and this wink reads {SCHEMA_VERSION}; read it with the wink that wrote it"
             )
         try:
             return cls(
@@ -108,14 +115,11 @@ class Snapshot:
                 parent_id=None if data["parent_id"] is None else UUID(data["parent_id"]),
                 created_at=_aware(datetime.fromisoformat(data["created_at"])),
                 tags=MappingProxyType({str(key): str(value) for key, value in data["tags"].items()}),
-                _views={},
-                _raw=dict(_read_slice(entry) for entry in data["slices"]),
-                _loaded={},
-                _owner=None,
+                contents=Contents({}, dict(_read_slice(entry) for entry in data["slices"]), {}),
             )
+        except SnapshotRestoreError:
+            raise
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            if isinstance(error, SnapshotRestoreError):
-                raise
             raise SnapshotRestoreError(f"its envelope is damaged: {type(error).__name__}: {error}") from error
 
 
