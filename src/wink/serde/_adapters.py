@@ -228,7 +228,7 @@ def _builder(cls: type, plans: list[FieldPlan]) -> Callable[[Any], object]:
 
     def build(parsed: tuple[dict[str, Any], dict[str, Any] | None, object]) -> object:
         values, found, _ = parsed
-        obj = object.__new__(cls)
+        obj: object = object.__new__(cls)
         arguments = [values.pop(name) for name in init_only]
         for plan in unset:
             values[plan.name] = plan.default if plan.default is not MISSING else plan.default_factory()

@@ -89,7 +89,7 @@ class _Encoder:
         self._known: dict[type, Callable[[Any], Any]] = {}
 
     def encode(self, value: Any) -> Any:
-        kind = type(value)
+        kind: type[Any] = type(value)
         if kind in _PLAIN:
             return value
         encode = self._known.get(kind)
@@ -97,7 +97,7 @@ class _Encoder:
             encode = self._known[kind] = self._learn(kind)
         return encode(value)
 
-    def _learn(self, kind: type) -> Callable[[Any], Any]:
+    def _learn(self, kind: type[Any]) -> Callable[[Any], Any]:
         from wink.serde._scalars import scalar_encoder
 
         if issubclass(kind, enum.Enum):
@@ -115,7 +115,7 @@ class _Encoder:
             return lambda value: sorted(self._items(list(value)), key=_compact)
         raise _Unwritable(f"JSON cannot hold a value of type {kind.__qualname__!r}")
 
-    def _dataclass(self, cls: type) -> Callable[[Any], dict[str, Any]]:
+    def _dataclass(self, cls: type[Any]) -> Callable[[Any], dict[str, Any]]:
         plans = [plan for plan in field_plans(cls) if not plan.init_only and (plan.in_init or self._computed)]
         names = [(plan.name, plan.key if self._by_alias else plan.name) for plan in plans]
         if self._computed:

@@ -53,16 +53,16 @@ def is_dataclass_type(candidate: object) -> typing.TypeGuard[type]:
 def _plan(cls: type) -> tuple[FieldPlan, ...]:
     hints = type_hints(cls)
     # `dataclasses.fields` leaves out InitVars, which `__init__` does take.
-    every: dict[str, dataclasses.Field[Any]] = vars(cls).get("__dataclass_fields__") or cls.__dataclass_fields__  # type: ignore[attr-defined]
+    every: dict[str, dataclasses.Field[Any]] = cls.__dict__["__dataclass_fields__"]
     plans: list[FieldPlan] = []
     for field in every.values():
-        kind = field._field_type.name  # type: ignore[attr-defined]  # noqa: SLF001 - the only mark of an InitVar
-        if kind == "_FIELD_CLASSVAR":
+        kind = str(getattr(field, "_field_type", ""))  # the only mark of an InitVar
+        if "CLASSVAR" in kind:
             continue
-        hint = hints[field.name]
-        init_only = kind == "_FIELD_INITVAR"
+        hint: Any = hints[field.name]
+        init_only = "INITVAR" in kind
         if init_only and isinstance(hint, dataclasses.InitVar):
-            hint = hint.type
+            hint = getattr(hint, "type", Any)
         where = f"{cls.__qualname__}.{field.name}"
         plans.append(
             FieldPlan(

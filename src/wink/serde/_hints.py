@@ -1,6 +1,6 @@
 """Resolve the annotations of a class or a function, those that name local classes too."""
 
-import sys
+import inspect
 import typing
 from collections.abc import Callable
 from types import CellType, FrameType, FunctionType
@@ -76,7 +76,7 @@ def _local_names(subject: type | Callable[..., object]) -> dict[str, object]:
     for owner in classes or (subject,):
         module, qualname = getattr(owner, "__module__", ""), getattr(owner, "__qualname__", "")
         outer = qualname.split(".<locals>.")[:-1]
-        frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - the only way to a caller's names
+        frame: FrameType | None = inspect.currentframe()
         while frame is not None and outer:
             if frame.f_globals.get("__name__") == module and frame.f_code.co_qualname in _prefixes(outer):
                 names = {**frame.f_locals, **names}

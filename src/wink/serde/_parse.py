@@ -1,7 +1,7 @@
 """Read JSON as a type, reporting everything that is wrong at once."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 
 from wink.errors import ParseError, Problem, SerdeError
 from wink.serde._dump import dumps
@@ -62,7 +62,7 @@ def parse(
         validate = _validator(cls, extra, coerce, aliases or {})
     if isinstance(data, (str, bytes)):
         text = data
-    elif isinstance(data, (bytearray, memoryview)):
+    elif isinstance(data, bytearray):
         text = bytes(data)
     else:
         try:
@@ -131,5 +131,5 @@ def _retried(cls: Any, text: str | bytes, error: "ValidationError", validate_jso
                 error, text = inner, masked.text
     problems = problems_in(error, cls)
     if not (len(problems) == 1 and first["type"] == "json_invalid"):
-        problems += text_problems(cast("str", text) if isinstance(text, str) else text.decode())
+        problems += text_problems(text if isinstance(text, str) else text.decode())
     raise ParseError(problems) from None

@@ -92,7 +92,7 @@ def _problems(details: Sequence[_Detail], shape: Shape, path: str) -> list[Probl
             continue
         unknown = [detail for detail in group if detail.error["type"] in _UNKNOWN and len(detail.rest) == 1]
         if unknown:
-            found.append(Problem(step(path, key), _unknown_field(str(key), shape, unknown[0].error)))
+            found.append(Problem(step(path, key), _unknown_field(str(key), shape)))
             continue
         child = child_shape(shape, key)
         found += _problems([detail.inner() for detail in group], child, step(path, key))
@@ -142,7 +142,7 @@ def _wrong_tag(branch: Sequence[_Detail]) -> bool:
     return any(detail.error["type"] == "literal_error" and len(detail.rest) == 1 for detail in branch)
 
 
-def _unknown_field(key: str, shape: Shape, error: "ErrorDetails") -> str:
+def _unknown_field(key: str, shape: Shape) -> str:
     if shape.kind != "dataclass":
         return "is not a known field; leave it out"
     plans = [plan for plan, _ in fields_of(shape) if plan.in_init]

@@ -76,13 +76,21 @@ def type_name(annotation: Any) -> str:
     >>> type_name(list[int | None])
     'list[int | None]'
     """
-    if isinstance(annotation, type) and not typing.get_args(annotation):
+    if annotation is None or annotation is types.NoneType:
+        return "None"
+    origin, args = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is Annotated:
+        return type_name(args[0])
+    if origin is typing.Union or origin is types.UnionType:
+        return " | ".join(map(type_name, args))
+    if origin is Literal:
+        return f"Literal[{', '.join(map(repr, args))}]"
+    if origin is not None and args and isinstance(args, tuple):
+        inside = ("..." if arg is Ellipsis else type_name(arg) for arg in args)
+        return f"{type_name(origin)}[{', '.join(inside)}]"
+    if isinstance(annotation, type):
         return annotation.__qualname__.rpartition(".<locals>.")[2]
-    shape = shape_of(annotation)
-    if shape.kind == "union" or shape.nullable:
-        members = typing.get_args(annotation) or shape.args
-        return " | ".join("None" if member is type(None) else type_name(member) for member in members)
-    return str(annotation).replace("typing.", "").replace("collections.abc.", "")
+    return str(annotation).replace("typing.", "")
 
 
 def applies(constraint: str, annotation: Any) -> bool:

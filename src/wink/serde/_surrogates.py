@@ -6,9 +6,10 @@ Each is replaced by a private-use character that does not occur in the text, and
 
 import dataclasses
 import json
+from collections import deque
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from wink.serde._text import has_lone_surrogate
 
@@ -53,9 +54,10 @@ def unmask(value: Any, masked: Masked) -> Any:
                 object.__setattr__(value, field.name, mended)
         return value
     if isinstance(value, dict):
-        return {unmask(key, masked): unmask(item, masked) for key, item in value.items()}
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*(unmask(item, masked) for item in value))
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return type(value)(unmask(item, masked) for item in value)
+        pairs = cast("dict[Any, Any]", value).items()
+        return {unmask(key, masked): unmask(item, masked) for key, item in pairs}
+    if isinstance(value, (list, tuple, set, frozenset, deque)):
+        kind: Any = type(cast("object", value))
+        items = [unmask(item, masked) for item in cast("list[Any]", value)]
+        return kind(*items) if hasattr(kind, "_fields") else kind(items)
     return value

@@ -2,7 +2,7 @@
 
 import json
 import re
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from wink.errors import Problem
 
@@ -73,7 +73,7 @@ def _walk(value: object, path: str, found: list[Problem]) -> None:
         for key, item in value:
             _walk(item, step(path, key), found)
     elif isinstance(value, list):
-        for index, item in enumerate(value):  # type: ignore[reportUnknownArgumentType]
+        for index, item in enumerate(cast("list[object]", value)):
             _walk(item, step(path, index), found)
 
 

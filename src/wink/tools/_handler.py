@@ -4,9 +4,10 @@ import functools
 import inspect
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from types import NoneType
-from typing import Any, Final, Protocol, TypeVar, get_args, get_origin, runtime_checkable
+from types import NoneType, UnionType
+from typing import Any, Final, Protocol, TypeVar, Union, cast, get_args, get_origin, runtime_checkable
 
+from wink.serde import known_hints
 from wink.tools._context import ToolContext
 from wink.tools._result import ToolResult
 
@@ -50,7 +51,7 @@ def signature_of(handler: object) -> Signature:
     except (ValueError, TypeError) as error:
         raise BadHandler("the handler has no signature that could be checked; wrap it in a function") from error
     first = _first(parameters)
-    hints = _hints(_function(handler))
+    hints = known_hints(_function(handler))
     result = hints.get("return", UNKNOWN)
     is_async = _is_async(handler)
     if inspect.isclass(get_origin(result)) and issubclass(get_origin(result), Awaitable):
@@ -66,12 +67,11 @@ def accepts(annotation: Any, kind: Any) -> bool:
         return kind is None
     if annotation == kind:
         return True
-    members = get_args(annotation) if not isinstance(annotation, type) and get_origin(annotation) is not None else ()
     origin = get_origin(annotation)
-    if isinstance(origin, type) and origin.__name__ != "UnionType":
+    if origin is Union or origin is UnionType:
+        return any(accepts(member, kind) for member in get_args(annotation))
+    if isinstance(origin, type):
         return isinstance(kind, type) and issubclass(kind, origin)
-    if members:
-        return any(accepts(member, kind) for member in members)
     if getattr(annotation, "_is_protocol", False):
         return True
     return isinstance(annotation, type) and isinstance(kind, type) and issubclass(kind, annotation)
@@ -99,17 +99,11 @@ def _first(parameters: list[inspect.Parameter]) -> inspect.Parameter:
 def _function(handler: Any) -> Callable[..., Any]:
     """The function behind a handler, which has the annotations."""
     while isinstance(handler, functools.partial):
-        handler = handler.func  # type: ignore[reportUnknownMemberType]
+        handler = cast("functools.partial[Any]", handler).func
     handler = getattr(handler, "__func__", handler)
     if not inspect.isfunction(handler) and not inspect.isclass(handler):
         handler = type(handler).__call__
     return inspect.unwrap(handler)
-
-
-def _hints(function: Callable[..., Any]) -> dict[str, Any]:
-    from wink.serde import known_hints
-
-    return known_hints(function)
 
 
 def _is_async(handler: Any) -> bool:
@@ -117,9 +111,7 @@ def _is_async(handler: Any) -> bool:
 
 
 def _value(result: Any) -> Any:
-    if result is UNKNOWN or result is Any:
-        return UNKNOWN
-    if result is ToolResult:
+    if result in (UNKNOWN, Any, ToolResult):
         return UNKNOWN
     if get_origin(result) is ToolResult:
         value = get_args(result)[0]

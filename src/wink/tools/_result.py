@@ -6,6 +6,8 @@ from dataclasses import dataclass, is_dataclass
 from types import GenericAlias
 from typing import TYPE_CHECKING, Any, Final, Generic, Never, Protocol, TypeVar, cast, runtime_checkable
 
+from wink.serde import dumps
+
 ResultT_co = TypeVar("ResultT_co", covariant=True)
 ValueT = TypeVar("ValueT")
 
@@ -103,8 +105,6 @@ def render_value(value: object) -> str:
             _warn_of_json(item)
     elif not isinstance(value, Mapping):
         _warn_of_json(value)
-    from wink.serde import dumps
-
     return dumps(cast("object", value), exclude_none=True)
 
 
@@ -113,7 +113,7 @@ def _renders(value: object) -> bool:
 
 
 def _rendered(value: ToolRenderableResult) -> str:
-    text: object = value.render()
+    text = cast("object", value.render())
     if not isinstance(text, str):
         kind = type(value).__qualname__
         raise TypeError(f"{kind}.render() returned {type(text).__qualname__!r}; it must return a string")

@@ -1,23 +1,20 @@
 """A tool: a name, a description, two types and the handler between them."""
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from types import GenericAlias
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast, get_args, overload
 
 from wink.errors import ParseError, Problem, PromptValidationError, SerdeError
+from wink.serde import Extra, dumps, parse, schema
 from wink.tools._checks import Effects, checked_description, checked_name, checked_option, checked_timeout
 from wink.tools._context import ToolContext
 from wink.tools._example import ToolExample
 from wink.tools._handler import UNKNOWN, BadHandler, Signature, ToolHandler, accepts, signature_of
 from wink.tools._types import BadType, Container, Result, matches, params_type, result_type, shown
 
-if TYPE_CHECKING:
-    from wink.serde import Extra
-
 ParamsT = TypeVar("ParamsT")
 ResultT = TypeVar("ResultT")
-P = TypeVar("P")
-R = TypeVar("R")
 
 _EXTRA: Final = ("forbid", "ignore", "allow")
 
@@ -71,7 +68,7 @@ class Tool(Generic[ParamsT, ResultT]):
     accepts_overrides: bool
     effects: Effects
     timeout: float | None
-    extra: "Extra"
+    extra: Extra
     params_type: type[Any] | None
     result_type: type[Any] | None
     result_container: Container
@@ -87,7 +84,7 @@ class Tool(Generic[ParamsT, ResultT]):
         *,
         effects: Effects = "workspace",
         timeout: float | None = None,
-        extra: "Extra" = "forbid",
+        extra: Extra = "forbid",
         _types: tuple[Any, Any] | None = None,
     ) -> None:
         checked_name(name)
@@ -137,7 +134,7 @@ class Tool(Generic[ParamsT, ResultT]):
     @classmethod
     def wrap(
         cls,
-        fn: "Callable[..., Any]",
+        fn: Callable[..., Any],
         /,
         *,
         effects: Effects = "workspace",
@@ -158,7 +155,7 @@ class Tool(Generic[ParamsT, ResultT]):
     @classmethod
     def wrap(
         cls,
-        fn: "Callable[..., Any] | None" = None,
+        fn: Callable[..., Any] | None = None,
         /,
         *,
         effects: Effects = "workspace",
@@ -180,21 +177,19 @@ class Tool(Generic[ParamsT, ResultT]):
         ('search', 'Search the notes.', 'Query')
         """
         if fn is None:
-            return lambda handler: cls.wrap(handler, effects=effects, timeout=timeout, examples=examples)
+            return functools.partial(cls.wrap, effects=effects, timeout=timeout, examples=examples)
         name = getattr(fn, "__name__", type(fn).__name__)
         description = (getattr(fn, "__doc__", None) or "").strip().partition("\n")[0]
         if not description:
             raise PromptValidationError("its description is its docstring's first line; write a docstring", tool=name)
         return cls(name, description, fn, examples, effects=effects, timeout=timeout)
 
-    def parse(self, arguments: "str | bytes | Mapping[str, Any]") -> ParamsT | None:
+    def parse(self, arguments: str | bytes | Mapping[str, Any]) -> ParamsT | None:
         """The arguments of a call as the tool's parameters; `None` for a tool that takes none.
 
         No text at all counts as `{}`: that is what models send to a tool without required arguments. Raises
         `ParseError` with every problem.
         """
-        from wink.serde import parse
-
         if isinstance(arguments, (str, bytes)) and not arguments.strip():
             arguments = "{}"
         if self._params is not None:
@@ -211,8 +206,6 @@ class Tool(Generic[ParamsT, ResultT]):
         """
         if self._params is None:
             return {"type": "object", "properties": {}, "additionalProperties": self.extra != "forbid"}
-        from wink.serde import schema
-
         try:
             return schema(self._params, extra=self.extra)
         except SerdeError as error:
@@ -226,8 +219,6 @@ class Tool(Generic[ParamsT, ResultT]):
         """
         if self._checked:
             return
-        from wink.serde import dumps
-
         self.schema()
         for number, example in enumerate(self.examples, 1):
             try:
@@ -268,7 +259,7 @@ class _TypedTool(GenericAlias):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         kwargs.setdefault("_types", self.__args__)
-        return self.__origin__(*args, **kwargs)
+        return cast("Any", self.__origin__)(*args, **kwargs)
 
 
 def _signature(name: str, handler: object) -> Signature | None:
@@ -333,7 +324,8 @@ def _check_example(tool: Tool[Any, Any], result: Result, number: int, example: o
     where = f"example {number}"
     if not isinstance(example, ToolExample):
         raise PromptValidationError(f"{where} must be a ToolExample, not {example!r}", tool=tool.name)
-    description: object = example.description
+    example = cast("ToolExample[Any, Any]", example)
+    description = cast("object", example.description)
     if not isinstance(description, str) or not 1 <= len(description.strip()) <= 200:
         raise PromptValidationError(f"{where} needs a description of 1-200 characters", tool=tool.name)
     kind = tool.params_type

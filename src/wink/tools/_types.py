@@ -3,7 +3,9 @@
 import collections.abc
 from dataclasses import dataclass, is_dataclass
 from types import NoneType
-from typing import Any, Final, Literal, get_args, get_origin
+from typing import Any, Final, Literal, cast, get_args, get_origin
+
+from wink.serde import type_name
 
 Container = Literal["object", "array"]
 
@@ -53,13 +55,13 @@ def matches(result: Result, value: object) -> bool:
         return value is None
     if result.container == "object":
         return isinstance(value, result.type)
-    return isinstance(value, (list, tuple)) and all(isinstance(item, result.type) for item in value)  # type: ignore[reportUnknownVariableType]
+    if not isinstance(value, (list, tuple)):
+        return False
+    return all(isinstance(item, result.type) for item in cast("tuple[object, ...]", value))
 
 
 def shown(annotation: Any) -> str:
     """A type as its author would write it."""
-    from wink.serde import type_name
-
     return type_name(annotation)
 
 
