@@ -1,8 +1,10 @@
 """The policy that lets a tool run only after others have succeeded."""
 
+import re
 from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from wink.errors import DependencyCycle, PolicyError
 from wink.policies._decision import PolicyDecision
@@ -12,6 +14,8 @@ if TYPE_CHECKING:
     from wink.tools import Tool, ToolContext, ToolResult
 
 __all__ = ["SequentialDependencyPolicy"]
+
+_TOOL_NAME: Final = re.compile(r"[a-z0-9_-]{1,64}")
 
 
 class SequentialDependencyPolicy:
@@ -36,6 +40,8 @@ class SequentialDependencyPolicy:
     def __init__(self, dependencies: Mapping[str, Iterable[str]], *, name: str = "sequential_dependency") -> None:
         if not name.strip():
             raise PolicyError("a policy needs a name; leave it out to use the usual one")
+        if not isinstance(cast("object", dependencies), Mapping):
+            raise PolicyError(f"dependencies map a tool to those that it needs, and {dependencies!r} is no mapping")
         self._name = name
         self._needs = {tool: _ordered(tool, needed) for tool, needed in dependencies.items()}
         _refuse_cycles(self._needs)
@@ -64,10 +70,10 @@ class SequentialDependencyPolicy:
     def on_result(
         self,
         tool: "Tool[Any, Any]",
-        params: Any,
+        params: Any,  # noqa: ARG002
         result: "ToolResult[Any]",
         *,
-        context: "ToolContext",  # noqa: ARG002
+        context: "ToolContext",
     ) -> None:
         """Remember that `tool` has succeeded, unless nothing depends on it or it is remembered already."""
         if result.success and tool.name in self._watched:
@@ -97,11 +103,11 @@ def _ordered(tool: str, needed: Iterable[str]) -> tuple[str, ...]:
     """The names that `tool` needs, each once: as they were given, or sorted where the container has no order."""
     if isinstance(needed, str):
         raise PolicyError(f"{tool!r} depends on the text {needed!r}; give its dependencies as a set: {{{needed!r}}}")
-    names = sorted(needed) if isinstance(needed, (set, frozenset)) else list(dict.fromkeys(needed))
+    names = tuple(dict.fromkeys(needed))
     for name in (tool, *names):
-        if not isinstance(name, str) or not name or not name.strip("abcdefghijklmnopqrstuvwxyz0123456789_-") == "":
+        if not (isinstance(cast("object", name), str) and _TOOL_NAME.fullmatch(name)):
             raise PolicyError(f"{name!r} cannot be the name of a tool; use lower-case letters, digits, '_' and '-'")
-    return tuple(names)
+    return tuple(sorted(names)) if isinstance(needed, AbstractSet) else names
 
 
 def _refuse_cycles(needs: Mapping[str, tuple[str, ...]]) -> None:

@@ -44,7 +44,10 @@ class Plan:
 
     roots: tuple[Node, ...]
     nodes: tuple[Node, ...]
+    prompt_policies: tuple[ToolPolicy, ...]
+    """Those that were declared on the template itself."""
     policies: tuple[ToolPolicy, ...]
+    """Those of all sections, then the template's, each once."""
     governing: dict[str, tuple[ToolPolicy, ...]]
     params_types: frozenset[type[Any]]
     _installed: "WeakSet[Session]" = field(default_factory=lambda: WeakSet[Any]())
@@ -63,6 +66,7 @@ class Plan:
         return cls(
             roots=roots,
             nodes=nodes,
+            prompt_policies=tuple(policies),
             policies=distinct((*(policy for node in nodes for policy in node.policies), *policies)),
             governing=governing,
             params_types=frozenset(node.params_type for node in nodes if node.params_type is not None),

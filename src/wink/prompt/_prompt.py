@@ -80,7 +80,6 @@ class Prompt:
             self.template.plan.install(session)
         return render(
             self.template.plan,
-            self.template.policies,
             name=self.name,
             bound=self._params | self._checked(params) if params else self._params,
             session=session,

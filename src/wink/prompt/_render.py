@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from wink.errors import PromptRenderError, PromptValidationError
-from wink.policies import ToolPolicy
 from wink.prompt._enablement import Enablement
 from wink.prompt._examples import examples_block
 from wink.prompt._params import required_fields
@@ -23,14 +22,7 @@ _DEEPEST_HEADING: Final = 6
 """Markdown has no heading below this; deeper sections keep their number and share its level."""
 
 
-def render(
-    plan: Plan,
-    prompt_policies: tuple[ToolPolicy, ...],
-    *,
-    name: str,
-    bound: Mapping[type, object],
-    session: "Session | None",
-) -> RenderedPrompt:
+def render(plan: Plan, *, name: str, bound: Mapping[type, object], session: "Session | None") -> RenderedPrompt:
     """Render the sections of `plan` that are enabled now."""
     enabled = enabled_nodes(plan, bound, session)
     by_name = tools_by_name(node for node, _, _ in enabled)
@@ -41,7 +33,7 @@ def render(
         prompt_name=name,
         text="\n\n".join(_section_text(node, number, params, session) for node, number, params in enabled),
         tools=tuple(tool for tool, _ in by_name.values()),
-        policies=distinct((*(policy for node, _, _ in enabled for policy in node.policies), *prompt_policies)),
+        policies=distinct((*(policy for node, _, _ in enabled for policy in node.policies), *plan.prompt_policies)),
         governing={name: node.governing for name, (_, node) in by_name.items()},
     )
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from threading import RLock
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from wink.errors import PromptValidationError
 
@@ -48,11 +48,11 @@ class PromptResources:
         """The resource bound to `protocol`, or `None`."""
         return self.opened().get_optional(protocol)
 
-    def call_scope(self, overrides: Mapping[type, object]) -> "ResourceContext":
+    def call_scope(self, overrides: Mapping[type, object] | None = None) -> "ResourceContext":
         """A scope for one tool call, in which `overrides` win and `TOOL_CALL` resources are fresh; close it after."""
         return self.opened().call_scope(overrides)
 
-    def snapshotables(self) -> "tuple[tuple[type, Snapshotable], ...]":
+    def snapshotables(self) -> "tuple[tuple[type, Snapshotable[Any]], ...]":
         """The resources that exist already and can be rolled back."""
         return self.opened().snapshotables()
 
@@ -97,30 +97,31 @@ class PromptResources:
         with self._lock:
             if self._opened is not None:
                 raise PromptValidationError("the prompt's resources are open already; bind before they are used")
-            self._bound = _registry(self._bound).merge(_registry(resources), strict=False)
+            self._bound = _by_type(self._bound) | _by_type(resources)
 
     def registry(self) -> "ResourceRegistry":
         """All bindings of the prompt: the template's, overlaid by its sections', overlaid by those that were bound."""
-        bound = _registry(self._bound)
-        sections = _registry(None)
-        owner: dict[type, Node] = {}
+        from wink.resources import ResourceRegistry
+
+        bound = _by_type(self._bound)
+        sections: dict[type, object] = {}
+        owners: dict[type, Node] = {}
         for node in self._plan.nodes:
-            own = _registry(node.section.resources())
-            for protocol in sections.conflicts(own):
-                if bound.binding_for(protocol) is None:
+            for protocol, resource in _by_type(node.section.resources()).items():
+                if sections.get(protocol, resource) is not resource and protocol not in bound:
                     raise PromptValidationError(
-                        f"{protocol.__qualname__} is bound by the section {'/'.join(owner[protocol].path)!r} too; "
+                        f"{protocol.__qualname__} is bound by the section {'/'.join(owners[protocol].path)!r} too; "
                         "say which one is meant with prompt.bind(resources=...)",
                         node.path,
                     )
-            sections = sections.merge(own, strict=False)
-            owner.update(dict.fromkeys(own, node))
-        return _registry(self._template).merge(sections, strict=False).merge(bound, strict=False)
+                sections[protocol], owners[protocol] = resource, node
+        return ResourceRegistry.build({**_by_type(self._template), **sections, **bound})
 
 
-def _registry(resources: "Resources") -> "ResourceRegistry":
-    from wink.resources import ResourceRegistry
-
+def _by_type(resources: "Resources") -> dict[type, object]:
+    """Bindings and objects by the type that they are bound to."""
     if resources is None:
-        return ResourceRegistry.of()
-    return resources if isinstance(resources, ResourceRegistry) else ResourceRegistry.build(resources)
+        return {}
+    if isinstance(resources, Mapping):
+        return dict(resources)
+    return {binding.protocol: binding for binding in resources}
