@@ -1,0 +1,71 @@
+"""How a filesystem gets at its tree: through a root, or through one call's part of a transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, Protocol, TypeVar
+
+from wink.filesystem._facts import FactCache
+from wink.filesystem._stamps import Stamp
+from wink.filesystem._store import Store
+from wink.filesystem._turns import Turns
+
+if TYPE_CHECKING:
+    from wink.filesystem._part import FilePart
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+Seen = Callable[[str], "Stamp | None"]
+"""What a session knew of a path before the call."""
+
+guarded: Final[ContextVar[tuple[Tree, ...]]] = ContextVar("wink_guarded_trees", default=())
+"""Trees whose roots may not be used directly in this context, because a call works on them through its handle."""
+
+
+class Tree:
+    """What the root of a store shares with every handle on it."""
+
+    __slots__ = ("facts", "patience", "portable_names", "read_only", "recorder", "store", "turns")
+
+    def __init__(
+        self, store: Store, facts: FactCache, turns: Turns, *, read_only: bool, portable_names: bool, patience: float
+    ) -> None:
+        self.store, self.facts, self.turns = store, facts, turns
+        self.read_only, self.portable_names, self.patience = read_only, portable_names, patience
+        self.recorder: object | None = None
+
+
+class Access(Protocol):
+    """What the operations on files need."""
+
+    @property
+    def tree(self) -> Tree:
+        """What is shared with every other access to the same files."""
+        ...
+
+    @property
+    def refusal(self) -> str | None:
+        """Why nothing can be changed through this access, or None when it can."""
+        ...
+
+    def reading(self) -> Store:
+        """The store, or `HandleRevoked`."""
+        ...
+
+    def run(self, operation: Callable[Concatenate[FilePart, P], T], *args: P.args, **options: P.kwargs) -> T:
+        """Let an operation change files: as a part of the call, or in a transaction of its own."""
+        ...
+
+    def note(self, path: str, stamp: Stamp | None) -> None:
+        """Remember that a file's content was read or written, or with None that what was known no longer is."""
+        ...
+
+    def seen(self, path: str) -> Stamp | None:
+        """What was last noted of a path, here or before."""
+        ...
+
+    def begin(self, *, writable: bool, seen: Seen | None, transaction_id: str | None) -> FilePart:
+        """A transaction, or a savepoint of the one that this access belongs to."""
+        ...

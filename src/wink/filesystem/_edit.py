@@ -1,0 +1,155 @@
+"""Replace text in a text, keeping its newlines, and tell which lines that touches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from wink.errors import EditFailed
+from wink.filesystem._stamps import Ranges, shifted
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One occurrence: lines `start` up to, not including, `end` became lines `start` up to `new_end`; counted from 0."""
+
+    start: int
+    end: int
+    new_end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """The new text, and the places in the old one, ascending."""
+
+    text: str
+    places: tuple[Place, ...]
+
+    def shifted(self, ranges: Ranges) -> Ranges:
+        """Lines known of the old text as lines known of the new one."""
+        for place in reversed(self.places):
+            ranges = shifted(ranges, place.start, place.end, place.new_end)
+        return ranges
+
+
+def edited(path: str, text: str, old: str, new: str, *, replace_all: bool = False) -> Edit:
+    r"""Replace `old`, which must be there once unless `replace_all`, by `new`; raises `EditFailed`.
+
+    Newlines are those of the file: whether `old` and `new` have `\n` or `\r\n` makes no difference in a file that has
+    only one of them, and elsewhere new lines end as those that they replace.
+
+    >>> edited("a.txt", "one\r\ntwo\r\n", "two\n", "2\nthree\n").text
+    'one\r\n2\r\nthree\r\n'
+    """
+    if not old:
+        raise EditFailed(path, "the text to replace is empty; write the file as a whole instead")
+    plain_old, plain_new = old.replace("\r\n", "\n"), new.replace("\r\n", "\n")
+    if plain_old == plain_new:
+        raise EditFailed(path, "the old and the new text are the same")
+    crlf = text.count("\r\n")
+    if not crlf:
+        return _replace(path, text, old if old in text else plain_old, new, replace_all)
+    if crlf == text.count("\n"):
+        plain = _replace(path, text.replace("\r\n", "\n"), plain_old, plain_new, replace_all)
+        return Edit(plain.text.replace("\n", "\r\n"), plain.places)
+    return _replace_mixed(path, text, plain_old, plain_new, replace_all)
+
+
+def find_lines(path: str, text: str, old: str) -> tuple[tuple[int, int], ...]:
+    """The lines, half-open and counted from 0, of each occurrence of `old`, found as `edited` finds it.
+
+    >>> find_lines("a.txt", "a\\nb\\nc\\n", "b\\nc")
+    ((1, 3),)
+    """
+    try:
+        # Any text that is not `old` will do: the places in the old text do not depend on it, but for its last newline.
+        edit = edited(path, text, old, old + "\0\n" if old.endswith("\n") else old + "\0", replace_all=True)
+    except EditFailed:
+        return ()
+    return tuple((place.start, place.end) for place in edit.places)
+
+
+def _replace(path: str, text: str, old: str, new: str, replace_all: bool) -> Edit:
+    """Replace where `old` stands exactly so."""
+    spans: list[tuple[int, int]] = []
+    at = text.find(old)
+    while at >= 0:
+        spans.append((at, at + len(old)))
+        at = text.find(old, at + len(old))
+    return _assemble(path, text, old, spans, [new] * len(spans), replace_all)
+
+
+def _replace_mixed(path: str, text: str, old: str, new: str, replace_all: bool) -> Edit:
+    """Replace in a file that has both kinds of newline, where either kind fits either."""
+    import re
+
+    pattern = r"\r?\n".join(map(re.escape, old.split("\n")))
+    spans = [match.span() for match in re.finditer(pattern, text)]
+    news = [new.replace("\n", _newline_at(text, start, end)) for start, end in spans]
+    return _assemble(path, text, old, spans, news, replace_all)
+
+
+def _newline_at(text: str, start: int, end: int) -> str:
+    """The newline that a span has, else the one that ends its line."""
+    at = text.find("\n", start, end)
+    if at < 0:
+        at = text.find("\n", end)
+    if at < 0:
+        at = text.rfind("\n", 0, start)
+    return "\r\n" if at > 0 and text[at - 1] == "\r" else "\n"
+
+
+def _assemble(path: str, text: str, old: str, spans: list[tuple[int, int]], news: list[str], replace_all: bool) -> Edit:
+    starts = _lines_of(text, spans)
+    if not spans:
+        raise EditFailed(path, *_explain_absence(text, old))
+    if len(spans) > 1 and not replace_all:
+        lines = tuple(line + 1 for line in starts)
+        shown = ", ".join(map(str, lines[:10])) + (", …" if len(lines) > 10 else "")
+        raise EditFailed(
+            path,
+            f"the text to replace is there {len(lines)} times (lines {shown}); "
+            "give more of the lines around the one that is meant, or set replace_all",
+            lines,
+        )
+    pieces: list[str] = []
+    places: list[Place] = []
+    done, total = 0, _count(text)
+    for (begin, end), line, new in zip(spans, starts, news, strict=True):
+        pieces += (text[done:begin], new)
+        done = end
+        # The rest of the last line stays; it belongs to the place unless the place ends with its line, before and after.
+        whole = text[end - 1] == "\n" and (new.endswith("\n") or (not new and text[begin - 1 : begin] in ("", "\n")))
+        last = line + text.count("\n", begin, end)
+        new_last = line + new.count("\n")
+        places.append(Place(line, min(last + (not whole), total), new_last + (not whole)))
+    pieces.append(text[done:])
+    result = "".join(pieces)
+    return Edit(result, tuple(places))
+
+
+def _lines_of(text: str, spans: list[tuple[int, int]]) -> list[int]:
+    lines: list[int] = []
+    line = at = 0
+    for begin, _ in spans:
+        line += text.count("\n", at, begin)
+        at = begin
+        lines.append(line)
+    return lines
+
+
+def _count(text: str) -> int:
+    return text.count("\n") + (not text.endswith("\n") and bool(text))
+
+
+def _explain_absence(text: str, old: str) -> tuple[str, tuple[int, ...]]:
+    """Why `old` is not found, pointing at where all but the spaces fits."""
+    wanted = [" ".join(line.split()) for line in old.strip("\n").split("\n")]
+    have = [" ".join(line.split()) for line in text.split("\n")]
+    if any(wanted):
+        for at in range(len(have) - len(wanted) + 1):
+            if have[at : at + len(wanted)] == wanted:
+                return (
+                    f"the text to replace is not in the file as given, but line {at + 1} differs only in spaces; "
+                    "copy the text exactly, with its indentation"
+                ), (at + 1,)
+    return "the text to replace is not in the file; read it again and copy the text exactly", ()

@@ -1,0 +1,142 @@
+"""What is known of a file's whole content: its digest, and where its lines are."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import BinaryIO, Final
+
+from wink.filesystem._store import Node, Store
+
+CHUNK: Final = 1024 * 1024
+"""How much of a large file is held at once, in bytes."""
+
+_KEPT: Final = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """`lines` counts newlines, and the last line when it has none. `marks[n]` is the number of newlines in the first n MiB."""
+
+    digest: str
+    size: int
+    lines: int
+    has_nul: bool
+    marks: tuple[int, ...] = ()
+
+
+class FactCache:
+    """Facts by a node's identity, so that content is not digested again as long as it cannot have changed.
+
+    `trusted` is for stores whose content never changes in place. Elsewhere a file that was written within the clock's
+    grain of its own time may be written again without a visible trace ("racy git"); such facts are not kept.
+    """
+
+    __slots__ = ("_clock", "_known", "_trusted")
+
+    def __init__(self, *, trusted: bool, clock: Callable[[], int] = time.time_ns) -> None:
+        self._trusted, self._clock = trusted, clock
+        self._known: dict[tuple[int, ...], Facts] = {}
+
+    def known(self, node: Node) -> Facts | None:
+        """Facts that still hold for this node."""
+        return self._known.get(node.identity)
+
+    def of(self, node: Node, content: bytes) -> Facts:
+        """Facts about content that is at hand."""
+        facts = self._known.get(node.identity)
+        if facts is None:
+            facts = facts_of(content)
+            self.learn(node, facts)
+        return facts
+
+    def learn(self, node: Node, facts: Facts) -> None:
+        """Keep facts for the node that the content was taken from."""
+        if self._trusted or self._clock() - node.modified_ns > _grain(node.modified_ns):
+            if len(self._known) >= _KEPT:
+                for identity in list(self._known)[: _KEPT // 4]:
+                    self._known.pop(identity, None)
+            self._known[node.identity] = facts
+
+    def scan(self, node: Node, stream: BinaryIO) -> Facts:
+        """Facts about a stream at its beginning, read in pieces."""
+        facts = self._known.get(node.identity)
+        if facts is None:
+            facts = scanned(stream)
+            self.learn(node, facts)
+        return facts
+
+    def at(self, store: Store, path: str) -> Facts:
+        """Facts about the file at `path`, reading it only if they are not known."""
+        node = store.node(path)
+        facts = self._known.get(node.identity) if node.kind == "file" else None
+        if facts is None:
+            stream, node = store.open(path)
+            with stream:
+                facts = self.scan(node, stream)
+        return facts
+
+
+def digest(content: bytes) -> str:
+    """The digest that stamps carry: SHA-256, for which processors have instructions."""
+    global digest
+    from hashlib import sha256
+
+    # The import costs 4 ms, so it waits for the first file; after that this function is the bare one below.
+    def digest(content: bytes) -> str:
+        return sha256(content, usedforsecurity=False).hexdigest()
+
+    return digest(content)
+
+
+def facts_of(content: bytes) -> Facts:
+    """Facts about content that is held in memory."""
+    lines = content.count(b"\n")
+    if content and content[-1] != 10:
+        lines += 1
+    return Facts(digest(content), len(content), lines, b"\0" in content[:8192])
+
+
+class Scanner:
+    """Collects the facts about content that passes by in pieces."""
+
+    __slots__ = ("_has_nul", "_hasher", "_last", "_newlines", "_size")
+
+    def __init__(self) -> None:
+        from hashlib import sha256
+
+        self._hasher = sha256(usedforsecurity=False)
+        self._size = self._newlines = 0
+        self._last, self._has_nul = b"\n", False
+
+    def add(self, piece: bytes) -> int:
+        """Take in the next piece; gives the number of newlines until here."""
+        if piece:
+            self._hasher.update(piece)
+            self._has_nul = self._has_nul or (self._size < 8192 and b"\0" in piece[: 8192 - self._size])
+            self._size += len(piece)
+            self._newlines += piece.count(b"\n")
+            self._last = piece[-1:]
+        return self._newlines
+
+    def facts(self, marks: tuple[int, ...] = ()) -> Facts:
+        """The facts about all that has passed."""
+        lines = self._newlines + (self._last != b"\n")
+        return Facts(self._hasher.hexdigest(), self._size, lines, self._has_nul, marks)
+
+
+def scanned(stream: BinaryIO) -> Facts:
+    """Facts about the rest of a stream, holding one piece of it at a time."""
+    scanner, marks = Scanner(), [0]
+    while chunk := stream.read(CHUNK):
+        # A short read would put the marks in the wrong places.
+        while len(chunk) < CHUNK and (more := stream.read(CHUNK - len(chunk))):
+            chunk += more
+        marks.append(scanner.add(chunk))
+    return scanner.facts(tuple(marks))
+
+
+def _grain(modified_ns: int) -> int:
+    # Times that are whole hundredths of a second come from a coarse clock, FAT's counts two seconds at a time.
+    return 2_000_000_000 if modified_ns % 10_000_000 == 0 else 50_000_000

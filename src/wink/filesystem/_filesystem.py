@@ -1,0 +1,253 @@
+"""What tools hold: every operation on the files under one root."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from wink.errors import PathRefused
+from wink.filesystem import _glob, _grep, _reading, _streams, _walk, _writing
+from wink.filesystem._access import Access, Seen
+from wink.filesystem._paths import located
+from wink.filesystem._results import (
+    EditResult,
+    FileEntry,
+    FileStat,
+    GlobMatch,
+    GrepMatch,
+    Listing,
+    ReadResult,
+    WriteMode,
+    WriteResult,
+)
+from wink.filesystem._stamps import Stamp
+from wink.filesystem._turns import Turns
+
+if TYPE_CHECKING:
+    from fsspec import AbstractFileSystem
+
+    from wink.filesystem._part import FilePart
+
+
+class Filesystem:
+    """Files under one root, which no path and no link leads out of.
+
+    Paths are relative, with `/` between names. A call gets a handle of its own, which ends with it; a root
+    (`InMemoryFilesystem`, `HostFilesystem`) that is used directly makes each operation a transaction of its own.
+    Errors are Python's own and, for paths that no tool may use, `PathRefused`. Nothing shows or touches `.wink`; `.git`
+    can be read and never written.
+    """
+
+    __slots__ = ("__weakref__", "_access")
+
+    def __init__(self, access: Access) -> None:
+        self._access = access
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.root!r})"
+
+    # -- reading
+
+    def read(
+        self,
+        path: str,
+        offset: int = 0,
+        limit: int | None = None,
+        encoding: str = "utf-8",
+        *,
+        max_line_chars: int | None = None,
+    ) -> ReadResult:
+        r"""`limit` lines of a text file from line `offset` (from 0) on, exactly as they are in the file.
+
+        A line ends with `\n`. `max_line_chars` cuts longer lines. Raises `NotText` for binary files, and `FileTooLarge`
+        where more than 64 MiB would have to be held; pages of larger files are streamed.
+        """
+        return _reading.read(self._access, path, offset, limit, encoding, max_line_chars)
+
+    def read_bytes(self, path: str, offset: int = 0, limit: int | None = None) -> bytes:
+        """`limit` bytes of a file from byte `offset` on; raises `FileTooLarge` beyond 64 MiB at once."""
+        return _reading.read_bytes(self._access, path, offset, limit)
+
+    def open_read(self, path: str) -> _streams.ReadStream:
+        """A binary stream; it ends with the call."""
+        return _streams.open_read(self._access, path)
+
+    def open_text(self, path: str, mode: _streams.TextMode = "r", encoding: str = "utf-8") -> _streams.TextStream:
+        """A text stream to read (`r`), to replace (`w`), to make (`x`) or to append to (`a`) a file."""
+        return _streams.open_text(self._access, path, mode, encoding)
+
+    def exists(self, path: str) -> bool:
+        """Whether there is something at the end of a path and its links."""
+        name, is_directory = located(path)
+        try:
+            node = self._access.reading().node(name)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        return not is_directory or node.kind == "directory"
+
+    def stat(self, path: str) -> FileStat:
+        """What is at the end of a path and its links."""
+        name, is_directory = located(path)
+        store = self._access.reading()
+        link = store.node(name, follow=False)
+        node = store.node(name) if link.kind == "link" else link
+        if is_directory and node.kind != "directory":
+            raise _writing.error(_writing.errno.ENOTDIR, path)
+        modified = datetime.fromtimestamp(node.modified_ns / 1e9, UTC)
+        is_file, is_directory = node.kind == "file", node.kind == "directory"
+        return FileStat(name, is_file, is_directory, node.size, node.mode, modified, link.kind == "link", link.target)
+
+    def list(self, path: str = ".", *, limit: int = 1000) -> Listing[FileEntry]:
+        """The names in a directory, sorted; `truncated` says that there are more than `limit`."""
+        return _walk.entries(self._access, path, limit)
+
+    def glob(
+        self,
+        pattern: str,
+        path: str = ".",
+        *,
+        limit: int = 1000,
+        include_git: bool = False,
+        respect_ignore: bool = False,
+    ) -> Listing[GlobMatch]:
+        """Paths beneath `path` that fit: `*` stays within a name, `**` spans any number of directories, none too.
+
+        `{a,b}` stands for either. Links are not followed. `respect_ignore` leaves out what `.gitignore` files name.
+        """
+        return _glob.glob(self._access, pattern, path, limit, include_git, respect_ignore)
+
+    def grep(
+        self,
+        pattern: str,
+        path: str = ".",
+        glob: str | None = None,
+        max_matches: int = 1000,
+        *,
+        ignore_case: bool = False,
+        include_git: bool = False,
+        respect_ignore: bool = False,
+    ) -> Listing[GrepMatch]:
+        """Lines of the text files beneath `path` that match an RE2 regular expression, one match a line.
+
+        `glob` chooses files, by name where it has no slash. Binary files are passed over. Raises `PatternError`.
+        """
+        return _grep.grep(self._access, pattern, path, glob, max_matches, ignore_case, include_git, respect_ignore)
+
+    # -- writing
+
+    def write(
+        self,
+        path: str,
+        content: str,
+        mode: WriteMode = "overwrite",
+        create_parents: bool = True,
+        *,
+        encoding: str = "utf-8",
+    ) -> WriteResult:
+        """Make a file's content `content`; `create` raises `FileExistsError`, `append` adds at the end."""
+        return self._access.run(_writing.write_bytes, path, content.encode(encoding), mode, create_parents)
+
+    def write_bytes(
+        self, path: str, content: bytes, mode: WriteMode = "overwrite", create_parents: bool = True
+    ) -> WriteResult:
+        """Like `write`, with bytes."""
+        return self._access.run(_writing.write_bytes, path, bytes(content), mode, create_parents)
+
+    def append(self, path: str, content: str, *, encoding: str = "utf-8") -> WriteResult:
+        """Add to the end of a file, which is made if it is missing."""
+        return self._access.run(_writing.append_bytes, path, content.encode(encoding), True)
+
+    def edit(self, path: str, old: str, new: str, *, replace_all: bool = False, encoding: str = "utf-8") -> EditResult:
+        """Replace `old`, which must stand in the file once unless `replace_all`, by `new`; raises `EditFailed`.
+
+        New lines end as the file's lines do.
+        """
+        return self._access.run(_writing.edit, path, old, new, replace_all, encoding)
+
+    def locate(self, path: str, old: str, *, encoding: str = "utf-8") -> tuple[tuple[int, int], ...]:
+        """The lines (half-open, from 0) of each place where `edit` would find `old`; does not count as reading them."""
+        return _writing.locate(self._access, path, old, encoding)
+
+    def delete(self, path: str, recursive: bool = False) -> None:
+        """Remove a file, a link itself, an empty directory, or with `recursive` a whole one."""
+        self._access.run(_writing.delete, path, recursive)
+
+    def move(self, source: str, target: str, *, overwrite: bool = False, create_parents: bool = True) -> None:
+        """Give a file or directory another name; `overwrite` lets a file replace a file."""
+        self._access.run(_writing.move, source, target, overwrite, create_parents)
+
+    def copy(self, source: str, target: str, *, overwrite: bool = False, create_parents: bool = True) -> WriteResult:
+        """Copy one file with its mode."""
+        return self._access.run(_writing.copy, source, target, overwrite, create_parents)
+
+    def mkdir(self, path: str, *, parents: bool = True, exist_ok: bool = True) -> None:
+        """Make a directory, by default with those above it."""
+        self._access.run(_writing.mkdir, path, parents, exist_ok)
+
+    def open_write(self, path: str, mode: WriteMode = "overwrite", create_parents: bool = True) -> _streams.WriteStream:
+        """A binary stream whose content becomes the file's when it is closed, all at once."""
+        return _streams.open_write(self._access, path, mode, create_parents)
+
+    # -- what is known
+
+    @property
+    def root(self) -> str:
+        """Where the files are, for people: an absolute path of the host, or `memory:`."""
+        return self._access.tree.store.root
+
+    @property
+    def read_only(self) -> bool:
+        """Whether every change is refused."""
+        return self._access.refusal is not None
+
+    def normalize(self, path: str) -> str:
+        """The one spelling of a path, as stamps and results have it; raises `PathRefused`.
+
+        >>> from wink.filesystem import InMemoryFilesystem
+        >>> InMemoryFilesystem().normalize("./src//a/../b.py")
+        'src/b.py'
+        """
+        return located(path)[0]
+
+    def seen(self, path: str) -> Stamp | None:
+        """What is known of a file: what this call read or wrote, else what the session knew before it."""
+        self._access.reading()
+        return self._access.seen(located(path)[0])
+
+    def fingerprint(self, path: str) -> str | None:
+        """The digest of a file's content now, or None where there is no file."""
+        store = self._access.reading()
+        try:
+            return self._access.tree.facts.at(store, located(path)[0]).digest
+        except (FileNotFoundError, NotADirectoryError, IsADirectoryError, PathRefused):
+            return None
+
+    @property
+    def fs(self) -> AbstractFileSystem:
+        """The same files for libraries that speak fsspec, through the same checks and the same transaction."""
+        from wink.filesystem.fsspec import FilesystemView
+
+        return FilesystemView(self)
+
+    # -- transactions
+
+    @property
+    def turns(self) -> Turns:
+        """Who may change these files now."""
+        return self._access.tree.turns
+
+    @property
+    def recorder(self) -> object | None:
+        """Who records what calls change here."""
+        return self._access.tree.recorder
+
+    @recorder.setter
+    def recorder(self, recorder: object | None) -> None:
+        self._access.tree.recorder = recorder
+
+    def begin(self, *, writable: bool = True, seen: Seen | None = None, transaction_id: str | None = None) -> FilePart:
+        """The files' part of a transaction; of a handle, a savepoint. Costs nothing until something changes.
+
+        `seen` tells what the session knew of a path before. The caller sees to it that it has the turn.
+        """
+        return self._access.begin(writable=writable, seen=seen, transaction_id=transaction_id)

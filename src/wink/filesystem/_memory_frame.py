@@ -1,0 +1,210 @@
+"""The changes of one transaction in a `MemoryStore`, and how they are taken back."""
+
+from __future__ import annotations
+
+import errno
+from typing import Final
+
+from wink.errors import PathRefused
+from wink.filesystem._change import FileChange
+from wink.filesystem._memory import Directory, Entry, File, Link, MemoryStore, Place, Segment, Step, check_place, error
+from wink.filesystem._store import Node, Staging
+
+
+class MemoryStaging:
+    """Chunks of new content."""
+
+    __slots__ = ("_chunks",)
+
+    def __init__(self) -> None:
+        self._chunks: list[bytes] = []
+
+    def write(self, data: bytes, /) -> int:
+        """Append `data`."""
+        self._chunks.append(bytes(data))
+        return len(data)
+
+    def discard(self) -> None:
+        """Forget the content."""
+        self._chunks.clear()
+
+    def take(self) -> bytes:
+        """All that was written, leaving nothing."""
+        content = b"".join(self._chunks)
+        self._chunks.clear()
+        return content
+
+
+class MemoryFrame:
+    """Implements `Frame`: changes take effect at once, and `_steps` knows the way back."""
+
+    __slots__ = ("_moves", "_steps", "_store")
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store: Final = store
+        self._steps: list[Step] = []
+        self._moves: list[tuple[int, str, str]] = []
+
+    @property
+    def position(self) -> int:
+        """How many entries were changed."""
+        return len(self._steps)
+
+    def stage(self) -> MemoryStaging:
+        """Start new content."""
+        return MemoryStaging()
+
+    def put(self, path: str, content: bytes | Staging, *, exclusive: bool = False, mode: int | None = None) -> Node:
+        """Make `path` a file with this content."""
+        place = self._store.find(path, follow=not exclusive)
+        directory = check_place(place, path)
+        old = place.entry
+        if old is not None and exclusive:
+            raise error(errno.EEXIST, path)
+        if old is None and place.ends_in_link:
+            raise PathRefused(path, "is a link that leads to nothing")
+        if type(old) is Directory:
+            raise error(errno.EISDIR, path)
+        if mode is None:
+            mode = 0o644 if old is None else old.node.mode
+        data = content.take() if isinstance(content, MemoryStaging) else content
+        assert isinstance(data, bytes), "content that another store has staged"
+        file = File(data, mode, self._store.clock())
+        self._set(directory, place.name, file, place.path)
+        return file.node
+
+    def delete(self, path: str, *, recursive: bool = False) -> None:
+        """Remove an entry."""
+        place = self._store.find(path, follow=False)
+        directory = check_place(place, path)
+        if place.entry is None:
+            raise error(errno.ENOENT, path)
+        if type(place.entry) is Directory and place.entry.entries and not recursive:
+            raise error(errno.ENOTEMPTY, path)
+        self._set(directory, place.name, None, place.path)
+
+    def move(self, source: str, target: str, *, overwrite: bool = False) -> None:
+        """Give an entry another name."""
+        here, there = self._store.find(source, follow=False), self._store.find(target, follow=False)
+        from_directory, to_directory = check_place(here, source), check_place(there, target)
+        moved = here.entry
+        if moved is None:
+            raise error(errno.ENOENT, source, target)
+        self._check_target(here, there, source, target, overwrite)
+        if here.path == there.path:
+            return
+        self._moves.append((len(self._steps), here.path, there.path))
+        self._set(from_directory, here.name, None, here.path)
+        self._set(to_directory, there.name, moved, there.path)
+
+    def mkdir(self, path: str) -> None:
+        """Make one directory."""
+        place = self._store.find(path, follow=False)
+        if place.directory is None:
+            raise error(errno.EEXIST, path)
+        directory = check_place(place, path)
+        if place.entry is not None:
+            raise error(errno.EEXIST, path)
+        self._set(directory, place.name, Directory(self._store.clock()), place.path)
+
+    def chmod(self, path: str, mode: int) -> None:
+        """Set the permission bits."""
+        place = self._store.find(path, follow=True)
+        directory = check_place(place, path)
+        entry = place.entry
+        if entry is None:
+            raise error(errno.ENOENT, path)
+        if type(entry) is Directory:
+            self._steps.append(Step(entry, None, None, entry.mode, entry.modified_ns, place.path))
+            entry.mode = mode
+        elif type(entry) is File:
+            self._set(directory, place.name, File(entry.content, mode, entry.node.modified_ns), place.path)
+
+    def symlink(self, path: str, target: str) -> None:
+        """Make a relative link."""
+        place = self._store.find(path, follow=False)
+        directory = check_place(place, path)
+        if place.entry is not None:
+            raise error(errno.EEXIST, path)
+        _check_link(place.path, target, path)
+        self._set(directory, place.name, Link(target, self._store.clock()), place.path)
+
+    def changes(self, since: int = 0) -> tuple[FileChange, ...]:
+        """The net change of each path."""
+        from wink.filesystem._memory_changes import net_changes
+
+        moves = [(source, target) for position, source, target in self._moves if position >= since]
+        return net_changes(self._store.top, self._steps[since:], moves)
+
+    def prepare(self) -> None:
+        """Nothing in memory can fail later."""
+
+    def publish(self) -> None:
+        """Let the changes stand."""
+        self._store.remember(self._steps)
+        self._steps, self._moves = [], []
+
+    def undo(self, to: int = 0) -> None:
+        """Take back everything after a position, newest first."""
+        steps = self._steps
+        while len(steps) > to:
+            _take_back(steps.pop())
+        while self._moves and self._moves[-1][0] >= to:
+            self._moves.pop()
+
+    def rewind(self, mark: Segment) -> None:
+        """Bring everything back to where `mark` was taken, as changes of this frame."""
+        first: dict[tuple[Directory, str | None], Step] = {}
+        segment: Segment | None = mark
+        while segment is not None:
+            for key, step in segment.before.items():
+                first.setdefault(key, step)
+            segment = segment.next
+        # Newest first, so that a directory ends with the time that it had before its first change.
+        for (directory, name), step in reversed(first.items()):
+            now = directory.entries.get(name) if name is not None else None
+            self._steps.append(Step(directory, name, now, directory.mode, directory.modified_ns, step.path))
+            _take_back(step)
+
+    def _set(self, directory: Directory, name: str, entry: Entry | None, path: str) -> None:
+        entries = directory.entries
+        self._steps.append(Step(directory, name, entries.get(name), directory.mode, directory.modified_ns, path))
+        if entry is None:
+            del entries[name]
+        else:
+            entries[name] = entry
+        directory.modified_ns = self._store.clock()
+
+    def _check_target(self, here: Place, there: Place, source: str, target: str, overwrite: bool) -> None:
+        """Raise what renaming raises, except that a directory is never replaced."""
+        if (there.path + "/").startswith(here.path + "/") and here.path != there.path:
+            raise error(errno.EINVAL, source, target)
+        if there.entry is None or (overwrite and here.path == there.path):
+            return
+        if not overwrite:
+            raise error(errno.EEXIST, target)
+        if type(there.entry) is Directory:
+            raise error(errno.EEXIST if type(here.entry) is Directory else errno.EISDIR, target)
+        if type(here.entry) is Directory:
+            raise error(errno.ENOTDIR, target)
+
+
+def _take_back(step: Step) -> None:
+    directory = step.directory
+    directory.modified_ns = step.modified_ns
+    if step.name is None:
+        directory.mode = step.mode
+    elif step.before is None:
+        directory.entries.pop(step.name, None)
+    else:
+        directory.entries[step.name] = step.before
+
+
+def _check_link(place: str, target: str, path: str) -> None:
+    depth = place.count("/")
+    if target.startswith("/") or not target or "\0" in target:
+        raise PathRefused(path, "would be a link that is not relative")
+    for name in target.split("/"):
+        depth += -1 if name == ".." else name not in ("", ".")
+        if depth < 0:
+            raise PathRefused(path, "would be a link that leads out of the workspace")

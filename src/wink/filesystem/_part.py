@@ -1,0 +1,267 @@
+# ruff: noqa: SLF001 - the parts of one stack know each other
+"""One call's part in the changes to a tree: the handle that its tools hold, and the way back.
+
+Rules of this module:
+
+* Beginning touches nothing; the frame is made by the first change.
+* The check for revocation and the change itself run under one lock, the gate. So once `revoke` has returned, nothing that
+  the call left running can change a file.
+* Savepoints share the frame of the outermost part, whose steps are a stack; so only the innermost part that has changed
+  something may change more, and each takes back what lies above its own beginning.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from contextvars import Token
+from types import TracebackType
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+
+from wink.errors import HandleRevoked, ReadOnlyFilesystem, TransactionError
+from wink.filesystem._access import Seen, Tree, guarded
+from wink.filesystem._change import FileChange
+from wink.filesystem._stamps import Stamp
+from wink.filesystem._store import Frame, Store
+
+if TYPE_CHECKING:
+    from wink.filesystem._filesystem import Filesystem
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class _Stack:
+    """What a part and its savepoints share."""
+
+    __slots__ = ("frame", "gate", "transaction_id", "writers")
+
+    def __init__(self, transaction_id: str | None) -> None:
+        self.gate = threading.RLock()
+        self.frame: Frame | None = None
+        self.writers: list[FilePart] = []
+        self.transaction_id = transaction_id
+
+
+class FilePart:
+    """The files' part of one transaction, or of a savepoint in it.
+
+    After `revoke` exactly one of `prepare` with `publish`, and `undo`.
+    """
+
+    __slots__ = ("_handle", "_notes", "_outer", "_revoked", "_seen", "_since", "_stack", "_tree", "_writable")
+
+    def __init__(
+        self,
+        tree: Tree,
+        *,
+        writable: bool = True,
+        seen: Seen | None = None,
+        transaction_id: str | None = None,
+        outer: FilePart | None = None,
+    ) -> None:
+        self._tree, self._writable, self._seen, self._outer = tree, writable, seen, outer
+        self._stack = _Stack(transaction_id) if outer is None else outer._stack
+        self._since: int | None = None
+        self._revoked = False
+        self._notes: dict[str, Stamp | None] = {}
+        self._handle: Filesystem | None = None
+
+    # -- what the transaction does with it
+
+    @property
+    def handle(self) -> Filesystem:
+        """The filesystem that the call works with; every change through it belongs to this part."""
+        if self._handle is None:
+            from wink.filesystem._filesystem import Filesystem
+
+            self._handle = Filesystem(self)
+        return self._handle
+
+    def savepoint(self, writable: bool = True, seen: Seen | None = None) -> FilePart:
+        """A part within this one, which can be undone alone and otherwise becomes a part of it."""
+        return FilePart(self._tree, writable=writable and self._writable, seen=seen, outer=self)
+
+    def guard(self) -> Token[tuple[Tree, ...]]:
+        """Refuse direct use of the root in this context, and in contexts copied from it, until `unguard`."""
+        return guarded.set((*guarded.get(), self._tree))
+
+    def unguard(self, token: Token[tuple[Tree, ...]]) -> None:
+        """Take back a `guard`, in the same context."""
+        guarded.reset(token)
+
+    def revoke(self) -> None:
+        """From here on the handle changes and reads nothing; waits for a change that is under way."""
+        self._revoked = True
+        with self._stack.gate:
+            pass
+
+    @property
+    def dirty(self) -> bool:
+        """Whether anything was changed and not yet taken back."""
+        frame = self._stack.frame
+        return frame is not None and self._since is not None and frame.position > self._since
+
+    def changes(self) -> tuple[FileChange, ...]:
+        """The net change of each path, in the order of first change; to be asked before `publish` or `undo`."""
+        frame = self._stack.frame
+        return () if frame is None or self._since is None else frame.changes(self._since)
+
+    def prepare(self) -> None:
+        """Do all that can fail before the commit point."""
+        self.revoke()
+        if self._outer is None and self._stack.frame is not None:
+            self._stack.frame.prepare()
+
+    def publish(self) -> None:
+        """The commit point has passed. A savepoint's changes and notes become those of the part around it."""
+        self.revoke()
+        stack, outer = self._stack, self._outer
+        with stack.gate:
+            if outer is None:
+                if stack.frame is not None:
+                    stack.frame.publish()
+                stack.frame = None
+                stack.writers.clear()
+                return
+            outer._notes.update(self._notes)
+            if self in stack.writers:
+                stack.writers.remove(self)
+                if outer not in stack.writers:
+                    outer._since = self._since
+                    stack.writers.append(outer)
+
+    def undo(self) -> None:
+        """Take back this part's changes, newest first; raises `RollbackFailed` with the paths that it could not."""
+        self.revoke()
+        stack = self._stack
+        with stack.gate:
+            frame, since = stack.frame, self._since
+            if self._outer is None:
+                stack.frame = None
+                stack.writers.clear()
+                if frame is not None:
+                    frame.undo(0)
+            elif self in stack.writers and frame is not None and since is not None:
+                del stack.writers[stack.writers.index(self) :]
+                if since == 0:
+                    stack.frame = None
+                frame.undo(since)
+            self._since = None
+
+    # -- what the handle does with it
+
+    @property
+    def tree(self) -> Tree:
+        """What is shared with every other access to the same files."""
+        return self._tree
+
+    @property
+    def refusal(self) -> str | None:
+        """Why nothing can be changed, if so."""
+        if self._tree.read_only:
+            return "this filesystem was opened for reading only"
+        return None if self._writable else "this call may only read, as its tool declares"
+
+    def reading(self) -> Store:
+        """The store, as long as the call lasts."""
+        self._check()
+        return self._tree.store
+
+    def run(self, operation: Callable[Concatenate[FilePart, P], T], *args: P.args, **options: P.kwargs) -> T:
+        """Let an operation change files as a part of this call."""
+        return operation(self, *args, **options)
+
+    def changing(self, path: str) -> _Change:
+        """The frame that one operation changes, under the gate; what it did is undone when the block raises."""
+        return _Change(self, path)
+
+    def note(self, path: str, stamp: Stamp | None) -> None:
+        """Remember what was read or written."""
+        self._notes[path] = stamp
+
+    def seen(self, path: str) -> Stamp | None:
+        """What this call noted, else the calls around it, else what the session knew before."""
+        part: FilePart | None = self
+        lookup: Seen | None = None
+        while part is not None:
+            if path in part._notes:
+                return part._notes[path]
+            lookup = lookup or part._seen
+            part = part._outer
+        return None if lookup is None else lookup(path)
+
+    def noted(self) -> Mapping[str, Stamp | None]:
+        """What was read and written; None for what is no longer known."""
+        return dict(self._notes)
+
+    def begin(self, *, writable: bool, seen: Seen | None, transaction_id: str | None) -> FilePart:
+        """A savepoint; it goes by the transaction's own id."""
+        del transaction_id
+        return self.savepoint(writable=writable, seen=seen)
+
+    def _check(self) -> None:
+        part: FilePart | None = self
+        while part is not None:
+            if part._revoked:
+                raise HandleRevoked("the call that this filesystem was handed to has ended; nothing was changed")
+            part = part._outer
+
+    def _enter(self) -> Frame:
+        """The frame, once it is sure that this part may change it; the gate is held."""
+        stack = self._stack
+        if stack.frame is None:
+            if stack.transaction_id is None:
+                from uuid import uuid4
+
+                stack.transaction_id = uuid4().hex
+            stack.frame = self._tree.store.begin(stack.transaction_id)
+        if not stack.writers or stack.writers[-1] is not self:
+            if stack.writers and not self._is_within(stack.writers[-1]):
+                raise TransactionError("a nested call is still changing files; wait for it to end")
+            stack.writers.append(self)
+            self._since = stack.frame.position
+        return stack.frame
+
+    def _is_within(self, other: FilePart) -> bool:
+        part = self._outer
+        while part is not None and part is not other:
+            part = part._outer
+        return part is other
+
+
+class _Change:
+    """Holds the gate while one operation changes files, and takes back what it did when it fails half-way."""
+
+    __slots__ = ("_frame", "_part", "_path", "_position")
+
+    def __init__(self, part: FilePart, path: str) -> None:
+        self._part, self._path = part, path
+
+    def __enter__(self) -> Frame:
+        part = self._part
+        gate = part._stack.gate
+        gate.acquire()
+        try:
+            part._check()
+            refusal = part.refusal
+            if refusal is not None:
+                raise ReadOnlyFilesystem(self._path, refusal)
+            self._frame = part._enter()
+            self._position = self._frame.position
+        except BaseException:
+            gate.release()
+            raise
+        return self._frame
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if error is not None and self._frame.position > self._position:
+                if self._position == 0:
+                    self._part._stack.frame = None
+                self._frame.undo(self._position)
+        finally:
+            self._part._stack.gate.release()

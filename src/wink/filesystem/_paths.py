@@ -1,0 +1,163 @@
+"""Turn a path sent by the model into a path inside the workspace, or refuse it."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from wink.errors import PathRefused
+
+MAX_NAME_BYTES: Final = 255
+"""The longest name that every common filesystem can hold."""
+
+MAX_PATH_BYTES: Final = 4095
+"""Linux's PATH_MAX without its final NUL."""
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_DRIVE = re.compile(r"[A-Za-z]:")
+_HOME = re.compile(r"~([A-Za-z_][\w-]*)?(/|$)")
+
+# What HFS+ leaves out when it compares names, as git's utf8.c lists it, and what else shows nothing.
+_IGNORABLE = re.compile("[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]")
+_SHORT_NAME = re.compile(r"(git|wink)~\d+")
+
+_RESERVED = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(\s*\..*)?\s*", re.IGNORECASE)
+_UNPORTABLE = re.compile(r'[<>:"|?*]')
+
+
+@dataclass(frozen=True, slots=True)
+class WorkspacePath:
+    """A relative path that cannot name anything above the workspace root.
+
+    `parts` is empty for the root itself. `is_directory` remembers a slash at the end, which only a directory may have.
+    """
+
+    parts: tuple[str, ...]
+    is_directory: bool = False
+
+    def __str__(self) -> str:
+        return "/".join(self.parts)
+
+
+@lru_cache(maxsize=4096)
+def workspace_path(text: str) -> WorkspacePath:
+    """Read `text` as a path under the workspace root; `""` and `"."` are the root.
+
+    `..` takes back the name before it, whatever that is on the disk. Raises `PathRefused`.
+
+    >>> str(workspace_path("src/../README.md"))
+    'README.md'
+    >>> workspace_path("../secrets.txt")
+    Traceback (most recent call last):
+    ...
+    wink.errors._files.PathRefused: '../secrets.txt' is outside the workspace
+    """
+    refused = _refusal(text)
+    if refused:
+        raise PathRefused(text, refused)
+    parts: list[str] = []
+    for name in text.split("/"):
+        if name in ("", "."):
+            continue
+        if name != "..":
+            parts.append(name)
+        elif parts:
+            parts.pop()
+        else:
+            raise PathRefused(text, "is outside the workspace")
+    if any(len(name.encode()) > MAX_NAME_BYTES for name in parts):
+        raise PathRefused(text[:80] + "…", f"has a name that is longer than {MAX_NAME_BYTES} bytes")
+    return WorkspacePath(tuple(parts), not parts or text.endswith(("/", "/.", "/..")))
+
+
+@lru_cache(maxsize=4096)
+def located(text: str) -> tuple[str, bool]:
+    """The normalised path as a store takes it, and whether `text` insists on a directory; refuses wink's own state."""
+    path = workspace_path(text)
+    normal = str(path)
+    check_readable(normal, text)
+    return normal, path.is_directory
+
+
+def _refusal(text: str) -> str | None:
+    """Why `text` cannot be a path, however the workspace looks."""
+    if text.startswith("/"):
+        return "is absolute; paths are relative to the workspace root, so leave out the leading '/'"
+    if _SURROGATE.search(text):
+        return "is not valid Unicode"
+    if len(text.encode()) > MAX_PATH_BYTES:
+        return f"is longer than {MAX_PATH_BYTES} bytes"
+    if _CONTROL.search(text):
+        return "has a control character in it"
+    if _URL.match(text):
+        return "is a URL; only files of the workspace can be named"
+    if "\\" in text:
+        return "has a backslash in it; put '/' between names"
+    if _DRIVE.match(text):
+        return "begins with a drive; paths are relative to the workspace root"
+    if _HOME.match(text):
+        return "begins with a home directory; paths are relative to the workspace root"
+    return None
+
+
+@lru_cache(maxsize=4096)
+def protected_as(name: str) -> str | None:
+    """`".git"` or `".wink"` when some filesystem would take `name` for it, otherwise None.
+
+    >>> protected_as(".GIT "), protected_as("git~1"), protected_as(".github")
+    ('.git', '.git', None)
+    """
+    # NTFS drops trailing dots and spaces and everything from a colon on (a stream of the file); HFS+ drops what is
+    # ignorable; both fold case. See CVE-2014-9390 and CVE-2019-1353.
+    plain = _IGNORABLE.sub("", unicodedata.normalize("NFKC", name)).split(":", 1)[0].rstrip(". ")
+    for folded in (plain.casefold(), plain.upper().lower()):
+        if folded in (".git", ".wink"):
+            return folded
+        short = _SHORT_NAME.fullmatch(folded)
+        if short:
+            return f".{short[1]}"
+    return None
+
+
+def is_protected_name(name: str) -> bool:
+    """Whether some filesystem would take `name` for `.git` or `.wink`, which file tools never write.
+
+    >>> is_protected_name(".git::$INDEX_ALLOCATION"), is_protected_name(".gitignore")
+    (True, False)
+    """
+    return protected_as(name) is not None
+
+
+@lru_cache(maxsize=4096)
+def check_readable(path: str, shown: str | None = None) -> None:
+    """Raise `PathRefused` where a normalised path is in wink's own state; `shown` is the path that was asked for."""
+    if ".wink" in map(protected_as, path.split("/")):
+        raise PathRefused(shown or path, "is wink's own state")
+
+
+@lru_cache(maxsize=4096)
+def check_writable(path: str, shown: str | None = None) -> None:
+    """Raise `PathRefused` where file tools may not write: in wink's own state and, as a planted hook or setting
+    there is run by the next git command, in any `.git`.
+    """
+    check_readable(path, shown)
+    if ".git" in map(protected_as, path.split("/")):
+        raise PathRefused(shown or path, "is in a .git directory, which file tools read and never write")
+
+
+@lru_cache(maxsize=1024)
+def unportable_name(path: str) -> str | None:
+    """The first name in `path` that Windows cannot hold, if there is one.
+
+    >>> unportable_name("docs/aux.txt"), unportable_name("docs/auxiliary.txt")
+    ('aux.txt', None)
+    """
+    for name in path.split("/"):
+        if _RESERVED.fullmatch(name) or _UNPORTABLE.search(name) or name != name.rstrip(". "):
+            return name
+    return None

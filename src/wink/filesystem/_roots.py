@@ -1,0 +1,184 @@
+"""The filesystems that programs make: one in memory, one over a directory of the host."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Concatenate, Final, Literal, ParamSpec, Self, TypeVar
+
+from wink.errors import HandleRevoked, ReadOnlyFilesystem, SnapshotMismatch
+from wink.filesystem._access import Seen, Tree, guarded
+from wink.filesystem._facts import FactCache
+from wink.filesystem._filesystem import Filesystem
+from wink.filesystem._memory import MemoryStore, Segment
+from wink.filesystem._part import FilePart
+from wink.filesystem._results import FilesystemSnapshot
+from wink.filesystem._stamps import Stamp
+from wink.filesystem._store import Store
+from wink.filesystem._turns import Turns
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+PATIENCE: Final = 30.0
+"""How long an operation on a root waits for its turn, in seconds."""
+
+
+class RootAccess:
+    """Direct use of a root: each change is a transaction of its own, and none is possible inside a call."""
+
+    __slots__ = ("_tree",)
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+
+    @property
+    def tree(self) -> Tree:
+        """What is shared with the handles."""
+        return self._tree
+
+    @property
+    def refusal(self) -> str | None:
+        """Why nothing can be changed, if so."""
+        return "this filesystem was opened for reading only" if self._tree.read_only else None
+
+    def reading(self) -> Store:
+        """The store, outside of calls."""
+        if self._tree in guarded.get():
+            raise HandleRevoked("inside a call files are used through context.filesystem, which can be rolled back")
+        return self._tree.store
+
+    def run(self, operation: Callable[Concatenate[FilePart, P], T], *args: P.args, **options: P.kwargs) -> T:
+        """Wait for the turn, change, and commit."""
+        self.reading()
+        if self.refusal is not None:
+            raise ReadOnlyFilesystem(str(args[0]) if args else ".", self.refusal)
+        self._tree.turns.acquire(self._tree.patience)
+        try:
+            part = FilePart(self._tree)
+            try:
+                result = operation(part, *args, **options)
+                part.prepare()
+                part.publish()
+            except BaseException:
+                part.undo()
+                raise
+        finally:
+            self._tree.turns.release()
+        return result
+
+    def note(self, path: str, stamp: Stamp | None) -> None:
+        """Nobody asks what was seen outside of calls."""
+
+    def seen(self, path: str) -> Stamp | None:
+        """Nothing."""
+        return None
+
+    def begin(self, *, writable: bool, seen: Seen | None, transaction_id: str | None) -> FilePart:
+        """A transaction's part."""
+        self.reading()
+        return FilePart(self._tree, writable=writable, seen=seen, transaction_id=transaction_id)
+
+
+class InMemoryFilesystem(Filesystem):
+    """Files that live as long as this object, and nowhere else.
+
+    >>> files = InMemoryFilesystem()
+    >>> before = files.snapshot()
+    >>> files.write("notes/a.txt", "one\\n").created
+    True
+    >>> files.read("notes/a.txt").content
+    'one\\n'
+    >>> files.restore(before)
+    >>> files.exists("notes")
+    False
+    """
+
+    __slots__ = ("_snapshots", "_store")
+
+    def __init__(
+        self, *, read_only: bool = False, portable_names: bool = False, clock: Callable[[], int] = time.time_ns
+    ) -> None:
+        self._store: Final = MemoryStore(clock=clock)
+        self._snapshots = 0
+        facts = FactCache(trusted=True)
+        turns = Turns("the in-memory filesystem")
+        tree = Tree(self._store, facts, turns, read_only=read_only, portable_names=portable_names, patience=PATIENCE)
+        super().__init__(RootAccess(tree))
+
+    def snapshot(self, tag: str | None = None) -> FilesystemSnapshot:
+        """The committed state now; costs the same at any size, and memory only while the snapshot is kept."""
+        self._access.reading()
+        self._snapshots += 1
+        identity = f"{id(self):x}-{self._snapshots}"
+        return FilesystemSnapshot(identity, datetime.now(UTC), self.root, tag, (self._store, self._store.mark()))
+
+    def restore(self, snapshot: FilesystemSnapshot) -> None:
+        """Bring everything back to a snapshot, in one transaction; later snapshots can still be restored after it."""
+        match snapshot.mark:
+            case (store, Segment() as mark) if store is self._store:
+                self._access.run(_rewind, mark)
+            case _:
+                raise SnapshotMismatch(snapshot.snapshot_id)
+
+
+def _rewind(part: FilePart, mark: Segment) -> None:
+    from wink.filesystem._memory_frame import MemoryFrame
+
+    with part.changing(".") as frame:
+        assert isinstance(frame, MemoryFrame)
+        frame.rewind(mark)
+
+
+class HostFilesystem(Filesystem):
+    """Files beneath a directory of the host, which nothing reaches beyond.
+
+    `state` is where the journal is kept, `<root>/.wink` unless given. With `durability="process"` a commit survives the
+    death of this process, with `"power"` that of the machine. Close it, or use it in a `with` block.
+    """
+
+    __slots__ = ("_recovered", "_store")
+
+    def __init__(
+        self,
+        root: str,
+        *,
+        state: str | None = None,
+        durability: Literal["process", "power"] = "process",
+        read_only: bool = False,
+        portable_names: bool = False,
+    ) -> None:
+        from wink.filesystem._disk import DiskStore
+
+        self._store: Final = DiskStore(root, state=state, durability=durability)
+        self._recovered: tuple[object, ...] = ()
+        turns = Turns(f"workspace {root!r}", locked=self._lock, unlocked=self._store.unlease)
+        facts = FactCache(trusted=False)
+        tree = Tree(self._store, facts, turns, read_only=read_only, portable_names=portable_names, patience=PATIENCE)
+        super().__init__(RootAccess(tree))
+
+    @property
+    def recovered(self) -> tuple[object, ...]:
+        """What was done about transactions of processes that had died, when the lease was last taken."""
+        return self._recovered
+
+    def close(self) -> None:
+        """Let go of the directory; nothing can be done with these files afterwards."""
+        self._store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def _lock(self, timeout: float) -> None:
+        """Take the lease that other processes see, and mend what a dead holder left."""
+        self._store.lease(timeout)
+        try:
+            committed: Callable[[str], bool] | None = getattr(self.recorder, "committed", None)
+            self._recovered = tuple(self._store.recover(committed or (lambda transaction_id: False)))
+        except BaseException:
+            self._store.unlease()
+            raise

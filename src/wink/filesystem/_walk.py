@@ -1,0 +1,144 @@
+"""Go through a tree in order, leaving out what is hidden from tools or ignored."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from wink.filesystem._access import Access
+from wink.filesystem._paths import located, protected_as
+from wink.filesystem._results import FileEntry, Listing
+from wink.filesystem._store import NodeKind, Store
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+
+class Found(NamedTuple):
+    """A path beneath where the walk began, and the same path from there."""
+
+    path: str
+    below: str
+    kind: NodeKind
+
+
+def entries(access: Access, text: str, limit: int) -> Listing[FileEntry]:
+    """The first `limit` names in a directory, by name."""
+    check_limit(limit)
+    store = access.reading()
+    path, _ = located(text)
+    names = (pair for pair in store.scan(path) if protected_as(pair[0]) != ".wink")
+    # A directory may hold more names than should be held at once.
+    found = heapq.nsmallest(limit + 1, names)
+    return Listing((_entry(store, path, name, kind) for name, kind in found[:limit]), truncated=len(found) > limit)
+
+
+def walk(
+    access: Access,
+    text: str,
+    *,
+    enter: Callable[[str], bool] = lambda below: True,
+    include_git: bool = False,
+    respect_ignore: bool = False,
+) -> Iterator[Found]:
+    """Files, directories and links beneath a directory, sorted within each; `enter` says whether to go into one.
+
+    A file is walked as the only thing beneath itself. Directories that cannot be read are passed over, except the first.
+    """
+    store = access.reading()
+    top, _ = located(text)
+    node = store.node(top)
+    if node.kind != "directory":
+        yield Found(top, top.rpartition("/")[2], node.kind)
+        return
+    ignored = _Ignored(store, top) if respect_ignore else None
+    waiting = [sorted(store.scan(top), reverse=True)]
+    where: list[str] = []
+    while waiting:
+        if not waiting[-1]:
+            waiting.pop()
+            if where:
+                where.pop()
+            continue
+        name, kind = waiting[-1].pop()
+        protected = protected_as(name)
+        if protected == ".wink" or (protected == ".git" and not include_git):
+            continue
+        below = "/".join([*where, name])
+        path = f"{top}/{below}" if top else below
+        if ignored is not None and ignored.covers(path, is_directory=kind == "directory"):
+            continue
+        yield Found(path, below, kind)
+        if kind == "directory" and enter(below):
+            access.reading()
+            try:
+                names = sorted(store.scan(path), reverse=True)
+            except OSError:
+                continue
+            where.append(name)
+            waiting.append(names)
+
+
+def check_limit(limit: int) -> None:
+    """A limit must let something through."""
+    if limit < 1:
+        raise ValueError(f"a limit must be at least 1, not {limit}")
+
+
+def _entry(store: Store, directory: str, name: str, kind: NodeKind) -> FileEntry:
+    path = f"{directory}/{name}" if directory else name
+    is_link = kind == "link"
+    if is_link:
+        try:
+            kind = store.node(path).kind
+        except OSError:
+            kind = "link"
+    return FileEntry(name, path, kind == "file", kind == "directory", is_link)
+
+
+class _Ignored:
+    """The `.gitignore` files of a tree, read when a walk comes by."""
+
+    __slots__ = ("_specs", "_store")
+
+    def __init__(self, store: Store, top: str) -> None:
+        self._store = store
+        self._specs: dict[str, GitIgnoreSpec | None] = {}
+
+    def covers(self, path: str, *, is_directory: bool) -> bool:
+        """Whether the deepest file that has something to say about a path says that it is ignored."""
+        shown = path + "/" if is_directory else path
+        directory = path.rpartition("/")[0]
+        while True:
+            spec = self._spec(directory)
+            if spec is not None:
+                verdict = spec.check_file(shown[len(directory) + 1 :] if directory else shown).include
+                if verdict is not None:
+                    return verdict
+            if not directory:
+                return False
+            directory = directory.rpartition("/")[0]
+
+    def _spec(self, directory: str) -> GitIgnoreSpec | None:
+        if directory not in self._specs:
+            self._specs[directory] = self._load(f"{directory}/.gitignore" if directory else ".gitignore")
+        return self._specs[directory]
+
+    def _load(self, path: str) -> GitIgnoreSpec | None:
+        from pathspec import GitIgnoreSpec
+
+        try:
+            stream, node = self._store.open(path)
+        except OSError:
+            return None
+        with stream:
+            lines = stream.read(min(node.size, 1 << 20)).decode(errors="replace").splitlines()
+        usable: list[str] = []
+        for line in lines:
+            try:
+                GitIgnoreSpec.from_lines([line])
+            except ValueError:
+                continue  # git, too, passes over a line that it does not understand
+            usable.append(line)
+        return GitIgnoreSpec.from_lines(usable)
