@@ -1,7 +1,7 @@
 """A template with the parameters and resources of one use."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast, overload
 
 from wink.errors import PromptValidationError
 from wink.policies import ToolPolicy
@@ -35,6 +35,10 @@ class Prompt:
     """
 
     def __init__(self, template: PromptTemplate) -> None:
+        if not isinstance(cast("object", template), PromptTemplate):
+            raise PromptValidationError(
+                f"a prompt is made of a template, not of {template!r}; write Prompt(PromptTemplate(ns, key, sections=...))"
+            )
         self.template = template
         self._params: dict[type, object] = {}
         self._resources = PromptResources(template.resources, template.plan)
