@@ -46,12 +46,12 @@ class Catalog:
         settings: Settings | None = None,
         *,
         ignored: Iterable[Ignored] = (),
-        untrusted: Iterable[str | os.PathLike[str]] = (),
+        trust: Trust | None = None,
     ) -> None:
         """A catalog of these plugins, each in the state that it is in; `Catalog.installed` finds and judges them."""
         self.settings = Settings() if settings is None else settings
         self.ignored = tuple(ignored)
-        self._inventory = Inventory(plugins, self.settings, Trust(untrusted))
+        self._inventory = Inventory(plugins, self.settings, trust)
 
     @classmethod
     def installed(
@@ -59,22 +59,22 @@ class Catalog:
         settings: Settings | None = None,
         *,
         paths: Sequence[str] | None = None,
-        untrusted: Iterable[str | os.PathLike[str]] = (),
+        workspace: str | os.PathLike[str] | None = None,
     ) -> "Catalog":
         """The plugins on `paths`, which is `sys.path` unless given; nothing of theirs is imported.
 
-        Plugins that lie inside the current directory, or inside one of `untrusted` (give the workspace), are ignored,
-        because an agent could have written them; `Catalog.ignored` says which.
+        Plugins that lie inside the current directory or inside `workspace` are ignored, because an agent could have
+        written them, unless that is where the interpreter's own packages are; `Catalog.ignored` says which.
         """
         from wink import __version__
         from wink.plugins._find import find
         from wink.plugins._select import select
 
         settings = Settings() if settings is None else settings
-        places = tuple(untrusted)
-        found = find(paths, untrusted=places)
+        trust = Trust(() if workspace is None else (workspace,))
+        found = find(paths, trust=trust)
         plugins = select(found.plugins, settings, version=__version__)
-        return cls(plugins, settings, ignored=found.ignored, untrusted=places)
+        return cls(plugins, settings, ignored=found.ignored, trust=trust)
 
     @property
     def plugins(self) -> tuple[PluginInfo, ...]:
@@ -95,6 +95,10 @@ class Catalog:
         """
         self._start_all()
         return self._inventory.offers(kind)
+
+    def offers_of(self, plugin: str) -> tuple[Offer, ...]:
+        """The offers of one plugin, as far as it has been loaded: its hooks may know of more."""
+        return tuple(offer for offer in self._inventory.offers() if offer.plugin == plugin)
 
     @overload
     def use(

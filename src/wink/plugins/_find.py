@@ -1,8 +1,7 @@
 """Find the plugins that are installed, from metadata alone: nothing of theirs is imported."""
 
-import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -24,13 +23,12 @@ class Found:
     ignored: tuple[Ignored, ...] = ()
 
 
-def find(paths: Sequence[str] | None = None, *, untrusted: Iterable[str | os.PathLike[str]] = ()) -> Found:
+def find(paths: Sequence[str] | None = None, *, trust: Trust) -> Found:
     """Read the metadata of every distribution on `paths`, which is `sys.path` unless given.
 
-    The first distribution of a name wins, as it does when it is imported. Those inside the current directory or one of
-    `untrusted` are ignored, and do not hide others of their name.
+    The first distribution of a name wins, as it does when it is imported. Those that `trust` objects to are ignored,
+    and do not hide others of their name.
     """
-    trust = Trust(untrusted)
     objections: dict[str, str] = {}
     winners: dict[str, str] = {}
     plugins: list[PluginInfo] = []
@@ -156,6 +154,6 @@ def _project(dist: Distribution) -> str | None:
         origin: Any = json.loads(data)
         if origin["dir_info"]["editable"] is not True:
             return None
-        return unquote(urlsplit(origin["url"]).path)
+        return unquote(urlsplit(str(origin["url"])).path)
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return None

@@ -4,7 +4,7 @@ import importlib
 import importlib.util
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
@@ -22,7 +22,7 @@ class Failed(PluginError):
 
 
 @contextmanager
-def guarded() -> Iterator[None]:
+def guarded() -> Generator[None]:
     """Run a plugin's code: whatever it raises becomes `Failed`, except the user's Ctrl-C."""
     try:
         yield

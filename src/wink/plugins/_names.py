@@ -26,7 +26,8 @@ LONGEST: Final = 40
 """Characters in a plugin's name, and in the part of an offer's name after the dot."""
 
 _WORDS: Final = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
-_RESERVED: Final = frozenset({"wink", "test"})
+# The last three are keys of the table that plugins' own tables stand in.
+_RESERVED: Final = frozenset({"wink", "test", "allow", "disable", "strict"})
 _SEPARATORS: Final = re.compile(r"[-_.]+")
 
 

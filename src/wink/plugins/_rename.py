@@ -22,7 +22,7 @@ def with_renamed_tools(section: "Section[Any]", names: Mapping[str, str]) -> "Se
     missing = names.keys() - {tool.name for tool in tools}
     if missing:
         raise KeyError(*sorted(missing))
-    renamed = tuple(_renamed(tool, names[tool.name]) if tool.name in names else tool for tool in tools)
+    renamed = tuple(tool.replace(name=names[tool.name]) if tool.name in names else tool for tool in tools)
     originals = {new.name: old for new, old in zip(renamed, tools, strict=True) if new is not old}
     policies = tuple(RenamedPolicy(policy, originals) for policy in section.policies())
     cls = type(section)
@@ -78,17 +78,3 @@ class RenamedPolicy:
 
     def __repr__(self) -> str:
         return f"{self._inner!r} ({self._remark})"
-
-
-def _renamed(tool: "Tool[Any, Any]", name: str) -> "Tool[Any, Any]":
-    rebuilt: Any = type(tool)(
-        name,
-        tool.description,
-        tool.handler,
-        tool.examples,
-        tool.accepts_overrides,
-        effects=tool.effects,
-        timeout=tool.timeout,
-        extra=tool.extra,
-    )
-    return rebuilt

@@ -4,7 +4,7 @@ import importlib
 import os
 import sys
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from tempfile import TemporaryDirectory
@@ -34,7 +34,7 @@ def fake_distribution(
     files: Mapping[str, str | bytes] | None = None,
     directory: str | os.PathLike[str] | None = None,
     on_path: bool = True,
-) -> Iterator[FakeDistribution]:
+) -> Generator[FakeDistribution]:
     """A real `.dist-info` directory and importable modules, on a temporary entry of `sys.path`.
 
     `entry_points` maps groups to names to targets, or is the text of `entry_points.txt`; `modules` maps dotted names to

@@ -1,0 +1,110 @@
+"""`wink plugins`: list, show, explain and check what is installed."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import click
+
+from wink.cli._settings import installed_catalog
+from wink.plugins import Catalog, PluginInfo
+
+_FAILING: Final = frozenset({"broken", "conflict", "incompatible"})
+
+
+@click.group(invoke_without_command=True)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON with stable keys.")
+@click.option("--load", is_flag=True, help="Import every enabled plugin, and say what came of it.")
+@click.option(
+    "--workspace", default=".", metavar="PATH", help="Whose settings apply; the current directory by default."
+)
+@click.option("--plugin", "enable", multiple=True, metavar="NAME", help="Switch a plugin on for this run.")
+@click.option("--no-plugin", "disable", multiple=True, metavar="NAME", help="Switch a plugin off for this run.")
+@click.pass_context
+def plugins(
+    ctx: click.Context, *, as_json: bool, load: bool, workspace: str, enable: tuple[str, ...], disable: tuple[str, ...]
+) -> None:
+    """List what plugins offer, without importing any; or show, explain or check them."""
+    ctx.obj = catalog = installed_catalog(workspace, enable=enable, disable=disable)
+    if load:
+        catalog.load_all()
+    if ctx.invoked_subcommand is None:
+        _list(catalog, as_json=as_json)
+    elif as_json:
+        ctx.meta["wink.json"] = True
+
+
+def _json_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON with stable keys.")(command)
+
+
+@plugins.command("list")
+@_json_option
+@click.option("--load", is_flag=True, help="Import every enabled plugin, and say what came of it.")
+@click.pass_context
+def list_(ctx: click.Context, *, as_json: bool, load: bool) -> None:
+    """List every plugin with its state and what it offers."""
+    if load:
+        ctx.obj.load_all()
+    _list(ctx.obj, as_json=_wants_json(ctx, as_json=as_json))
+
+
+@plugins.command()
+@click.argument("name")
+@_json_option
+@click.pass_context
+def show(ctx: click.Context, *, name: str, as_json: bool) -> None:
+    """Import one plugin and show what it offers: summaries, tools, settings with their defaults."""
+    from wink.cli import _plugins_view as view
+
+    found = [view.details(ctx.obj, plugin) for plugin in ctx.obj.plugin(name)]
+    _print(found, view.show, ctx, as_json=as_json)
+    ctx.exit(1 if any(one["state"] in _FAILING for one in found) else 0)
+
+
+@plugins.command()
+@click.argument("name")
+@_json_option
+@click.pass_context
+def why(ctx: click.Context, *, name: str, as_json: bool) -> None:
+    """Explain the state of one plugin: every setting that had a say, in order."""
+    from wink.cli import _plugins_view as view
+
+    _print(view.explanations(ctx.obj, name), view.why, ctx, as_json=as_json)
+
+
+@plugins.command()
+@_json_option
+@click.pass_context
+def check(ctx: click.Context, *, as_json: bool) -> None:
+    """Import every enabled plugin; exit status 1 if one is broken, in conflict or incompatible."""
+    catalog: Catalog = ctx.obj
+    catalog.load_all()
+    _list(catalog, as_json=_wants_json(ctx, as_json=as_json))
+    ctx.exit(1 if any(plugin.state in _FAILING for plugin in catalog.plugins) else 0)
+
+
+def _list(catalog: Catalog, *, as_json: bool) -> None:
+    found: tuple[PluginInfo, ...] = catalog.plugins
+    if as_json:
+        from wink.cli import _plugins_view as view
+
+        click.echo(view.as_json(view.listing(found, catalog.ignored)))
+        return
+    from wink.cli._plugins_table import table
+
+    table(found, catalog.ignored)
+
+
+def _print(
+    found: list[dict[str, Any]], in_words: Callable[[dict[str, Any]], str], ctx: click.Context, *, as_json: bool
+) -> None:
+    from wink.cli import _plugins_view as view
+
+    if _wants_json(ctx, as_json=as_json):
+        click.echo(view.as_json(found))
+    else:
+        click.echo("\n\n".join(in_words(one) for one in found))
+
+
+def _wants_json(ctx: click.Context, *, as_json: bool) -> bool:
+    return as_json or bool(ctx.meta.get("wink.json"))

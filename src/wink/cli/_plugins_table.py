@@ -1,0 +1,90 @@
+"""The table that `wink plugins` prints."""
+
+import sys
+from collections.abc import Iterable
+from itertools import groupby
+from typing import Final
+
+import click
+
+from wink.plugins import STATES, Ignored, PluginInfo
+
+_PLURAL: Final = {"section": "sections", "policy": "policies", "filesystem": "filesystems", "adapter": "adapters"}
+_COLOURS: Final = {
+    "loaded": "green",
+    "disabled": "dim",
+    "incompatible": "yellow",
+    "stale": "yellow",
+    "conflict": "red",
+    "broken": "red",
+}
+_HEADINGS: Final = ("PLUGIN", "VERSION", "STATE", "OFFERS")
+
+
+def table(plugins: Iterable[PluginInfo], ignored: Iterable[Ignored]) -> None:
+    """Print one line a plugin, its reason beneath it, and a line that counts them; through rich in a terminal."""
+    found = tuple(plugins)
+    rows = [(plugin, (plugin.name, plugin.version, plugin.state, offers_in_words(plugin))) for plugin in found]
+    if not rows:
+        click.echo("no plugins are installed")
+    elif sys.stdout.isatty():
+        _print_rich(rows)
+    else:
+        _print_plain(rows)
+    if rows:
+        click.echo(f"\n{counted(found)}")
+    for one in ignored:
+        click.echo(f"ignored: {one.distribution} at {one.location} {one.reason}")
+
+
+def offers_in_words(plugin: PluginInfo) -> str:
+    """What a plugin offers, in the short names: `section plan; filesystems disk, memory`."""
+    parts: list[str] = []
+    for kind, offers in groupby(plugin.offers, key=lambda offer: offer.kind):
+        names = [offer.short or offer.name for offer in offers]
+        parts.append(f"{kind if len(names) == 1 else _PLURAL[kind]} {', '.join(names)}")
+    if plugin.hooks:
+        parts.append("hooks")
+    return "; ".join(parts)
+
+
+def counted(plugins: Iterable[PluginInfo]) -> str:
+    """`5 plugins: 3 available, 2 broken.`, and what `available` means when there is one."""
+    states = [plugin.state for plugin in plugins]
+    total = f"{len(states)} plugin{'' if len(states) == 1 else 's'}"
+    counts = ", ".join(f"{states.count(state)} {state}" for state in STATES if state in states)
+    hint = " `available` plugins have not been imported; use --load to try them." if "available" in states else ""
+    return f"{total}: {counts}.{hint}"
+
+
+def _reason(plugin: PluginInfo) -> list[str]:
+    return [text for text in (plugin.reason, *plugin.notes) if text]
+
+
+def _print_plain(rows: list[tuple[PluginInfo, tuple[str, str, str, str]]]) -> None:
+    cells = [_HEADINGS, *(row for _, row in rows)]
+    widths = [max(len(row[column]) for row in cells) for column in range(3)]
+
+    def line(row: tuple[str, str, str, str]) -> str:
+        return "  ".join((*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3])).rstrip()
+
+    lines = [line(_HEADINGS)]
+    indent = " " * (sum(widths) + 6)
+    for plugin, row in rows:
+        lines.append(line(row))
+        lines += [indent + text for text in _reason(plugin)]
+    click.echo("\n".join(lines))
+
+
+def _print_rich(rows: list[tuple[PluginInfo, tuple[str, str, str, str]]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    drawn = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for heading in _HEADINGS:
+        drawn.add_column(heading, no_wrap=heading != "OFFERS")
+    for plugin, (name, version, state, offers) in rows:
+        last = Text("\n".join((offers, *_reason(plugin))))
+        drawn.add_row(Text(name), Text(version), Text(state, style=_COLOURS.get(state, "")), last)
+    Console().print(drawn)
