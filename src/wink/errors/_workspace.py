@@ -1,3 +1,126 @@
 """Errors of workspaces and their record."""
 
-__all__: list[str] = []
+from wink.errors._core import WinkError
+from wink.errors._runtime import TransactionError
+
+__all__ = [
+    "RecordCorrupt",
+    "RecordError",
+    "RecordTooNew",
+    "RecordUnavailable",
+    "SessionNameError",
+    "WorkspaceClosed",
+    "WorkspaceNeedsRecovery",
+    "WorkspaceReadOnly",
+    "WorkspaceRootError",
+]
+
+
+class WorkspaceRootError(WinkError):
+    """What should be a workspace is missing, or is not a directory."""
+
+    def __init__(self, root: str, problem: str) -> None:
+        self.root, self.problem = root, problem
+        super().__init__(root, problem)
+
+    def __str__(self) -> str:
+        return f"{self.root!r} cannot be a workspace, it {self.problem}; give an existing directory"
+
+
+class WorkspaceReadOnly(WinkError):
+    """Nothing can be stored where a workspace keeps its state, so nothing in it can be changed."""
+
+    def __init__(self, state: str, reason: str) -> None:
+        self.state, self.reason = state, reason
+        super().__init__(state, reason)
+
+    def __str__(self) -> str:
+        return (
+            f"this workspace can only be read, its state cannot be kept in {self.state!r} ({self.reason}); "
+            f"make it writable, or open the workspace with state=… in another place"
+        )
+
+
+class WorkspaceClosed(WinkError):
+    """A workspace, or a session of it, was used after the workspace had been closed."""
+
+    def __init__(self, root: str) -> None:
+        self.root = root
+        super().__init__(root)
+
+    def __str__(self) -> str:
+        return f"the workspace {self.root!r} has been closed; open it again with Workspace.open"
+
+
+class WorkspaceNeedsRecovery(TransactionError):
+    """It cannot be told whether a transaction committed; the workspace refuses writes until it can.
+
+    Nothing may be undone on its account: what was changed stays as it is until the record can be read again.
+    """
+
+    def __init__(self, workspace: str, transaction_id: str, reason: str) -> None:
+        self.workspace, self.transaction_id, self.reason = workspace, transaction_id, reason
+        super().__init__(workspace, transaction_id, reason)
+
+    def __str__(self) -> str:
+        return (
+            f"cannot tell whether transaction {self.transaction_id} was stored in {self.workspace!r}: {self.reason}; "
+            f"mend that, then run `wink recover`"
+        )
+
+
+class SessionNameError(WinkError, ValueError):
+    """A session's name has characters that it must not have, or is too long."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__(name)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.name!r} cannot name a session; use 1 to 64 of a-z, 0-9, '.', '_' and '-', "
+            f"beginning with a letter or a digit"
+        )
+
+
+class RecordError(WinkError):
+    """A workspace's record cannot be used."""
+
+
+class RecordTooNew(RecordError):
+    """The record was written by a later wink, and has been left as it is."""
+
+    def __init__(self, path: str, version: int, supported: int) -> None:
+        self.path, self.version, self.supported = path, version, supported
+        super().__init__(path, version, supported)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.path!r} has format {self.version}, and this wink knows formats up to {self.supported}; "
+            f"upgrade wink, or open the workspace with state=… in another place"
+        )
+
+
+class RecordCorrupt(RecordError):
+    """The record is damaged or something else's, and has been left as it is."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        self.path, self.reason = path, reason
+        super().__init__(path, reason)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.path!r} cannot be read as a record: {self.reason}; it has been left as it is, "
+            f"move it away to begin a new one"
+        )
+
+
+class RecordUnavailable(RecordError):
+    """The record could not be reached just now: it is locked for too long, or the disk fails."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        self.path, self.reason = path, reason
+        super().__init__(path, reason)
+
+    def __str__(self) -> str:
+        return f"cannot use {self.path!r}: {self.reason}; mend that and try again"

@@ -1,1 +1,7 @@
-"""wink.record"""
+"""What calls did, kept in SQLite: the one place that decides whether a call happened."""
+
+from wink.record._calls import CallRow
+from wink.record._database import Durability
+from wink.record._record import Loader, Record
+
+__all__ = ["CallRow", "Durability", "Loader", "Record"]

@@ -1,0 +1,143 @@
+"""Write calls and what they changed into the record, and read them back as rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from wink.filesystem import FileChange, FileVersion
+from wink.record._binding import run
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from wink.transactions import CommitEntry
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND: Final = timedelta(microseconds=1)
+
+_INSERT_CALL: Final = """INSERT INTO calls
+    (tx, call_id, tool, prompt, outcome, started_at, duration, decisions, arguments, rendered)
+    VALUES (?, CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), ?, ?, ?, CAST(? AS TEXT), CAST(? AS TEXT),
+        CAST(? AS TEXT))"""
+_INSERT_CHANGE: Final = """INSERT INTO changes (tx, n, path, moved_from, before_kind, before_size, before_mode,
+    before_target, after_kind, after_size, after_mode, after_target, preimage)
+    VALUES (?, ?, CAST(? AS TEXT), CAST(? AS TEXT), ?, ?, ?, CAST(? AS TEXT), ?, ?, ?, CAST(? AS TEXT), ?)"""
+_SELECT_CALLS: Final = """SELECT calls.seq, tx, transactions.id, name, committed, call_id, tool, prompt, outcome, started_at, duration,
+    decisions, arguments, rendered
+    FROM calls CROSS JOIN transactions ON transactions.seq = tx CROSS JOIN sessions ON sessions.id = session
+    WHERE ?1 IS NULL OR name = ?1 ORDER BY calls.seq DESC LIMIT ?2"""
+_SELECT_CHANGES: Final = """SELECT path, moved_from, before_kind, before_size, before_mode, before_target, after_kind,
+    after_size, after_mode, after_target FROM changes WHERE tx = ? ORDER BY n"""
+
+Ask = Callable[..., list[tuple[Any, ...]]]
+"""Runs a question with its values, and gives all rows."""
+
+_decisions: Final = json.JSONEncoder(separators=(",", ":")).encode
+
+
+@dataclass(frozen=True, slots=True)
+class CallRow:
+    """One call as the record keeps it.
+
+    `position` grows with every call. `committed` tells whether the transaction of the call stands; a nested call shares
+    `transaction_id` and `changes` with the outermost one. `arguments` is JSON text, `rendered` what the model was sent,
+    `decisions` one `(policy, allowed, reason)` a policy that was asked. `changes` hold no file's content.
+    """
+
+    position: int
+    transaction_id: str
+    session: str
+    committed: bool
+    call_id: str
+    tool: str
+    prompt: str
+    outcome: str
+    arguments: str
+    rendered: str
+    started_at: datetime
+    duration: timedelta
+    decisions: tuple[tuple[str, bool, str | None], ...]
+    changes: tuple[FileChange, ...]
+
+
+def microseconds(moment: datetime) -> int:
+    """Microseconds since the epoch, without a detour through floating point."""
+    return (moment - _EPOCH) // _MICROSECOND
+
+
+def moment(microseconds: int) -> datetime:
+    """The reverse of `microseconds`."""
+    return _EPOCH + timedelta(microseconds=microseconds)
+
+
+def write_call(connection: sqlite3.Connection, tx: int, entry: CommitEntry) -> None:
+    """Add the row of one call."""
+    run(
+        connection,
+        _INSERT_CALL,
+        (
+            tx,
+            entry.call_id,
+            entry.tool,
+            entry.prompt,
+            entry.outcome,
+            microseconds(entry.started_at),
+            entry.duration // _MICROSECOND,
+            _decisions(entry.decisions) if entry.decisions else "[]",
+            entry.arguments,
+            entry.rendered,
+        ),
+    )
+
+
+def write_changes(connection: sqlite3.Connection, tx: int, changes: Sequence[FileChange]) -> None:
+    """Add one row for each changed path."""
+    for n, change in enumerate(changes):
+        run(
+            connection,
+            _INSERT_CHANGE,
+            (tx, n, change.path, change.moved_from, *_side(change.before), *_side(change.after), None),
+        )
+
+
+def read_calls(ask: Ask, session: str | None, limit: int | None) -> tuple[CallRow, ...]:
+    """The last calls, newest first."""
+    changes: dict[int, tuple[FileChange, ...]] = {}
+    rows: list[CallRow] = []
+    for found in ask(_SELECT_CALLS, session, -1 if limit is None else limit):
+        position, tx, transaction_id, name, committed, call_id, tool, prompt, outcome, started, took, *texts = found
+        decisions, arguments, rendered = texts
+        if tx not in changes:
+            changes[tx] = tuple([_change(*row) for row in ask(_SELECT_CHANGES, tx)])
+        rows.append(
+            CallRow(
+                position=position,
+                transaction_id=transaction_id,
+                session=name,
+                committed=bool(committed),
+                call_id=call_id,
+                tool=tool,
+                prompt=prompt,
+                outcome=outcome,
+                arguments=arguments,
+                rendered=rendered,
+                started_at=moment(started),
+                duration=timedelta(microseconds=took),
+                decisions=tuple([(policy, allowed, reason) for policy, allowed, reason in json.loads(decisions)]),
+                changes=changes[tx],
+            )
+        )
+    return tuple(rows)
+
+
+def _side(version: FileVersion | None) -> tuple[str | None, int | None, int | None, str | None]:
+    return (None, None, None, None) if version is None else (version.kind, version.size, version.mode, version.target)
+
+
+def _change(path: str, moved_from: str | None, *sides: Any) -> FileChange:
+    before, after = (None if kind is None else FileVersion(kind, *rest) for kind, *rest in (sides[:4], sides[4:]))
+    return FileChange(path, before, after, moved_from)

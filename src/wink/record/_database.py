@@ -1,0 +1,183 @@
+"""The one connection that this process has to a workspace's `record.db`.
+
+Rules of this module:
+
+* Nothing is created before something has to be stored, and `sqlite3` is not imported before that or before there is
+  something to read.
+* A connection never crosses a fork. SQLite forbids even closing an inherited one, so the child leaks it on purpose.
+* Only what `_schema` recognises is written to; anything else stays as it is.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, Literal
+
+from wink.errors import RecordCorrupt, RecordError, RecordUnavailable, WorkspaceReadOnly
+from wink.record._schema import check_or_create, use_write_ahead_log
+from wink.record._state import make_state_directory
+
+if TYPE_CHECKING:
+    import sqlite3
+
+Durability = Literal["process", "power"]
+"""What a commit survives: the end of the process, or of the machine's power too."""
+
+Connect = Callable[..., "sqlite3.Connection"]
+
+_SYNCHRONOUS: Final[dict[Durability, str]] = {"process": "NORMAL", "power": "FULL"}
+_BUSY_SECONDS: Final = 10.0
+_DAMAGED: Final = frozenset({11, 26})
+"""SQLITE_CORRUPT and SQLITE_NOTADB."""
+
+
+class Database:
+    """Opens the record when it is first needed, again after a fork, and again when its file was replaced."""
+
+    __slots__ = (
+        "_connect",
+        "_connection",
+        "_durability",
+        "_file",
+        "_lock",
+        "_on_open",
+        "_pid",
+        "_read_only",
+        "path",
+        "state",
+    )
+
+    def __init__(
+        self,
+        state: str,
+        *,
+        durability: Durability = "process",
+        on_open: Callable[[sqlite3.Connection, bool], None],
+        connect: Connect | None = None,
+    ) -> None:
+        self.state, self.path = state, os.path.join(state, "record.db")
+        self._durability: Durability = durability
+        self._on_open, self._connect = on_open, connect
+        self._connection: sqlite3.Connection | None = None
+        self._file: tuple[int, int] | None = None
+        self._lock = threading.RLock()
+        self._pid = os.getpid()
+        self._read_only = False
+
+    def hold(self) -> threading.RLock:
+        """The lock under which everything here must be called."""
+        if self._pid != os.getpid():
+            # Another thread of the parent may have held the lock when the process forked.
+            self._lock, self._pid = threading.RLock(), os.getpid()
+            _leak(self._connection)
+            self._connection = None
+        return self._lock
+
+    def existing(self) -> sqlite3.Connection | None:
+        """The connection, or None while there is no record."""
+        found = _file_at(self.path)
+        if self._connection is not None and found == self._file:
+            return self._connection
+        self.abandon()
+        return None if found is None else self._open()
+
+    def writable(self) -> sqlite3.Connection:
+        """The connection, with the record created when there is none; raises `WorkspaceReadOnly`."""
+        if self._connection is None or _file_at(self.path) != self._file:
+            self.abandon()
+            make_state_directory(self.state)
+            self._open()
+        if self._connection is None or self._read_only:
+            raise WorkspaceReadOnly(self.state, "the directory cannot be written to")
+        return self._connection
+
+    def abandon(self) -> None:
+        """Close the connection, and what it had begun with it; the next use opens another."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            try:
+                connection.close()
+            except Exception:
+                _leak(connection)
+
+    def error(self, error: Exception) -> RecordError:
+        """What SQLite raised, in our words."""
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGED:
+            return RecordCorrupt(self.path, str(error))
+        return RecordUnavailable(self.path, str(error))
+
+    def _open(self) -> sqlite3.Connection:
+        import sqlite3
+
+        is_new = _file_at(self.path) is None
+        self._read_only = not os.access(self.state, os.W_OK)
+        if self._read_only and is_new:
+            raise WorkspaceReadOnly(self.state, "the directory cannot be written to")
+        connection: sqlite3.Connection | None = None
+        try:
+            connection = (self._connect or sqlite3.connect)(
+                _uri(self.path, self._read_only),
+                uri=True,
+                timeout=_BUSY_SECONDS,
+                isolation_level=None,
+                check_same_thread=False,
+            )
+            # Paths and texts may hold lone surrogates; see `_binding`.
+            connection.text_factory = _text
+            connection.execute("PRAGMA trusted_schema = OFF")
+            check_or_create(self.path, connection)
+            if not self._read_only:
+                use_write_ahead_log(connection)
+                connection.execute(f"PRAGMA synchronous = {_SYNCHRONOUS[self._durability]}")
+            file = _file_at(self.path)
+            self._on_open(connection, file == self._file)
+        except BaseException as error:
+            if connection is not None:
+                connection.close()
+            if isinstance(error, sqlite3.Error):
+                raise self.error(error) from error
+            raise
+        self._connection, self._file = connection, file
+        return connection
+
+
+def _file_at(path: str) -> tuple[int, int] | None:
+    # Never by opening it: closing any descriptor of a database gives up all locks that this process has on it.
+    try:
+        found = os.stat(path, follow_symlinks=False)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise RecordUnavailable(path, error.strerror or str(error)) from error
+    if not stat.S_ISREG(found.st_mode):
+        raise RecordCorrupt(path, "it is not a plain file")
+    return found.st_dev, found.st_ino
+
+
+def _uri(path: str, read_only: bool) -> str:
+    from urllib.parse import quote
+
+    name = f"file:{quote(os.fsencode(os.path.abspath(path)))}"
+    if not read_only:
+        return f"{name}?mode=rwc"
+    # Where nothing may be written, SQLite can only read a log whose shared memory file exists; without a log the
+    # database is complete and nobody can be writing to it.
+    return f"{name}?mode=ro" if os.path.exists(f"{path}-wal") else f"{name}?immutable=1"
+
+
+def _text(data: bytes) -> str:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data.decode("utf-8", "surrogatepass")
+
+
+def _leak(connection: sqlite3.Connection | None) -> None:
+    """Make sure that `connection` is never closed, not even when the interpreter ends."""
+    if connection is not None:
+        import ctypes
+
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))

@@ -1,0 +1,232 @@
+"""Store one transaction at a time, and know afterwards whether it was stored.
+
+Rules of this module, all of whose methods are called under the database's lock:
+
+* COMMIT is the only commit point. `put` raises `CommitFailed` when nothing was stored for certain, and
+  `WorkspaceNeedsRecovery` when that cannot be told.
+* While that cannot be told, every further `put` is refused, after asking again.
+* A position (`transactions.seq`) belongs to one transaction of one process; a gap between our own positions means that
+  others committed in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from wink.errors import CommitFailed, RecordError, WorkspaceClosed, WorkspaceNeedsRecovery, WorkspaceReadOnly
+from wink.limits import Clock
+from wink.record._calls import microseconds, write_call, write_changes
+from wink.record._database import Connect, Database, Durability
+from wink.record._others import Others
+from wink.record._slices import Encoded, SliceTable, encode
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from wink.filesystem import FileChange
+    from wink.session import SliceDelta
+    from wink.transactions import CommitEntry
+
+_INSERT: Final = "INSERT INTO transactions (id, session, committed, deltas) VALUES (?, ?, ?, ?)"
+# Newest first: the one that is asked for is almost always among the last.
+_FIND: Final = "SELECT 1 FROM transactions WHERE id = ? AND committed = 1 ORDER BY seq DESC LIMIT 1"
+
+
+class Ledger:
+    """The transactions of a workspace, and who wrote them."""
+
+    __slots__ = ("_clock", "_doubt", "_numbers", "closed", "database", "identities", "others", "slices")
+
+    def __init__(self, state: str, *, durability: Durability, clock: Clock, connect: Connect | None) -> None:
+        self.database = Database(state, durability=durability, on_open=self._opened, connect=connect)
+        self.slices = SliceTable()
+        self.others = Others()
+        self.identities: dict[str, tuple[str, datetime]] = {}
+        self.closed = False
+        self._clock = clock
+        self._numbers: dict[str, int] = {}
+        self._doubt: WorkspaceNeedsRecovery | None = None
+
+    def put(
+        self,
+        transaction_id: str,
+        session: str,
+        deltas: Sequence[SliceDelta],
+        calls: Sequence[CommitEntry] = (),
+        changes: Sequence[FileChange] = (),
+        *,
+        committed: bool = True,
+    ) -> None:
+        """Store a transaction in one step; `committed=False` for one that is stored only to tell of it.
+
+        Raises `CommitFailed`, caused by `WorkspaceReadOnly` where nothing can be stored at all, or
+        `WorkspaceNeedsRecovery`.
+        """
+        try:
+            self.settle()
+            encoded = encode(deltas)
+            connection = self.database.writable()
+            tx = self._write(connection, transaction_id, session, encoded, calls, changes, committed)
+        except CommitFailed:
+            raise
+        except Exception as error:
+            raise CommitFailed(f"nothing was stored: {explain(error)}") from error
+        try:
+            connection.execute("COMMIT")
+        except Exception as error:
+            self._resolve(transaction_id, error)
+        self.others.note_own(tx)
+
+    def committed(self, transaction_id: str) -> bool:
+        """Whether a transaction was stored; raises `WorkspaceNeedsRecovery` when that cannot be told."""
+        try:
+            connection = self.database.existing()
+            return connection is not None and connection.execute(_FIND, (transaction_id,)).fetchone() is not None
+        except Exception as error:
+            raise WorkspaceNeedsRecovery(self.database.state, transaction_id, explain(error)) from error
+
+    def settle(self) -> None:
+        """Find out about the transaction in doubt, if there is one; raises `WorkspaceNeedsRecovery` when it stays so."""
+        self.refuse_if_closed()
+        if self._doubt is not None:
+            self.committed(self._doubt.transaction_id)
+            self._doubt = None
+            # Sessions still hold what they had before the commit, whichever way it went.
+            self.others.suspect_all()
+
+    @property
+    def is_in_doubt(self) -> bool:
+        """Whether it is not known what became of the last transaction."""
+        return self._doubt is not None
+
+    def reach(self) -> sqlite3.Connection | None:
+        """The record, or None while there is none."""
+        self.refuse_if_closed()
+        try:
+            return self.database.existing()
+        except RecordError:
+            raise
+        except Exception as error:
+            raise self.database.error(error) from error
+
+    def ask(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        """All rows of an answer; none while there is no record."""
+        connection = self.reach()
+        if connection is None:
+            return []
+        try:
+            return connection.execute(sql, values).fetchall()  # type: ignore[arg-type]
+        except Exception as error:
+            raise self.database.error(error) from error
+
+    def load(self, session: str, type_name: str) -> tuple[tuple[str | None, str], ...] | None:
+        """Key and JSON of each item of a slice, or None for a slice that was never written."""
+        connection = self.reach()
+        if connection is None:
+            return None
+        try:
+            number = self._number(connection, session)
+            return None if number is None else self.slices.load(connection, number, type_name)
+        except Exception as error:
+            raise self.database.error(error) from error
+
+    def refuse_if_closed(self) -> None:
+        """Raise `WorkspaceClosed` after the workspace was closed."""
+        if self.closed:
+            raise WorkspaceClosed(self.database.state)
+
+    # -- steps of `put`
+
+    def _write(
+        self,
+        connection: sqlite3.Connection,
+        transaction_id: str,
+        session: str,
+        encoded: Sequence[Encoded],
+        calls: Sequence[CommitEntry],
+        changes: Sequence[FileChange],
+        committed: bool,
+    ) -> int:
+        """Everything up to COMMIT; whatever fails here leaves no trace. Gives the transaction's position."""
+        if connection.in_transaction:
+            # An interrupt came between the last transaction's steps.
+            self._roll_back(connection)
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            number = self._number(connection, session) or self._make_session(connection, session)
+            tx = connection.execute(_INSERT, (transaction_id, number, committed, len(encoded))).lastrowid or 0
+            stale = self.others.is_stale(session)
+            theirs = self.others.came_before(connection, tx)
+            if encoded:
+                if stale or theirs:
+                    self.slices.refuse_stale(connection, number, encoded, None if stale else theirs)
+                self.slices.apply(connection, number, tx, encoded)
+            for entry in calls:
+                write_call(connection, tx, entry)
+            if changes:
+                write_changes(connection, tx, changes)
+        except BaseException:
+            self._roll_back(connection)
+            raise
+        return tx
+
+    def _resolve(self, transaction_id: str, error: Exception) -> None:
+        """COMMIT raised, which says nothing about what is on the disk: look, through another connection."""
+        self._forget_numbers()
+        self.database.abandon()
+        try:
+            stored = self.committed(transaction_id)
+        except WorkspaceNeedsRecovery as unreadable:
+            reason = f"COMMIT failed ({error}), and then: {unreadable.reason}"
+            self._doubt = WorkspaceNeedsRecovery(self.database.state, transaction_id, reason)
+            raise self._doubt from error
+        if not stored:
+            raise CommitFailed(f"nothing was stored: {error}") from error
+
+    def _roll_back(self, connection: sqlite3.Connection) -> None:
+        self._forget_numbers()
+        try:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+        except Exception:
+            # Nothing was committed, so whatever the next connection sees is right.
+            self.database.abandon()
+
+    def _forget_numbers(self) -> None:
+        """Rows that the transaction made may be gone, and their numbers given to others."""
+        self._numbers.clear()
+        self.slices.forget()
+
+    def _number(self, connection: sqlite3.Connection, session: str) -> int | None:
+        number = self._numbers.get(session)
+        if number is None:
+            row = connection.execute("SELECT id FROM sessions WHERE name = ?", (session,)).fetchone()
+            if row is None:
+                return None
+            number = self._numbers[session] = row[0]
+        return number
+
+    def _make_session(self, connection: sqlite3.Connection, session: str) -> int:
+        session_id, created_at = self.identities.get(session) or (session, self._clock())
+        cursor = connection.execute(
+            "INSERT INTO sessions (name, session_id, created_at) VALUES (?, ?, ?)",
+            (session, session_id, microseconds(created_at)),
+        )
+        number = self._numbers[session] = cursor.lastrowid or 0
+        return number
+
+    def _opened(self, connection: sqlite3.Connection, known: bool) -> None:
+        self._forget_numbers()
+        self.others.opened(connection, known=known)
+
+
+def explain(error: Exception) -> str:
+    """What went wrong, in a line."""
+    return str(error) or type(error).__name__
+
+
+def was_read_only(error: CommitFailed) -> bool:
+    """Whether nothing can be stored there at all."""
+    return isinstance(error.__cause__, WorkspaceReadOnly)

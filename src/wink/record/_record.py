@@ -1,0 +1,192 @@
+"""Keep what calls did in one workspace, and give sessions back what they held."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from wink.errors import CommitFailed, WorkspaceNeedsRecovery
+from wink.limits import Clock, utc_now
+from wink.record._calls import CallRow, moment, read_calls
+from wink.record._database import Connect, Durability
+from wink.record._ledger import Ledger, was_read_only
+
+if TYPE_CHECKING:
+    from wink.session import Session, SliceDelta
+    from wink.transactions import CommitEntry
+
+_logger: Final = logging.getLogger("wink.record")
+
+Loader = Callable[[str], "tuple[tuple[str | None, str], ...] | None"]
+"""Gives key and JSON of each item of the slice of a type, or None for a slice that was never written."""
+
+
+class Record:
+    """What calls did in one workspace: the `Recorder` of its sessions, and what they are loaded from.
+
+    `state` is the directory in which `record.db` lies or will lie. May be used from any thread, and after a fork. `clock`
+    dates sessions that nobody adopted; `connect` stands in for `sqlite3.connect`.
+    """
+
+    __slots__ = ("_database", "_ledger", "_said")
+
+    def __init__(
+        self,
+        state: str,
+        *,
+        durability: Durability = "process",
+        clock: Clock = utc_now,
+        connect: Connect | None = None,
+    ) -> None:
+        self._ledger = Ledger(state, durability=durability, clock=clock, connect=connect)
+        self._database = self._ledger.database
+        self._said = False
+
+    @property
+    def path(self) -> str:
+        """Where `record.db` lies or will lie."""
+        return self._database.path
+
+    def check(self) -> None:
+        """Open the record if there is one; raises `RecordTooNew`, `RecordCorrupt` or `RecordUnavailable`."""
+        with self._database.hold():
+            self._ledger.reach()
+
+    # -- what a transaction needs
+
+    def commit(self, entry: CommitEntry, nested: Sequence[CommitEntry] = ()) -> None:
+        """Store a call, the calls made inside it, its deltas and its changes in one step.
+
+        Raises `CommitFailed` when nothing was stored for certain, and `WorkspaceNeedsRecovery` when it cannot be told; then
+        nothing may be undone. Where nothing can be stored at all, a call that changed no file passes without a trace.
+        """
+        with self._database.hold():
+            try:
+                self._ledger.put(
+                    entry.transaction_id,
+                    entry.session,
+                    entry.deltas,
+                    (*nested, entry) if nested else (entry,),
+                    entry.changes,
+                )
+            except CommitFailed as error:
+                if entry.changes or not was_read_only(error):
+                    raise
+                self._say_read_only()
+
+    def attempt(self, entry: CommitEntry) -> None:
+        """Store that a call was made which changed nothing, and what it appended to logs.
+
+        Never raises for want of a record: the call is over, and its reply must not suffer. A failure is logged.
+        """
+        logs = [delta for delta in entry.deltas if delta.policy == "log"]
+        with self._database.hold():
+            try:
+                self._ledger.put(entry.transaction_id, entry.session, logs, (entry,), entry.changes, committed=False)
+            except (CommitFailed, WorkspaceNeedsRecovery) as error:
+                if isinstance(error, CommitFailed) and was_read_only(error):
+                    self._say_read_only()
+                else:
+                    _logger.warning("an attempt of tool %r was not recorded: %s", entry.tool, error)
+
+    def direct(self, session: Session, deltas: Sequence[SliceDelta]) -> None:
+        """Store what was written to a session outside of any call; raises like `commit`."""
+        transaction_id = f"{time.time_ns():016x}-{os.getpid():x}-direct"
+        try:
+            with self._database.hold():
+                self._ledger.put(transaction_id, session.name, deltas)
+        except CommitFailed as error:
+            if not was_read_only(error):
+                # So that the writer sees what is stored now, and can try again.
+                self.refresh(session)
+                raise
+            self._say_read_only()
+
+    def refresh(self, session: Session) -> None:
+        """Make `session` forget what it loaded if others have written to it since; a few microseconds otherwise."""
+        others = self._ledger.others
+        with self._database.hold():
+            if self._ledger.is_in_doubt:
+                with suppress(WorkspaceNeedsRecovery):
+                    self._ledger.settle()
+            connection = self._ledger.reach()
+            if connection is not None:
+                try:
+                    others.look(connection)
+                except Exception as error:
+                    raise self._database.error(error) from error
+            stale = others.is_stale(session.name)
+            others.told(session.name)
+        if stale:
+            session.reload()
+
+    def committed(self, transaction_id: str) -> bool:
+        """Whether a transaction was stored; raises `WorkspaceNeedsRecovery` when that cannot be told."""
+        with self._database.hold():
+            self._ledger.refuse_if_closed()
+            return self._ledger.committed(transaction_id)
+
+    def settle(self) -> None:
+        """Find out about the transaction in doubt, if there is one; raises `WorkspaceNeedsRecovery` when it stays so."""
+        with self._database.hold():
+            self._ledger.settle()
+
+    # -- what a workspace needs
+
+    def adopt(self, session: Session) -> None:
+        """Keep this session from now on: load it from here, and store what is written to it.
+
+        Its id and creation time are stored with its first transaction.
+        """
+        with self._database.hold():
+            self._ledger.identities[session.name] = str(session.session_id), session.created_at
+            self._ledger.reach()
+            self._ledger.others.told(session.name)
+        session.load(self.loader(session.name))
+        session.recorder = self
+        session.direct_recorder = partial(self.direct, session)
+
+    def identity(self, session: str) -> tuple[str, datetime] | None:
+        """Id and creation time of a session that was stored before."""
+        with self._database.hold():
+            for session_id, created in self._ledger.ask(
+                "SELECT session_id, created_at FROM sessions WHERE name = ?", session
+            ):
+                return session_id, moment(created)
+        return None
+
+    def loader(self, session: str) -> Loader:
+        """What `Session.load` takes: it reads slices of this session, one type at a time, when they are first used."""
+
+        def load(type_name: str) -> tuple[tuple[str | None, str], ...] | None:
+            with self._database.hold():
+                return self._ledger.load(session, type_name)
+
+        return load
+
+    def sessions(self) -> tuple[str, ...]:
+        """The names of the sessions that were stored, in the order of their first call."""
+        with self._database.hold():
+            return tuple([name for (name,) in self._ledger.ask("SELECT name FROM sessions ORDER BY id")])
+
+    def calls(self, session: str | None = None, limit: int | None = None) -> tuple[CallRow, ...]:
+        """The last `limit` calls, of one session or of all, newest first."""
+        with self._database.hold():
+            return read_calls(self._ledger.ask, session, limit)
+
+    def close(self) -> None:
+        """Close the record; using it afterwards raises `WorkspaceClosed`."""
+        with self._database.hold():
+            self._ledger.closed = True
+            self._database.abandon()
+
+    def _say_read_only(self) -> None:
+        if not self._said:
+            self._said = True
+            _logger.warning("calls are not recorded: nothing can be stored in %r", self._database.state)

@@ -1,0 +1,129 @@
+"""What `record.db` looks like inside, and how to tell it from anything else."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+from wink.errors import RecordCorrupt, RecordTooNew
+
+if TYPE_CHECKING:
+    import sqlite3
+
+VERSION: Final = 1
+"""The format that is written, kept in `PRAGMA user_version`."""
+
+APPLICATION_ID: Final = 0x77696E6B
+"""`wink` in ASCII, kept in `PRAGMA application_id`, so that `file` and we can tell a record from any other database."""
+
+# A transaction is a position: what happened before it has a smaller `seq`. Nothing is indexed that a call would have
+# to pay for and only a recovery or a person reads.
+TABLES: Final = {
+    "meta": "(key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID",
+    "sessions": """(
+        id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, session_id TEXT NOT NULL, created_at INTEGER NOT NULL
+    ) STRICT""",
+    # committed: 1, or 0 for an attempt that changed nothing; deltas: how many slices it wrote to
+    "transactions": """(
+        seq INTEGER PRIMARY KEY, id TEXT NOT NULL, session INTEGER NOT NULL, committed INTEGER NOT NULL,
+        deltas INTEGER NOT NULL
+    ) STRICT""",
+    # times in microseconds, since the epoch or as a length; a nested call has its outer call's tx
+    "calls": """(
+        seq INTEGER PRIMARY KEY, tx INTEGER NOT NULL, call_id TEXT NOT NULL, tool TEXT NOT NULL, prompt TEXT NOT NULL,
+        outcome TEXT NOT NULL, started_at INTEGER NOT NULL, duration INTEGER NOT NULL, decisions TEXT NOT NULL,
+        arguments TEXT NOT NULL, rendered TEXT NOT NULL
+    ) STRICT""",
+    "slices": """(
+        id INTEGER PRIMARY KEY, session INTEGER NOT NULL, type TEXT NOT NULL, policy TEXT NOT NULL,
+        UNIQUE (session, type)
+    ) STRICT""",
+    # live items only, in the order of the slice: by transaction, then within it; value is JSON
+    "slice_items": """(
+        slice INTEGER NOT NULL, tx INTEGER NOT NULL, n INTEGER NOT NULL, key TEXT, value TEXT NOT NULL,
+        PRIMARY KEY (slice, tx, n)
+    ) STRICT, WITHOUT ROWID""",
+    # sizes in bytes, modes as permission bits; a side that was not there has no kind
+    "changes": """(
+        tx INTEGER NOT NULL, n INTEGER NOT NULL, path TEXT NOT NULL, moved_from TEXT,
+        before_kind TEXT, before_size INTEGER, before_mode INTEGER, before_target TEXT,
+        after_kind TEXT, after_size INTEGER, after_mode INTEGER, after_target TEXT,
+        preimage TEXT,
+        PRIMARY KEY (tx, n)
+    ) STRICT, WITHOUT ROWID""",
+}
+INDEXES: Final = {"slice_keys": "UNIQUE INDEX slice_keys ON slice_items (slice, key) WHERE key IS NOT NULL"}
+
+_SQLITE_BUSY: Final = 5
+_WAL_PATIENCE_SECONDS: Final = 10.0
+
+
+def check_or_create(path: str, connection: sqlite3.Connection) -> None:
+    """Make an empty database a record; refuse one that is newer, damaged or another program's."""
+    version, application = _identity(connection)
+    if (version, application) == (0, 0) and not _objects(connection):
+        # Several processes may come here at once; all but the first find it done when their turn comes.
+        connection.execute("BEGIN EXCLUSIVE")
+        try:
+            version, application = _identity(connection)
+            if (version, application) == (0, 0) and not _objects(connection):
+                _create(connection)
+                version, application = VERSION, APPLICATION_ID
+            connection.execute("COMMIT")
+        except BaseException:
+            with suppress(Exception):
+                connection.execute("ROLLBACK")
+            raise
+    _judge(path, version, application)
+    if _objects(connection) != {("table", name) for name in TABLES} | {("index", name) for name in INDEXES}:
+        # Triggers that came with a workspace from somewhere would run inside our transactions.
+        raise RecordCorrupt(path, "its tables are not those of a record")
+
+
+def use_write_ahead_log(connection: sqlite3.Connection) -> None:
+    """Switch to WAL mode, in which readers and a writer of several processes do not block one another.
+
+    The switch is the one statement for which SQLite does not wait by itself; it is made once in a record's life.
+    """
+    give_up = time.monotonic() + _WAL_PATIENCE_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL").fetchone()
+            return
+        except Exception as error:
+            if getattr(error, "sqlite_errorcode", None) != _SQLITE_BUSY or time.monotonic() > give_up:
+                raise
+            time.sleep(0.001)
+
+
+def _identity(connection: sqlite3.Connection) -> tuple[int, int]:
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    return version, connection.execute("PRAGMA application_id").fetchone()[0]
+
+
+def _objects(connection: sqlite3.Connection) -> set[tuple[str, str]]:
+    """Everything that somebody created; `sql` is NULL for the indexes that a table brings by itself."""
+    return set(connection.execute("SELECT type, name FROM sqlite_schema WHERE sql IS NOT NULL"))
+
+
+def _judge(path: str, version: int, application: int) -> None:
+    if application != APPLICATION_ID:
+        raise RecordCorrupt(path, "it is another program's database")
+    if version > VERSION:
+        raise RecordTooNew(path, version, VERSION)
+    if version < VERSION:
+        raise RecordCorrupt(path, f"it claims format {version}, which never was")
+
+
+def _create(connection: sqlite3.Connection) -> None:
+    for name, columns in TABLES.items():
+        connection.execute(f"CREATE TABLE {name} {columns}")
+    for index in INDEXES.values():
+        connection.execute(f"CREATE {index}")
+    from wink import __version__
+
+    meta = {"created by": f"wink {__version__}", "format": str(VERSION)}
+    connection.executemany("INSERT INTO meta (key, value) VALUES (?, ?)", meta.items())
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    connection.execute(f"PRAGMA user_version = {VERSION}")
