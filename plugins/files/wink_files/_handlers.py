@@ -1,0 +1,204 @@
+"""The file tools: each a thin layer over the call's own `Filesystem`, with bounds and words for a model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from wink.errors import NotText, ToolValidationError
+from wink.tools import ToolContext, ToolResult
+from wink_files._config import VfsConfig
+from wink_files._paging import Page, read_page
+from wink_files._params import (
+    EditFileParams,
+    GlobParams,
+    GrepParams,
+    ListDirectoryParams,
+    MoveFileParams,
+    ReadFileParams,
+    RemoveParams,
+    WriteFileParams,
+)
+from wink_files._problems import for_the_model
+from wink_files._results import (
+    DirectoryListing,
+    EditedFile,
+    Entry,
+    FileText,
+    FoundFiles,
+    FoundLines,
+    MatchedLine,
+    MovedFile,
+    RemovedPath,
+    WrittenFile,
+)
+
+if TYPE_CHECKING:
+    from wink.filesystem import FileEntry, Filesystem
+
+AROUND: Final = 4
+"""Lines shown before and after an edit."""
+
+
+class FileTools:
+    """The handlers, bounded by one configuration."""
+
+    __slots__ = ("_config",)
+
+    def __init__(self, config: VfsConfig) -> None:
+        self._config = config
+
+    @for_the_model
+    def ls(self, params: ListDirectoryParams, *, context: ToolContext) -> ToolResult[DirectoryListing]:
+        """List a directory, directories first."""
+        files = context.filesystem
+        found = files.list(params.path, limit=self._config.max_entries)
+        entries = sorted((_entry(files, entry) for entry in found), key=lambda entry: entry.kind != "directory")
+        path = files.normalize(params.path) or "."
+        more = " or more" if found.truncated else ""
+        message = f"{path}: {_count(len(entries), 'entry', 'entries')}{more}"
+        return ToolResult.ok(DirectoryListing(path, tuple(entries), found.truncated), message)
+
+    @for_the_model
+    def read_file(self, params: ReadFileParams, *, context: ToolContext) -> ToolResult[FileText]:
+        """Show lines of a text file with their numbers."""
+        config = self._config
+        try:
+            page = read_page(
+                context.filesystem,
+                params.file_path,
+                params.offset,
+                min(params.limit, config.max_read_lines),
+                max_chars=config.max_read_chars,
+                max_line_chars=config.max_line_chars,
+            )
+        except NotText as error:
+            # Nothing of it can be shown, but that is an answer, and all that a model can know before it replaces it.
+            note = f"not UTF-8 text: {_count(error.size, 'byte')}, not shown"
+            return ToolResult.ok(FileText(error.path, "", 0, 0, (note,)), f"{error.path}: binary")
+        if params.offset and params.offset >= page.total_lines:
+            raise ToolValidationError(
+                f"{page.path!r} has only {_count(page.total_lines, 'line')}; give a smaller offset"
+            )
+        text = FileText(page.path, page.content, page.offset + 1, page.total_lines, _notes(page))
+        return ToolResult.ok(text, f"{page.path}: {_count(page.total_lines, 'line')}")
+
+    @for_the_model
+    def write_file(self, params: WriteFileParams, *, context: ToolContext) -> ToolResult[WrittenFile]:
+        """Create a file, or replace its whole content."""
+        self._refuse_large(params.file_path, params.content)
+        written = context.filesystem.write(params.file_path, params.content)
+        lines = params.content.count("\n") + (not params.content.endswith("\n") and params.content != "")
+        value = WrittenFile(written.path, written.created, written.size, lines)
+        did = "Created" if written.created else "Overwrote"
+        return ToolResult.ok(value, f"{did} {written.path} ({_count(lines, 'line')}, {_count(written.size, 'byte')}).")
+
+    @for_the_model
+    def edit_file(self, params: EditFileParams, *, context: ToolContext) -> ToolResult[EditedFile]:
+        """Replace text in a file."""
+        files = context.filesystem
+        self._refuse_large(params.file_path, params.new_string)
+        edited = files.edit(params.file_path, params.old_string, params.new_string, replace_all=params.replace_all)
+        if edited.size > self._config.max_write_bytes:
+            self._refuse_size(edited.path, edited.size)
+        first = max(edited.lines[0] - 1 - AROUND, 0)
+        height = 2 * AROUND + 1 + params.new_string.count("\n")
+        around = files.read(edited.path, offset=first, limit=height)
+        value = EditedFile(edited.path, edited.replacements, around.content, first + 1)
+        places = "" if edited.replacements == 1 else f" in {edited.replacements} places"
+        return ToolResult.ok(value, f"Edited {edited.path}{places}. It now reads:")
+
+    @for_the_model
+    def move_file(self, params: MoveFileParams, *, context: ToolContext) -> ToolResult[MovedFile]:
+        """Give a file or directory another path."""
+        files = context.filesystem
+        files.move(params.source_path, params.target_path, overwrite=params.overwrite)
+        value = MovedFile(files.normalize(params.source_path), files.normalize(params.target_path))
+        return ToolResult.ok(value, f"Moved {value.source_path} to {value.target_path}.")
+
+    @for_the_model
+    def glob(self, params: GlobParams, *, context: ToolContext) -> ToolResult[FoundFiles]:
+        """Find files by name."""
+        found = context.filesystem.glob(
+            params.pattern,
+            params.path,
+            limit=self._config.max_entries,
+            respect_ignore=self._config.respect_ignore_files,
+        )
+        value = FoundFiles(params.pattern, tuple(match.path for match in found), found.truncated)
+        return ToolResult.ok(value, f"{_count(len(found), 'path')} found." if found else "No path matches.")
+
+    @for_the_model
+    def grep(self, params: GrepParams, *, context: ToolContext) -> ToolResult[FoundLines]:
+        """Find lines by content."""
+        found = context.filesystem.grep(
+            params.pattern,
+            params.path,
+            glob=params.glob,
+            max_matches=self._config.max_matches,
+            respect_ignore=self._config.respect_ignore_files,
+        )
+        most = self._config.max_match_chars
+        matches = tuple(
+            MatchedLine(match.path, match.line_number, _cut(match.line_content, most, match.clipped)) for match in found
+        )
+        value = FoundLines(params.pattern, matches, found.truncated)
+        return ToolResult.ok(value, f"{_count(len(found), 'line')} found." if found else "No line matches.")
+
+    @for_the_model
+    def rm(self, params: RemoveParams, *, context: ToolContext) -> ToolResult[RemovedPath]:
+        """Delete a file or directory."""
+        files = context.filesystem
+        files.delete(params.path, recursive=params.recursive)
+        path = files.normalize(params.path)
+        return ToolResult.ok(RemovedPath(path), f"Deleted {path}.")
+
+    def _refuse_large(self, path: str, content: str) -> None:
+        # A character has one byte at least, so that huge content is refused without being encoded.
+        size = len(content)
+        if size <= self._config.max_write_bytes:
+            size = len(content.encode("utf-8", "surrogatepass"))
+        if size > self._config.max_write_bytes:
+            self._refuse_size(path, size)
+
+    def _refuse_size(self, path: str, size: int) -> None:
+        raise ToolValidationError(
+            f"{path!r} would have {size} bytes, more than the {self._config.max_write_bytes} allowed; split it up"
+        )
+
+
+def _entry(files: Filesystem, entry: FileEntry) -> Entry:
+    if entry.is_link:
+        return Entry(entry.name, "link")
+    if entry.is_directory:
+        return Entry(entry.name, "directory")
+    try:
+        return Entry(entry.name, "file", files.stat(entry.path).size_bytes)
+    except FileNotFoundError:  # deleted from outside since it was listed
+        return Entry(entry.name, "file")
+
+
+def _notes(page: Page) -> tuple[str, ...]:
+    """What the numbered lines alone do not show."""
+    notes: list[str] = []
+    if page.total_lines == 0:
+        notes.append("the file is empty")
+    if page.cut:
+        notes.append(f"too long to be shown to the end: line {', '.join(str(line + 1) for line in page.cut)}")
+    if "\r\n" in page.content:
+        notes.append("lines end in CRLF")
+    if page.content and not page.content.endswith("\n"):
+        notes.append("no newline at the end of the file")
+    return tuple(notes)
+
+
+def _cut(line: str, most: int, is_part: bool) -> str:
+    return f"{line[:most]}…" if is_part or len(line) > most else line
+
+
+def _count(number: int, one: str, many: str = "") -> str:
+    """A number with its noun.
+
+    >>> _count(1, "line"), _count(2, "line"), _count(0, "entry", "entries")
+    ('1 line', '2 lines', '0 entries')
+    """
+    return f"{number} {one if number == 1 else many or one + 's'}"

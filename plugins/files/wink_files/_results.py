@@ -1,0 +1,177 @@
+"""What the file tools answer with, and how the model reads it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One name in a directory; `size` is in bytes, and 0 for anything but a file."""
+
+    name: str
+    kind: str
+    size: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class DirectoryListing:
+    """The names in a directory, directories first; `truncated` says that there are more."""
+
+    path: str
+    entries: tuple[Entry, ...]
+    truncated: bool = False
+
+    def render(self) -> str:
+        """One name a line: `name/` for a directory, `name@` for a link, a file's size after its name."""
+        more = [f"(only the first {len(self.entries)} are shown; find others with glob)"] if self.truncated else []
+        return "\n".join([*map(_entry_line, self.entries), *more])
+
+
+@dataclass(frozen=True, slots=True)
+class FileText:
+    """Some lines of a text file.
+
+    `first_line` counts from 1; `notes` are remarks about what the lines alone do not show.
+    """
+
+    path: str
+    content: str
+    first_line: int
+    total_lines: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def last_line(self) -> int:
+        """The number of the last line that is shown."""
+        return number_lines(self.content, self.first_line)[1]
+
+    def render(self) -> str:
+        r"""The lines with their numbers, then how to go on.
+
+        >>> print(FileText("a.txt", "one\ntwo\n", 1, 5).render())
+             1	one
+             2	two
+        (lines 1-2 of 5; to go on, call read_file with offset=2)
+        """
+        numbered, last = number_lines(self.content, self.first_line)
+        more = f"lines {self.first_line}-{last} of {self.total_lines}; to go on, call read_file with offset={last}"
+        notes = [*([more] if last < self.total_lines else []), *self.notes]
+        return "\n".join([*([numbered] if numbered else []), *(f"({note})" for note in notes)])
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenFile:
+    """A file that was created or overwritten; `size` is in bytes."""
+
+    path: str
+    created: bool
+    size: int
+    lines: int
+
+    def render(self) -> str:
+        """Nothing beyond the message."""
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class EditedFile:
+    """A file in which text was replaced, and its lines around the first replacement as they are now."""
+
+    path: str
+    replacements: int
+    snippet: str
+    first_line: int
+
+    def render(self) -> str:
+        """The new lines with their numbers."""
+        return number_lines(self.snippet, self.first_line)[0]
+
+
+@dataclass(frozen=True, slots=True)
+class MovedFile:
+    """A file or directory that has another path now."""
+
+    source_path: str
+    target_path: str
+
+    def render(self) -> str:
+        """Nothing beyond the message."""
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFiles:
+    """Paths whose names match, relative to the workspace's root."""
+
+    pattern: str
+    paths: tuple[str, ...]
+    truncated: bool = False
+
+    def render(self) -> str:
+        """One path a line."""
+        more = (
+            [f"(only the first {len(self.paths)} are shown; give a narrower pattern or path)"] if self.truncated else []
+        )
+        return "\n".join([*self.paths, *more])
+
+
+@dataclass(frozen=True, slots=True)
+class MatchedLine:
+    """One line that matches; `line` counts from 1."""
+
+    path: str
+    line: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class FoundLines:
+    """Lines whose text matches."""
+
+    pattern: str
+    matches: tuple[MatchedLine, ...]
+    truncated: bool = False
+
+    def render(self) -> str:
+        """`path:line: text`, one match a line.
+
+        >>> print(FoundLines("TODO", (MatchedLine("a.py", 3, "# TODO: name it"),)).render())
+        a.py:3: # TODO: name it
+        """
+        lines = [f"{match.path}:{match.line}: {match.text}" for match in self.matches]
+        if self.truncated:
+            lines.append(
+                f"(only the first {len(self.matches)} matches are shown; give a narrower pattern, path or glob)"
+            )
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedPath:
+    """A file or directory that is gone."""
+
+    path: str
+
+    def render(self) -> str:
+        """Nothing beyond the message."""
+        return ""
+
+
+def number_lines(text: str, first: int) -> tuple[str, int]:
+    r"""The lines of `text` numbered as `cat -n` does, and the last number.
+
+    >>> number_lines("a\n\nb", 9)
+    ('     9\ta\n    10\t\n    11\tb', 11)
+    """
+    lines = text.split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    numbered = (f"{first + index:>6}\t{line.removesuffix(chr(13))}" for index, line in enumerate(lines))
+    return "\n".join(numbered), first + len(lines) - 1
+
+
+def _entry_line(entry: Entry) -> str:
+    if entry.kind == "directory":
+        return f"{entry.name}/"
+    return f"{entry.name}@" if entry.kind == "link" else f"{entry.name}  {entry.size} bytes"

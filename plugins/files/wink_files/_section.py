@@ -1,0 +1,102 @@
+"""The section that gives an agent files to work on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from wink.errors import PromptValidationError
+from wink.prompt import Section
+from wink.resources import Binding, ResourceRegistry
+from wink_files._config import HostMount, VfsConfig
+from wink_files._guidance import GUIDANCE, READ_FIRST
+from wink_files._mounts import copy_in, find_source
+from wink_files._rule import read_before_write_rule
+from wink_files._tools import file_tools
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wink.filesystem import Filesystem
+    from wink.policies import ToolPolicy
+    from wink.session import Session
+
+
+class VfsToolsSection(Section[Any]):
+    """The file tools `ls`, `read_file`, `write_file`, `edit_file`, `move_file`, `glob`, `grep` and `rm`.
+
+    They work on the `Filesystem` that the prompt is bound to, such as a workspace's. Where it is bound to none, the section
+    brings its own: the `filesystem` given here, otherwise a new one in memory for each prompt, which the mounts of
+    `config` are copied into.
+
+    Unless `read_before_write` is false, the tools are governed by the policy that the plugin `read-before-write` offers;
+    if it is not installed, a template with this section is refused. Raises `PromptValidationError` for a mount that does not
+    exist or is not allowed.
+    """
+
+    def __init__(
+        self,
+        filesystem: Filesystem | None = None,
+        config: VfsConfig | None = None,
+        *,
+        mounts: Sequence[HostMount] = (),
+        read_before_write: bool = True,
+        accepts_overrides: bool = True,
+        title: str = "Files",
+        key: str | None = None,
+    ) -> None:
+        self.config = config or VfsConfig()
+        self._sources = tuple(
+            find_source(mount, self.config.allowed_host_roots) for mount in (*self.config.mounts, *mounts)
+        )
+        if filesystem is not None and self._sources:
+            raise PromptValidationError(
+                "mounts are copied into the section's own files; give mounts or a filesystem, not both"
+            )
+        self._filesystem = filesystem
+        self._read_before_write = read_before_write
+        super().__init__(
+            title,
+            key,
+            tools=file_tools(self.config, accepts_overrides=accepts_overrides),
+            accepts_overrides=accepts_overrides,
+        )
+
+    def render_body(self, params: Any, *, session: Session | None = None) -> str:  # noqa: ARG002
+        """How to use the tools, and what is mounted."""
+        parts = [GUIDANCE]
+        if self._read_before_write:
+            parts.append(READ_FIRST)
+        return "\n\n".join(parts)
+
+    def policies(self) -> tuple[ToolPolicy, ...]:
+        """Read before write, unless it was switched off; raises `PromptValidationError` when nobody offers it."""
+        return (
+            (*super().policies(), read_before_write_rule(self.key)) if self._read_before_write else super().policies()
+        )
+
+    def resources(self) -> ResourceRegistry:
+        """The section's own files, for prompts that are not bound to others."""
+        from wink.filesystem import Filesystem
+
+        if self._filesystem is not None:
+            return ResourceRegistry.of(Binding[Filesystem].instance(Filesystem, self._filesystem))
+        return ResourceRegistry.of(Binding(Filesystem, lambda _: self._fresh_files()))
+
+    def _fresh_files(self) -> Filesystem:
+        from wink.filesystem import InMemoryFilesystem
+
+        files = InMemoryFilesystem()
+        for source in self._sources:
+            copy_in(source, files)
+        return files
+
+
+def files_section(
+    *,
+    config: VfsConfig | None = None,
+    mounts: Sequence[HostMount] = (),
+    read_before_write: bool = True,
+    title: str = "Files",
+) -> VfsToolsSection:
+    """Let the agent list, read, search, write, edit, move and delete files."""
+    return VfsToolsSection(config=config, mounts=mounts, read_before_write=read_before_write, title=title)

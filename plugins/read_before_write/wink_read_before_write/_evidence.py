@@ -1,0 +1,131 @@
+"""Hold what a session knows of a file against what the file is now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from wink_read_before_write._mount import MountPoint
+
+if TYPE_CHECKING:
+    from wink.filesystem import Filesystem, Stamp
+
+MAX_FILES: Final = 1000
+"""Files that are looked at before a directory counts as too large to be checked."""
+
+_NAMED: Final = 3
+"""How many of a directory's unread files a denial names."""
+
+
+class _TooMany(Exception):
+    """A directory holds more than `MAX_FILES` files."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What can be said for a call that is about to change files; `read_tool` is what the model is told to call.
+
+    Looking never counts as reading: nothing here but `note` leaves a stamp.
+    """
+
+    files: Filesystem
+    mount: MountPoint
+    read_tool: str
+
+    def missing(self, path: str, old_string: str | None = None) -> str | None:
+        """What the model still has to do before it may change `path`, or None.
+
+        Raises `OSError` or `WinkError` when that cannot be found out.
+        """
+        files, inner = self.files, self._inner(path)
+        if not files.exists(inner):
+            return None
+        shown = self.mount.shown(inner)
+        if files.stat(inner).is_directory:
+            return self._missing_below(inner, shown)
+        stamp = files.seen(inner)
+        if stamp is None:
+            return f"{shown} exists and has not been read in this session; call {self.read_tool} on it first"
+        if stamp.digest != files.fingerprint(inner):
+            return f"{shown} changed since it was read; read it again before you change it"
+        if stamp.complete:
+            return None
+        if old_string is None:
+            return (
+                f"{shown} has been read only in part ({_known_lines(stamp)}); call {self.read_tool} on the rest first"
+            )
+        return self._unknown_lines(inner, shown, stamp, old_string)
+
+    def note(self, path: str) -> None:
+        """Let the file's content count as read as it is now, unless the filesystem knows better."""
+        inner = self._inner(path)
+        stamp = self.files.seen(inner)
+        if stamp is None or stamp.digest != self.files.fingerprint(inner):
+            self.files.read_bytes(inner)
+
+    def _inner(self, path: str) -> str:
+        return self.files.normalize(self.mount.inside(path))
+
+    def _unknown_lines(self, inner: str, shown: str, stamp: Stamp, old_string: str) -> str | None:
+        places = self.files.locate(inner, old_string)
+        if not places:
+            # A tool with an eye for similar text might still find it, in lines that nobody has seen.
+            return (
+                f"the text to replace is not in {shown} as given, and only {_known_lines(stamp)} of it have been read; "
+                f"call {self.read_tool} on the lines to change first"
+            )
+        for start, end in places:
+            if not stamp.knows(start, end):
+                lines = f"line {start + 1}" if end == start + 1 else f"lines {start + 1}-{end}"
+                return (
+                    f"{lines} of {shown} would change and only {_known_lines(stamp)} have been read; "
+                    f"call {self.read_tool} on {'it' if end == start + 1 else 'them'} first"
+                )
+        return None
+
+    def _missing_below(self, inner: str, shown: str) -> str | None:
+        try:
+            unknown = [path for path in self._files_below(inner) if not self._is_known(path)]
+        except _TooMany:
+            return f"{shown} holds more than {MAX_FILES} files, too many to check whether each has been read; take parts of it"
+        if not unknown:
+            return None
+        named = ", ".join(self.mount.shown(path) for path in unknown[:_NAMED])
+        more = f" and {len(unknown) - _NAMED} more" if len(unknown) > _NAMED else ""
+        return f"{shown} holds files that have not been read as they are now: {named}{more}; call {self.read_tool} on them first"
+
+    def _is_known(self, path: str) -> bool:
+        stamp = self.files.seen(path)
+        return stamp is not None and stamp.complete and stamp.digest == self.files.fingerprint(path)
+
+    def _files_below(self, directory: str) -> Iterator[str]:
+        """Every file below a directory, in order; a link counts for itself and is not followed."""
+        pending, met = [directory], 0
+        while pending:
+            entries = self.files.list(pending.pop(), limit=MAX_FILES - met)
+            met += len(entries)
+            if entries.truncated:
+                raise _TooMany
+            for entry in entries:
+                if entry.is_link:
+                    continue  # only the link goes, not what it leads to
+                if entry.is_directory:
+                    pending.append(entry.path)
+                else:
+                    yield entry.path
+
+
+def _known_lines(stamp: Stamp) -> str:
+    """The lines that a stamp knows, as the model counts them.
+
+    >>> from wink.filesystem import Stamp
+    >>> _known_lines(Stamp("a", "d", 9, ((0, 20), (40, 41)), complete=False, total_lines=90))
+    'lines 1-20 and 41 of 90'
+    """
+    spans = [str(end) if end == start + 1 else f"{start + 1}-{end}" for start, end in stamp.ranges]
+    if not spans:
+        return "no lines"
+    named = spans[0] if len(spans) == 1 else f"{', '.join(spans[:-1])} and {spans[-1]}"
+    total = "" if stamp.total_lines is None else f" of {stamp.total_lines}"
+    return f"{'line' if named.isdigit() else 'lines'} {named}{total}"

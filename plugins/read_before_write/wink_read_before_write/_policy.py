@@ -1,0 +1,109 @@
+"""Deny changes to files whose content the model has not seen, or has changed since it did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Final
+
+from wink.errors import PolicyError, WinkError
+from wink.policies import PolicyDecision
+from wink_read_before_write._demands import Demand, demands_of
+from wink_read_before_write._evidence import Evidence
+from wink_read_before_write._mount import MountPoint
+
+if TYPE_CHECKING:
+    from wink.tools import Tool, ToolContext, ToolResult
+
+READ_TOOLS: Final = ("read_file",)
+WRITE_TOOLS: Final = ("write_file", "edit_file", "move_file", "rm")
+
+
+class ReadBeforeWritePolicy:
+    """A file has to be read before it is overwritten, edited, moved or deleted; new files are free.
+
+    What counts is content: a file must still be what was read, however often it has been read, and an own write counts
+    as reading it. Overwriting, moving and deleting need all of a file to be known, an edit the lines that its
+    `old_string` is in; what several reads showed adds up. A directory needs that of every file in it, and one of more
+    than `MAX_FILES` files has to be dealt with piece by piece. Whatever cannot be checked is denied.
+
+    `read_tools` and `write_tools` name the tools concerned. A tool says by its parameters what it is about to change:
+    `path` or `file_path`, for a move `source` or `source_path` with `target` or `target_path`, and `old_string` for an
+    edit. The first of `read_tools` is the one that denials tell the model to call. `mount_point` is a prefix that the
+    model's paths carry, such as `/workspace`.
+    """
+
+    __slots__ = ("_mount", "mount_point", "read_tools", "write_tools")
+
+    def __init__(
+        self,
+        read_tools: Iterable[str] = READ_TOOLS,
+        write_tools: Iterable[str] = WRITE_TOOLS,
+        mount_point: str | None = None,
+    ) -> None:
+        self.read_tools = _names(read_tools)
+        if not self.read_tools:
+            raise PolicyError("no file could ever be read; name at least one tool in read_tools")
+        self.write_tools = _names(write_tools)
+        self.mount_point = mount_point or None
+        self._mount = MountPoint(self.mount_point)
+
+    @property
+    def name(self) -> str:
+        """The name in decisions."""
+        return "read_before_write"
+
+    def check(self, tool: Tool[Any, Any], params: Any, *, context: ToolContext) -> PolicyDecision:
+        """Allow the call if everything that it would change is known; otherwise say what to read first."""
+        if tool.name not in self.write_tools:
+            return PolicyDecision.allow()
+        demands = demands_of(params)
+        if not demands:
+            return PolicyDecision.deny(f"{tool.name} does not say in a parameter `path` or `file_path` what it changes")
+        evidence = Evidence(context.filesystem, self._mount, self.read_tools[0])
+        for demand in demands:
+            reason = self._refusal(demand, evidence)
+            if reason is not None:
+                return PolicyDecision.deny(reason)
+        return PolicyDecision.allow()
+
+    def on_result(self, tool: Tool[Any, Any], params: Any, result: ToolResult[Any], *, context: ToolContext) -> None:
+        """Take a read tool's word for it that a file was read, where the filesystem did not notice.
+
+        A tool may show a file without going through `context.filesystem`; its content is then known as it is now.
+        """
+        if tool.name not in self.read_tools or not result.success:
+            return
+        evidence = Evidence(context.filesystem, self._mount, self.read_tools[0])
+        for demand in demands_of(params):
+            try:
+                evidence.note(demand.path)
+            except (OSError, WinkError):
+                continue  # not a file of this filesystem: nothing is known of it, and changing it stays denied
+
+    def _refusal(self, demand: Demand, evidence: Evidence) -> str | None:
+        try:
+            return evidence.missing(demand.path, demand.old_string)
+        except WinkError as error:
+            return f"cannot check whether {demand.path} has been read: {error}"
+        except OSError as error:
+            return f"cannot check whether {demand.path} has been read: {error.strerror or type(error).__name__}"
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.read_tools!r}, {self.write_tools!r}, mount_point={self.mount_point!r})"
+
+
+def files_policy(
+    *,
+    read_tools: Iterable[str] = READ_TOOLS,
+    write_tools: Iterable[str] = WRITE_TOOLS,
+    mount_point: str | None = None,
+) -> ReadBeforeWritePolicy:
+    """Deny changes to files that the agent has not read, or that changed since it did."""
+    return ReadBeforeWritePolicy(read_tools, write_tools, mount_point)
+
+
+def _names(names: Iterable[str]) -> tuple[str, ...]:
+    """The names, each once: as they were given, or sorted where the container has no order."""
+    if isinstance(names, str):
+        return (names,)
+    return tuple(sorted(names)) if isinstance(names, (set, frozenset)) else tuple(dict.fromkeys(names))
