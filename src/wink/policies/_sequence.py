@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from wink.errors import DependencyCycle, PolicyError
 from wink.policies._decision import PolicyDecision
-from wink.policies._state import PolicyState, policy_state
+from wink.policies._state import PolicyState, invoked_tools
 
 if TYPE_CHECKING:
     from wink.tools import Tool, ToolContext, ToolResult
@@ -58,7 +58,7 @@ class SequentialDependencyPolicy:
         needed = self._needs.get(tool.name)
         if not needed:
             return PolicyDecision.allow()
-        done = policy_state(context.session, self._name).invoked_tools
+        done = invoked_tools(context.session, self._name)
         missing = [name for name in needed if name not in done]
         if not missing:
             return PolicyDecision.allow()
@@ -78,10 +78,10 @@ class SequentialDependencyPolicy:
         """Remember that `tool` has succeeded, unless nothing depends on it or it is remembered already."""
         if result.success and tool.name in self._watched:
             session = context.session
-            if tool.name not in policy_state(session, self._name).invoked_tools:
+            if tool.name not in invoked_tools(session, self._name):
                 session[PolicyState].append(PolicyState(self._name, frozenset({tool.name})))
 
-    def _steps_to(self, missing: Iterable[str], done: frozenset[str]) -> list[str]:
+    def _steps_to(self, missing: Iterable[str], done: AbstractSet[str]) -> list[str]:
         """The calls that are left, in an order that this policy allows."""
         steps: dict[str, None] = {}
 

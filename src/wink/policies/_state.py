@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from wink.session import Session
 
-__all__ = ["PolicyState", "policy_state"]
+__all__ = ["PolicyState", "invoked_tools", "policy_state"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,25 +23,20 @@ class PolicyState:
     invoked_keys: frozenset[tuple[str, str]] = frozenset()
     """Pairs of a tool and the key, such as a path, that it was called with."""
 
-    def __or__(self, other: "PolicyState") -> "PolicyState":
-        """Both memories in one, under the first one's name.
-
-        >>> lint, test = PolicyState("order", frozenset({"lint"})), PolicyState("order", frozenset({"test"}))
-        >>> sorted((lint | test).invoked_tools)
-        ['lint', 'test']
-        """
-        return PolicyState(
-            self.policy_name, self.invoked_tools | other.invoked_tools, self.invoked_keys | other.invoked_keys
-        )
-
 
 def policy_state(session: "Session", name: str) -> PolicyState:
     """Everything that the policy called `name` remembers about `session`; empty when it remembers nothing."""
-    mine = [state for state in session[PolicyState].all() if state.policy_name == name]
-    if len(mine) == 1:
-        return mine[0]
-    return PolicyState(
-        name,
-        frozenset[str]().union(*(state.invoked_tools for state in mine)),
-        frozenset[tuple[str, str]]().union(*(state.invoked_keys for state in mine)),
-    )
+    keys: set[tuple[str, str]] = set()
+    for state in session[PolicyState].all():
+        if state.policy_name == name:
+            keys |= state.invoked_keys
+    return PolicyState(name, frozenset(invoked_tools(session, name)), frozenset(keys))
+
+
+def invoked_tools(session: "Session", name: str) -> set[str]:
+    """The tools that the policy called `name` remembers; for checks, which run before every call."""
+    tools: set[str] = set()
+    for state in session[PolicyState].all():
+        if state.policy_name == name:
+            tools |= state.invoked_tools
+    return tools
