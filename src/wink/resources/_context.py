@@ -18,6 +18,7 @@ from typing import Any, TypeVar, cast
 
 from wink.errors import (
     CircularDependencyError,
+    HandleRevoked,
     ProviderError,
     ResourceCloseErrors,
     ResourceError,
@@ -145,9 +146,11 @@ class ResourceContext:
     def _resolve(self, protocol: type[T], path: Path) -> T:
         shared, layer = self._shared, self._layer
         with shared.lock:
-            if layer.closed or shared.singletons.closed:
+            if layer.closed and layer is not shared.singletons:
+                raise HandleRevoked("the call that these resources belong to has ended; nothing was changed")
+            if shared.singletons.closed:
                 raise ResourceScopeError(
-                    protocol.__qualname__, "the resources are closed; ask before the call has ended"
+                    protocol.__qualname__, "the resources are closed; ask inside `with prompt.resources`"
                 )
             # What outlives the call does not see what belongs to the call.
             if any(binding.scope is Scope.SINGLETON for binding in path):

@@ -61,7 +61,7 @@ class _Call:
     verdicts: tuple[PolicyVerdict, ...] = ()
     result: ToolResult[Any] | None = None
     text: str = ""
-    outcome: Outcome = "committed"
+    outcome: Outcome = "rolled back"
     change: Change = field(default_factory=Change)
     error: str | None = None
     ends: list[Any] = field(default_factory=list[Any])
@@ -274,6 +274,7 @@ class ToolExecutor:
     def _commit(self, call: _Call) -> None:
         transaction = _known(call.transaction)
         transaction.revoke()
+        call.outcome = "committed"
         call.change = transaction.commit(functools.partial(self._entry, call))
 
     # -- how it ends
@@ -281,7 +282,7 @@ class ToolExecutor:
     def _end_badly(self, call: _Call, error: BaseException) -> None:
         """Roll back, decide what the model is told, and raise again what must be raised."""
         raising: BaseException | None = None
-        text, result = "", call.result
+        text, result, call.outcome = "", call.result, "rolled back"
         if isinstance(error, _Failed):
             text, call.outcome, call.error = error.text, error.outcome, error.error or call.error
         elif isinstance(error, RollbackFailed):
@@ -361,7 +362,7 @@ class ToolExecutor:
             change=call.change,
             error=call.error,
         )
-        self._session.publish(event)
+        self._session.publish(event, kept=event.for_log())
 
     def _reply(self, call: _Call) -> ToolReply:
         result = _known(call.result)

@@ -9,12 +9,9 @@ from typing import Any, Final
 from wink.errors import (
     BudgetExceededError,
     DeadlineExceededError,
-    FileError,
-    HandleRevoked,
     PromptEvaluationError,
-    SerdeError,
-    ToolValidationError,
     VisibilityExpansionRequired,
+    WinkError,
 )
 from wink.tools import Tool
 
@@ -35,11 +32,8 @@ OUTCOMES: Final = (
     (PromptEvaluationError,          Ending.RAISE),
     (DeadlineExceededError,          Ending.RAISE_AS_EVALUATION_ERROR),
     (BudgetExceededError,            Ending.RAISE_AS_EVALUATION_ERROR),
-    (ToolValidationError,            Ending.FAIL_WITH_MESSAGE),
-    # written for a model, with workspace-relative paths only
-    (FileError,                      Ending.FAIL_WITH_MESSAGE),
-    (SerdeError,                     Ending.FAIL_WITH_MESSAGE),
-    (HandleRevoked,                  Ending.FAIL_WITH_MESSAGE),
+    # ToolValidationError, and what files and serde refuse: written for a model, with paths of the workspace only
+    (WinkError,                      Ending.FAIL_WITH_MESSAGE),
     (TypeError,                      Ending.FAIL_WITH_EXPECTATION),
     (Exception,                      Ending.FAIL_WITH_ID),
     # KeyboardInterrupt, SystemExit, cancellation
@@ -59,7 +53,15 @@ def failure_text(tool: Tool[Any, Any], error: Exception, error_id: str) -> str:
         return str(error) or type(error).__name__
     if ending is Ending.FAIL_WITH_EXPECTATION:
         return f"{tool.name} failed with a TypeError (error {error_id}); it takes {_expected(tool)}"
-    return f"{tool.name} failed with {type(error).__name__} (error {error_id})"
+    return f"{tool.name} failed with {type(error).__name__}{_place(error)} (error {error_id})"
+
+
+def _place(error: Exception) -> str:
+    """The file that an error of the file layer is about; paths of the host are not for the model."""
+    path = error.filename if isinstance(error, OSError) else None
+    if not isinstance(path, str) or path.startswith(("/", "~")) or "\\" in path:
+        return ""
+    return f": {path!r} {error.strerror or ''}".rstrip()
 
 
 def _expected(tool: Tool[Any, Any]) -> str:

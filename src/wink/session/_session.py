@@ -13,7 +13,7 @@ from wink.errors import HandleRevoked, SessionError
 from wink.session._accessor import SliceAccessor
 from wink.session._dispatcher import Dispatcher, DispatchResult, InProcessDispatcher
 from wink.session._ops import Append, Clear, ClearSlice, InitializeSlice, Replace, SliceOp, SlicePolicy
-from wink.session._part import SessionPart, Step, innermost
+from wink.session._part import SessionPart, Step, current
 from wink.session._reducers import method_reducers
 from wink.session._slice import type_name
 from wink.session._snapshot import Snapshot
@@ -122,8 +122,10 @@ class Session:
         slice_ = self._state.slice_of(cls)
         self._state.run([Step(slice_, None, op) for op in ops])
 
-    def publish(self, event: object) -> DispatchResult:
+    def publish(self, event: T, *, kept: T | None = None) -> DispatchResult:
         """Say that something happened: keep it in the log of its type, and tell the subscribers.
+
+        `kept` is what the log holds in its place, where an event carries more than a log should keep.
 
         What is published stays, also when the call around it is rolled back. Reducers for its type work too; since the
         thing has happened already, one that fails is logged, and so is a subscriber that fails.
@@ -162,7 +164,7 @@ class Session:
 
     def begin(self) -> SessionPart:
         """Begin a call's part: inside the part that is current in this context if there is one, as a savepoint."""
-        return SessionPart(self._state, self._state.part(), innermost())
+        return SessionPart(self._state, self._state.part(), current.get())
 
     @contextmanager
     def locked(self) -> Generator[None]:

@@ -39,6 +39,13 @@ def current_transaction() -> Transaction | None:
     return _current.get()
 
 
+
+
+def _unknown(path: str) -> Stamp:
+    """What a session knows of a file that is gone: nothing, and no content has this digest."""
+    return Stamp(path, digest="", size=0, ranges=(), complete=False)
+
+
 _turns: WeakKeyDictionary[Session, Turns] = WeakKeyDictionary()
 _turns_lock = threading.Lock()
 
@@ -152,7 +159,7 @@ class Transaction:
             return
         noted = self._filepart.noted()
         if noted:
-            self._session.stage(Stamp, [Upsert(path, stamp) for path, stamp in noted.items()])
+            self._session.stage(Stamp, [Upsert(path, stamp or _unknown(path)) for path, stamp in noted.items()])
 
     def revoke(self) -> None:
         """Take the handles away: from here on the call, and any thread that it left behind, changes nothing."""
@@ -165,15 +172,14 @@ class Transaction:
         files = self._filepart
         try:
             changes = files.changes() if files is not None and files.dirty else ()
-            with self._session.locked():
-                deltas = self._sessionpart.prepare()
-                if files is not None:
-                    files.prepare()
-                if self._recorder is not None:
-                    self._recorder.commit(entry(deltas, changes))
-                if files is not None:
-                    files.publish()
-                self._sessionpart.publish()
+            deltas = self._sessionpart.prepare()
+            if files is not None:
+                files.prepare()
+            if self._recorder is not None:
+                self._recorder.commit(entry(deltas, changes))
+            if files is not None:
+                files.publish()
+            self._sessionpart.publish()
         except RollbackFailed:
             raise
         except Exception as error:
