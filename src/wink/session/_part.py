@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from wink.session._session import Session
     from wink.session._state import State
 
-_innermost: Final[ContextVar[SessionPart | None]] = ContextVar("wink_session_part", default=None)
+current: Final[ContextVar[SessionPart | None]] = ContextVar("wink_session_part", default=None)
+"""The innermost part of any session in this context."""
 
 
 class Step(NamedTuple):
@@ -66,11 +67,11 @@ class SessionPart:
 
     def enter(self) -> Token[SessionPart | None]:
         """Make this the part that the session works on in this context, and in contexts copied from it."""
-        return _innermost.set(self)
+        return current.set(self)
 
     def exit(self, token: Token[SessionPart | None]) -> None:
         """Undo `enter`, in the same context."""
-        _innermost.reset(token)
+        current.reset(token)
 
     # -- its end
 
@@ -151,7 +152,7 @@ class SessionPart:
 
     def check(self) -> None:
         """Raise `HandleRevoked` if the call is over."""
-        if self.is_over:
+        if self._revoked or (self.parent is not None and self.parent.is_over):
             raise HandleRevoked("the session was used by a call that has ended; nothing was changed")
 
     def view(self, slice_: Slice[Any]) -> View[Any] | Stage[Any]:
@@ -233,8 +234,3 @@ class SessionPart:
         if self._holds_turn:
             self._holds_turn = False
             self.state.turn.release()
-
-
-def innermost() -> SessionPart | None:
-    """The innermost part of any session in this context."""
-    return _innermost.get()

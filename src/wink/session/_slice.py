@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from enum import Enum
-from typing import Any, Generic, Protocol, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 from wink.errors import SliceTypeError
 from wink.session._ops import SliceOp, SlicePolicy
@@ -13,15 +13,6 @@ from wink.session._view import SliceView
 T = TypeVar("T")
 Reducer = Callable[[SliceView[Any], Any], SliceOp[Any]]
 """`reducer(view, event)` looks at the slice, and at the event, and says what the slice shall do; it has no effects."""
-
-
-class Keyed(Protocol):
-    """A reducer that puts each item under a key that the item itself gives."""
-
-    @property
-    def key(self) -> Callable[[Any], Hashable]:
-        """The key of an item."""
-        ...
 
 
 class Slice(Generic[T]):
@@ -42,15 +33,6 @@ class Slice(Generic[T]):
         self.policy = SlicePolicy.STATE if policy is None else policy
         self.decided = policy is not None
         self.key: Callable[[T], Hashable] | None = None
-
-    def problem(self, item: object) -> str | None:
-        """Why `item` cannot be in this slice; None if it can.
-
-        Instances of subclasses cannot: they would not come back from a snapshot as what they were.
-        """
-        if type(item) is self.cls:
-            return None
-        return f"it holds {self.cls.__qualname__} items, not {type(item).__qualname__}"
 
 
 def type_name(cls: type) -> str:

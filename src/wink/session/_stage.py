@@ -7,7 +7,7 @@ outcome, the actions that led to it, so that they can be reduced again when what
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar, cast
 
@@ -150,9 +150,13 @@ class Stage(Generic[T]):
         # Whatever can fail (keys, predicates, item types) comes before the first change.
         match op:
             case Append():
-                key = self._key_of(op.item)
-                self._entries[key] = op.item
-                self._keyed |= type(key) is str
+                item = op.item
+                self._check(item)
+                if self.slice.key is None:
+                    self._entries[new_number()] = item
+                else:
+                    self._entries[key_text(self.slice.key(item))] = item
+                    self._keyed = True
             case Upsert():
                 self._check(op.item)
                 self._entries[key_text(op.key)] = op.item
@@ -176,13 +180,14 @@ class Stage(Generic[T]):
         self._keyed = any(type(key) is str for key in entries)
 
     def _check(self, item: object) -> None:
-        problem = self.slice.problem(item)
-        if problem is not None:
-            raise SliceTypeError(self.slice.cls.__qualname__, problem)
+        if type(item) is not self.slice.cls:
+            # Not an instance of a subclass either: it would not come back from a snapshot as what it was.
+            name = self.slice.cls.__qualname__
+            raise SliceTypeError(name, f"it holds {name} items, not {type(item).__qualname__}")
 
     def _key_of(self, item: T) -> Key:
         self._check(item)
-        key: Callable[[T], Hashable] | None = self.slice.key
+        key = self.slice.key
         return new_number() if key is None else key_text(key(item))
 
     def _keys_of(self, items: tuple[T, ...]) -> dict[Key, T]:

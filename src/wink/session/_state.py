@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from wink.errors import SessionError
 from wink.session._ops import SlicePolicy
-from wink.session._part import SessionPart, Step, innermost
+from wink.session._part import SessionPart, Step, current
 from wink.session._slice import Reducer, Slice
 from wink.session._snapshot import Contents, Raw, decode
 from wink.session._stage import Stage
@@ -112,7 +112,7 @@ class State:
 
     def own_part(self) -> SessionPart | None:
         """The innermost part of this session in this context, over or not."""
-        part = innermost()
+        part = current.get()
         while part is not None and part.state is not self:
             part = part.outer
         return part
@@ -147,14 +147,14 @@ class State:
 
         What is not `noted` is no record's business.
         """
-        if self.part() is None:
+        part = self.own_part()
+        if part is None:
             with self.turn:
                 self._run_directly(steps, noted=noted)
             return
         with self.lock:
-            # Asked again: another thread may have revoked it before we had the lock.
-            part = self.part()
-            assert part is not None
+            # Only now, since another thread may have revoked it while we waited.
+            part.check()
             part.run(steps, noted=noted)
 
     def _run_directly(self, steps: Sequence[Step], *, noted: bool) -> None:
