@@ -5,9 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import BinaryIO, Final
+from functools import cache
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 from wink.filesystem._store import Node, Store
+
+if TYPE_CHECKING:
+    from _hashlib import HASH
 
 CHUNK: Final = 1024 * 1024
 """How much of a large file is held at once, in bytes."""
@@ -80,14 +84,15 @@ class FactCache:
 
 def digest(content: bytes) -> str:
     """The digest that stamps carry: SHA-256, for which processors have instructions."""
-    global digest
+    return _sha256()(content).hexdigest()
+
+
+@cache
+def _sha256() -> Callable[..., HASH]:
+    # Importing it takes 4 ms, so it waits for the first file.
     from hashlib import sha256
 
-    # The import costs 4 ms, so it waits for the first file; after that this function is the bare one below.
-    def digest(content: bytes) -> str:
-        return sha256(content, usedforsecurity=False).hexdigest()
-
-    return digest(content)
+    return sha256
 
 
 def facts_of(content: bytes) -> Facts:
@@ -104,9 +109,7 @@ class Scanner:
     __slots__ = ("_has_nul", "_hasher", "_last", "_newlines", "_size")
 
     def __init__(self) -> None:
-        from hashlib import sha256
-
-        self._hasher = sha256(usedforsecurity=False)
+        self._hasher = _sha256()()
         self._size = self._newlines = 0
         self._last, self._has_nul = b"\n", False
 

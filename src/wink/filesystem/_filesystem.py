@@ -24,9 +24,8 @@ from wink.filesystem._stamps import Stamp
 from wink.filesystem._turns import Turns
 
 if TYPE_CHECKING:
-    from fsspec import AbstractFileSystem
-
     from wink.filesystem._part import FilePart
+    from wink.filesystem.fsspec import FilesystemView
 
 
 class Filesystem:
@@ -223,7 +222,7 @@ class Filesystem:
             return None
 
     @property
-    def fs(self) -> AbstractFileSystem:
+    def fs(self) -> FilesystemView:
         """The same files for libraries that speak fsspec, through the same checks and the same transaction."""
         from wink.filesystem.fsspec import FilesystemView
 

@@ -106,7 +106,7 @@ def _names(pattern: str) -> list[Name]:
             tests.append(_test(name))
     if tests and tests[-1] is None:
         # `src/**` means what is in src, at any depth.
-        tests.append(lambda name: True)
+        tests.append(bool)
     return tests
 
 
@@ -120,9 +120,10 @@ def _test(pattern: str) -> Callable[[str], bool]:
     from fnmatch import translate
 
     try:
-        return re.compile(translate(pattern)).match.__call__  # type: ignore[return-value]
+        expression = re.compile(translate(pattern))
     except re.error as wrong:
         raise PatternError(pattern, f"is not a pattern: {wrong}") from None
+    return lambda name: expression.match(name) is not None
 
 
 def _expand(pattern: str, whole: str) -> list[str]:

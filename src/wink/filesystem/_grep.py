@@ -6,7 +6,7 @@ The expressions are RE2's: a pattern that a model wrote must not be able to take
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import BinaryIO, Final
+from typing import Any, BinaryIO, Final
 
 from wink.errors import PatternError, WinkError
 from wink.filesystem._access import Access
@@ -42,7 +42,7 @@ def grep(
     fits = Pattern(glob if "/" in glob else f"**/{glob}") if glob is not None else None
     top, _ = located(path)
     found: list[GrepMatch] = []
-    enter = fits.may_fit_beneath if fits is not None else lambda below: True
+    enter = fits.may_fit_beneath if fits is not None else None
     for at in walk(access, path, enter=enter, include_git=include_git, respect_ignore=respect_ignore):
         if at.kind != "file" or (fits is not None and not fits.fits(at.below)):
             continue
@@ -73,8 +73,9 @@ def compiled(pattern: str, *, ignore_case: bool = False) -> Search:
         raise PatternError(pattern, "has a newline in it; lines are searched one by one")
     if not ignore_case and not set(pattern) & set("\\^$.|?*+()[]{}"):
         return lambda content, start: (at, at + len(needle)) if (at := content.find(needle, start)) >= 0 else None
-    import re2
+    from importlib import import_module
 
+    re2: Any = import_module("re2")  # has no types
     options = re2.Options()
     options.log_errors = False
     options.never_nl = True  # no match goes beyond its line
@@ -86,7 +87,7 @@ def compiled(pattern: str, *, ignore_case: bool = False) -> Search:
         raise PatternError(pattern, _explain(wrong.args[0])) from None
 
     def search(content: bytes, start: int) -> tuple[int, int] | None:
-        match = expression.search(content, start)
+        match: Any = expression.search(content, start)
         return None if match is None else match.span()
 
     return search

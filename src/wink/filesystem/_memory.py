@@ -95,9 +95,10 @@ class Segment:
     the oldest snapshot that somebody still holds.
     """
 
-    __slots__ = ("__weakref__", "before", "next")
+    __slots__ = ("__weakref__", "before", "next", "store")
 
-    def __init__(self) -> None:
+    def __init__(self, store: MemoryStore) -> None:
+        self.store = store
         self.before: dict[tuple[Directory, str | None], Step] = {}
         self.next: Segment | None = None
 
@@ -133,7 +134,8 @@ class MemoryStore:
         entry = self.entry(path, follow=True)
         if type(entry) is not Directory:
             raise error(errno.ENOTDIR, path)
-        return iter([(name, kind_of(child)) for name, child in list(entry.entries.items())])
+        for name, child in list(entry.entries.items()):
+            yield name, kind_of(child)
 
     def begin(self, transaction_id: str) -> MemoryFrame:
         """A frame for one transaction; the id is not needed here."""
@@ -204,7 +206,7 @@ class MemoryStore:
 
     def mark(self) -> Segment:
         """Begin a new segment of history, to which the committed state can be brought back while it is kept."""
-        segment = Segment()
+        segment = Segment(self)
         tail = self._tail and self._tail()
         if tail is not None:
             tail.next = segment

@@ -13,9 +13,9 @@ Rules of this module:
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from contextvars import Token
-from types import TracebackType
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from wink.errors import HandleRevoked, ReadOnlyFilesystem, TransactionError
@@ -173,9 +173,25 @@ class FilePart:
         """Let an operation change files as a part of this call."""
         return operation(self, *args, **options)
 
-    def changing(self, path: str) -> _Change:
+    @contextmanager
+    def changing(self, path: str) -> Generator[Frame]:
         """The frame that one operation changes, under the gate; what it did is undone when the block raises."""
-        return _Change(self, path)
+        stack = self._stack
+        with stack.gate:
+            self._check()
+            refusal = self.refusal
+            if refusal is not None:
+                raise ReadOnlyFilesystem(path, refusal)
+            frame = self._enter()
+            position = frame.position
+            try:
+                yield frame
+            except BaseException:
+                if frame.position > position:
+                    if position == 0:
+                        stack.frame = None  # undoing everything ends a frame
+                    frame.undo(position)
+                raise
 
     def note(self, path: str, stamp: Stamp | None) -> None:
         """Remember what was read or written."""
@@ -229,39 +245,3 @@ class FilePart:
         while part is not None and part is not other:
             part = part._outer
         return part is other
-
-
-class _Change:
-    """Holds the gate while one operation changes files, and takes back what it did when it fails half-way."""
-
-    __slots__ = ("_frame", "_part", "_path", "_position")
-
-    def __init__(self, part: FilePart, path: str) -> None:
-        self._part, self._path = part, path
-
-    def __enter__(self) -> Frame:
-        part = self._part
-        gate = part._stack.gate
-        gate.acquire()
-        try:
-            part._check()
-            refusal = part.refusal
-            if refusal is not None:
-                raise ReadOnlyFilesystem(self._path, refusal)
-            self._frame = part._enter()
-            self._position = self._frame.position
-        except BaseException:
-            gate.release()
-            raise
-        return self._frame
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            if error is not None and self._frame.position > self._position:
-                if self._position == 0:
-                    self._part._stack.frame = None
-                self._frame.undo(self._position)
-        finally:
-            self._part._stack.gate.release()

@@ -7,6 +7,7 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from functools import lru_cache
 from io import TextIOWrapper
+from itertools import pairwise
 from typing import BinaryIO, Final
 
 from wink.errors import FileTooLarge, NotText
@@ -160,7 +161,7 @@ class _Page:
         """Note the lines that are shown in full, and put the page together."""
         end = self.offset + len(page)
         edges = [self.offset - 1, *clipped, end]
-        shown = tuple((low + 1, high) for low, high in zip(edges, edges[1:], strict=False))
+        shown = tuple((low + 1, high) for low, high in pairwise(edges))
         note_lines(access, path, facts, total, shown)
         truncated = (end < total and self.offset < total) or bool(clipped)
         return ReadResult("".join(page), path, total, self.offset, self.limit, truncated, clipped)

@@ -71,7 +71,7 @@ class RootAccess:
     def note(self, path: str, stamp: Stamp | None) -> None:
         """Nobody asks what was seen outside of calls."""
 
-    def seen(self, path: str) -> Stamp | None:
+    def seen(self, path: str) -> Stamp | None:  # noqa: ARG002 - a session would be asked
         """Nothing."""
         return None
 
@@ -112,15 +112,14 @@ class InMemoryFilesystem(Filesystem):
         self._access.reading()
         self._snapshots += 1
         identity = f"{id(self):x}-{self._snapshots}"
-        return FilesystemSnapshot(identity, datetime.now(UTC), self.root, tag, (self._store, self._store.mark()))
+        return FilesystemSnapshot(identity, datetime.now(UTC), self.root, tag, self._store.mark())
 
     def restore(self, snapshot: FilesystemSnapshot) -> None:
         """Bring everything back to a snapshot, in one transaction; later snapshots can still be restored after it."""
-        match snapshot.mark:
-            case (store, Segment() as mark) if store is self._store:
-                self._access.run(_rewind, mark)
-            case _:
-                raise SnapshotMismatch(snapshot.snapshot_id)
+        mark = snapshot.mark
+        if not isinstance(mark, Segment) or mark.store is not self._store:
+            raise SnapshotMismatch(snapshot.snapshot_id)
+        self._access.run(_rewind, mark)
 
 
 def _rewind(part: FilePart, mark: Segment) -> None:
@@ -177,8 +176,14 @@ class HostFilesystem(Filesystem):
         """Take the lease that other processes see, and mend what a dead holder left."""
         self._store.lease(timeout)
         try:
-            committed: Callable[[str], bool] | None = getattr(self.recorder, "committed", None)
-            self._recovered = tuple(self._store.recover(committed or (lambda transaction_id: False)))
+            committed: Callable[[str], bool] = getattr(self.recorder, "committed", _never)
+            self._recovered = tuple(self._store.recover(committed))
         except BaseException:
             self._store.unlease()
             raise
+
+
+def _never(transaction_id: str) -> bool:
+    """Without a record a transaction is committed when its journal is gone, so one that is found is not."""
+    del transaction_id
+    return False

@@ -205,7 +205,7 @@ class _Spool:
     def __init__(self) -> None:
         from tempfile import SpooledTemporaryFile
 
-        self._file = SpooledTemporaryFile(max_size=8 * CHUNK)
+        self._file = SpooledTemporaryFile(max_size=8 * CHUNK)  # noqa: SIM115 - closed by discard
 
     def write(self, data: bytes, /) -> int:
         return self._file.write(data)

@@ -38,7 +38,7 @@ def walk(
     access: Access,
     text: str,
     *,
-    enter: Callable[[str], bool] = lambda below: True,
+    enter: Callable[[str], bool] | None = None,
     include_git: bool = False,
     respect_ignore: bool = False,
 ) -> Iterator[Found]:
@@ -52,7 +52,7 @@ def walk(
     if node.kind != "directory":
         yield Found(top, top.rpartition("/")[2], node.kind)
         return
-    ignored = _Ignored(store, top) if respect_ignore else None
+    ignored = _Ignored(store) if respect_ignore else None
     waiting = [sorted(store.scan(top), reverse=True)]
     where: list[str] = []
     while waiting:
@@ -70,7 +70,7 @@ def walk(
         if ignored is not None and ignored.covers(path, is_directory=kind == "directory"):
             continue
         yield Found(path, below, kind)
-        if kind == "directory" and enter(below):
+        if kind == "directory" and (enter is None or enter(below)):
             access.reading()
             try:
                 names = sorted(store.scan(path), reverse=True)
@@ -102,7 +102,7 @@ class _Ignored:
 
     __slots__ = ("_specs", "_store")
 
-    def __init__(self, store: Store, top: str) -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
         self._specs: dict[str, GitIgnoreSpec | None] = {}
 

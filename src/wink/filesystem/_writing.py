@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from wink.errors import EditFailed, PathRefused
+from wink.filesystem._access import Access
 from wink.filesystem._edit import edited, find_lines
 from wink.filesystem._facts import CHUNK
 from wink.filesystem._memory import error
@@ -80,7 +81,7 @@ def edit(part: FilePart, text: str, old: str, new: str, replace_all: bool, encod
     return EditResult(path, len(change.places), node.size, tuple(place.start + 1 for place in change.places))
 
 
-def locate(part: FilePart, text: str, old: str, encoding: str) -> tuple[tuple[int, int], ...]:
+def locate(part: Access, text: str, old: str, encoding: str) -> tuple[tuple[int, int], ...]:
     """Where an edit would find `old`; nothing is noted."""
     path, _, decoded, _ = _text_of(part, text, encoding)
     return find_lines(path, decoded, old)
@@ -223,7 +224,7 @@ def _exchange(part: FilePart, path: str, before: Node, content: bytes) -> Node:
         return frame.put(path, staged)
 
 
-def _text_of(part: FilePart, text: str, encoding: str) -> tuple[str, bytes, str, Node]:
+def _text_of(part: Access, text: str, encoding: str) -> tuple[str, bytes, str, Node]:
     path, stream, node = opened(part, text)
     with stream:
         content = bounded(path, stream, node, "change it through open_read and open_write")
