@@ -39,7 +39,9 @@ class CircularDependencyError(ResourceError):
         super().__init__(self.cycle)
 
     def __str__(self) -> str:
-        return f"resources need each other: {' -> '.join(self.cycle)}; let one of them look the other up when it is used"
+        return (
+            f"resources need each other: {' -> '.join(self.cycle)}; let one of them look the other up when it is used"
+        )
 
 
 class DuplicateBindingError(ResourceError):
