@@ -1,0 +1,32 @@
+"""Find out whether a directory can be a workspace."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from wink.errors import WorkspaceRootError
+
+
+def workspace_root(root: str | os.PathLike[str]) -> str:
+    """The absolute path of an existing directory; raises `WorkspaceRootError` for anything else.
+
+    >>> workspace_root("no/such/place")
+    Traceback (most recent call last):
+    ...
+    wink.errors.WorkspaceRootError: 'no/such/place' cannot be a workspace, it does not exist; give an existing directory
+    """
+    text = os.fspath(root)
+    # An empty path would silently mean the current directory.
+    if not text:
+        raise WorkspaceRootError(text, "has no name")
+    try:
+        found = os.stat(text)
+    except FileNotFoundError:
+        raise WorkspaceRootError(text, "does not exist") from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise WorkspaceRootError(text, f"cannot be reached ({reason})") from error
+    if not stat.S_ISDIR(found.st_mode):
+        raise WorkspaceRootError(text, "is not a directory")
+    return os.path.abspath(text)

@@ -1,0 +1,163 @@
+"""Open a directory as a workspace: its files, its named sessions and the record of its calls, held together."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from types import TracebackType
+from typing import Final, Self
+from uuid import UUID
+
+from wink.errors import TransactionError, WorkspaceClosed
+from wink.filesystem import HostFilesystem
+from wink.record import CallRow, Durability, Record
+from wink.session import Session
+from wink.workspace._names import session_name
+from wink.workspace._root import workspace_root
+
+_logger: Final = logging.getLogger("wink.workspace")
+
+STATE_DIRECTORY: Final = ".wink"
+"""Where a workspace keeps its state unless told otherwise, beneath its root."""
+
+
+class Workspace:
+    """One directory that an agent works on, with everything that wink knows about it.
+
+    Opening creates nothing: the state directory appears when the first thing has to be stored. What a killed process left
+    half done is finished or taken back when the workspace is opened, or, while another process works, when that has
+    ended and the next call begins.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as root, Workspace.open(root) as workspace:
+    ...     session = workspace.session("review")
+    ...     session is workspace.session("review"), workspace.calls()
+    (True, ())
+    """
+
+    __slots__ = ("_closed", "_files", "_lock", "_record", "_recovered", "_sessions", "root", "state")
+
+    def __init__(self, root: str, state: str, files: HostFilesystem, record: Record) -> None:
+        self.root, self.state = root, state
+        self._files, self._record = files, record
+        self._sessions: dict[str, Session] = {}
+        self._lock = threading.Lock()
+        self._recovered: tuple[object, ...] = ()
+        self._closed = False
+
+    @classmethod
+    def open(
+        cls,
+        root: str | os.PathLike[str],
+        *,
+        state: str | os.PathLike[str] | None = None,
+        durability: Durability = "process",
+    ) -> Workspace:
+        """Open the directory `root`; `state` is where to keep what wink stores, `<root>/.wink` by default.
+
+        `durability` says what a committed call survives: the end of the process, or with `"power"` that of the machine.
+        Raises `WorkspaceRootError`, `RecordTooNew` and `RecordCorrupt`, each before anything was touched.
+        """
+        path = workspace_root(root)
+        given = os.path.join(path, STATE_DIRECTORY) if state is None else os.fspath(state)
+        place = os.path.abspath(given)
+        record = Record(place, durability=durability)
+        record.check()
+        files = HostFilesystem(path, state=place, durability=durability)
+        files.recorder = record
+        workspace = cls(path, place, files, record)
+        if _has_journals(place):
+            try:
+                workspace.recover(timeout=0)
+            except (TransactionError, OSError) as error:
+                # Another process is at work, or it cannot be mended now. Reading is possible all the same, and whoever
+                # wants to write is told why that is not.
+                _logger.info("recovery of %r has to wait: %s", path, error)
+        return workspace
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Workspace({self.root!r})"
+
+    @property
+    def filesystem(self) -> HostFilesystem:
+        """The workspace's files; give it to a prompt, whose tools then get one fenced handle a call."""
+        return self._files
+
+    @property
+    def recovered(self) -> tuple[object, ...]:
+        """What has been done since opening about transactions that killed processes had left, one report each."""
+        return self._recovered
+
+    def recover(self, timeout: float = 30.0) -> tuple[object, ...]:
+        """Finish what the record says was committed and take back the rest, waiting for the lease up to `timeout` seconds.
+
+        This happens by itself before any call changes something; here it can be asked for. Gives what was done. Raises
+        `WorkspaceBusy`, `WorkspaceNeedsRecovery` or `RollbackFailed`.
+        """
+        self._record.settle()
+        self._files.turns.acquire(timeout)
+        try:
+            done = tuple(self._files.recovered)
+        finally:
+            self._files.turns.release()
+        self._recovered += done
+        return done
+
+    @property
+    def record(self) -> Record:
+        """What calls did here."""
+        return self._record
+
+    def session(self, name: str = "default") -> Session:
+        """The session of this name, the same object each time, with the state that earlier processes left in it.
+
+        Raises `SessionNameError` and `WorkspaceClosed`.
+        """
+        name = session_name(name)
+        with self._lock:
+            if self._closed:
+                raise WorkspaceClosed(self.root)
+            session = self._sessions.get(name)
+            if session is None:
+                known = self._record.identity(name)
+                session_id, created_at = (None, None) if known is None else (UUID(known[0]), known[1])
+                session = self._sessions[name] = Session(session_id=session_id, created_at=created_at, name=name)
+                self._record.adopt(session)
+                return session
+        self._record.refresh(session)
+        return session
+
+    def sessions(self) -> tuple[str, ...]:
+        """The names of all sessions that have made a call here, oldest first, then of those that are open."""
+        return tuple(dict.fromkeys((*self._record.sessions(), *self._sessions)))
+
+    def calls(self, session: str | None = None, limit: int | None = None) -> tuple[CallRow, ...]:
+        """The last `limit` calls of one session or of all, newest first; those that were rolled back too."""
+        return self._record.calls(None if session is None else session_name(session), limit)
+
+    def close(self) -> None:
+        """Close record and files; sessions of this workspace cannot be used afterwards. Closing twice does nothing."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+        self._record.close()
+        self._files.close()
+
+
+def _has_journals(state: str) -> bool:
+    """Whether a transaction was left behind, or is under way."""
+    try:
+        with os.scandir(os.path.join(state, "wal")) as found:
+            return next(found, None) is not None
+    except OSError:
+        return False

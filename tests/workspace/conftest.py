@@ -1,0 +1,86 @@
+"""A directory to open as a workspace, and programs that open it in processes of their own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+PRELUDE = """
+import os, signal, sys
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from wink.session import SlicePolicy, replace_latest, upsert_by
+from wink.transactions import CommitEntry
+from wink.workspace import Workspace
+
+sys.modules["items"] = sys.modules["__main__"]
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    text: str
+
+Note.__module__ = "items"
+
+def call(workspace, tool, work, *, session="default", die=None):
+    '''What the executor does for one call, with a place to die.'''
+    session, files = workspace.session(session), workspace.filesystem
+    files.turns.acquire(10)
+    try:
+        session.recorder.refresh(session)
+        part, filepart = session.begin(), files.begin(transaction_id=f"{tool}-{os.getpid()}")
+        token, guard = part.enter(), filepart.guard()
+        try:
+            work(session, filepart.handle)
+        finally:
+            filepart.unguard(guard)
+            part.exit(token)
+        changes = filepart.changes()
+        deltas = part.prepare()
+        filepart.prepare()
+        if die == "before":
+            os.kill(os.getpid(), signal.SIGKILL)
+        session.recorder.commit(CommitEntry(
+            f"{tool}-{os.getpid()}", session.name, "call", tool, "demo", "{}", "committed", "done",
+            datetime.now(UTC), timedelta(0), (), deltas, changes,
+        ))
+        if die == "after":
+            os.kill(os.getpid(), signal.SIGKILL)
+        filepart.publish()
+        part.publish()
+    finally:
+        files.turns.release()
+"""
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A directory with one file in it."""
+    root = tmp_path / "work"
+    root.mkdir()
+    (root / "a.txt").write_text("before\n")
+    return root
+
+
+@pytest.fixture
+def run(root: Path, tmp_path: Path) -> Run:
+    """Runs a program, which finds the workspace's root in `root`, in a process of its own."""
+
+    def run(program: str, *, user: int | None = None) -> subprocess.CompletedProcess[str]:
+        source = f"{PRELUDE}\nroot = {str(root)!r}\n{textwrap.dedent(program)}"
+        return subprocess.run(
+            [sys.executable, "-W", "error", "-c", source],
+            capture_output=True,
+            text=True,
+            check=False,
+            user=user,
+            cwd=tmp_path,
+        )
+
+    return run
