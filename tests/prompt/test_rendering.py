@@ -173,6 +173,13 @@ def test_but_one_that_decides_by_them_does() -> None:
         prompt.tools()
 
 
+def test_tools_can_be_listed_before_parameters_are_bound() -> None:
+    """They are for the text; whoever shows the tools to a person has none yet."""
+    find = tool("find")
+
+    assert prompt_of(MarkdownSection[Task]("Task", "$issue", tools=[find])).tools() == (find,)
+
+
 def test_parameters_that_refuse_to_be_made_name_their_section() -> None:
     """The check in `__post_init__` is the author's, and so is the message."""
     with pytest.raises(

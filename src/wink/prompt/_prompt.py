@@ -90,8 +90,11 @@ class Prompt:
         )
 
     def tools(self, session: "Session | None" = None) -> tuple[Tool[Any, Any], ...]:
-        """The tools of the sections that are enabled now, in the order of their declaration."""
-        enabled = enabled_nodes(self.template.plan, self._params, session)
+        """The tools of the sections that are enabled now, in the order of their declaration.
+
+        Parameters may still be missing, unless a section decides by them whether it is enabled.
+        """
+        enabled = enabled_nodes(self.template.plan, self._params, session, to_render=False)
         return tuple(tool for node, _, _ in enabled for tool in node.tools)
 
     @property

@@ -1,6 +1,6 @@
 """Turn a plan and its parameters into the text and tools of one rendering."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from wink.errors import PromptRenderError, PromptValidationError
@@ -38,39 +38,40 @@ def render(plan: Plan, *, name: str, bound: Mapping[type, object], session: "Ses
     )
 
 
-def enabled_nodes(plan: Plan, bound: Mapping[type, object], session: "Session | None") -> list[EnabledNode]:
+def enabled_nodes(
+    plan: Plan, bound: Mapping[type, object], session: "Session | None", *, to_render: bool = True
+) -> list[EnabledNode]:
     """The sections that take part, each with its number and parameters.
 
-    Raises `PromptRenderError` for parameters that are missing, all of them at once.
+    Raises `PromptRenderError` for parameters that are missing, all of them at once. Those that only the text needs are
+    not missed unless it is `to_render`.
     """
     missing: list[Node] = []
-    enabled = list(_enabled(plan.roots, "", bound, session, missing))
+    enabled: list[EnabledNode] = []
+
+    def visit(nodes: tuple[Node, ...], prefix: str) -> None:
+        count = 0
+        for node in nodes:
+            params = _params(node, bound)
+            lacks_params = params is None and node.params_type is not None
+            enablement = node.section.enablement
+            if enablement is not None:
+                if lacks_params and enablement.needs_params:
+                    missing.append(node)
+                    continue
+                if not _asked(node, enablement, params, session):
+                    continue
+            if lacks_params and to_render:
+                missing.append(node)
+            count += 1
+            number = f"{prefix}{count}."
+            enabled.append((node, number, params))
+            visit(node.children, number)
+
+    visit(plan.roots, "")
     if missing:
         raise _missing_params(missing)
     return enabled
-
-
-def _enabled(
-    nodes: tuple[Node, ...], prefix: str, bound: Mapping[type, object], session: "Session | None", missing: list[Node]
-) -> Iterator[EnabledNode]:
-    count = 0
-    for node in nodes:
-        params = _params(node, bound)
-        lacks_params = params is None and node.params_type is not None
-        enablement = node.section.enablement
-        if enablement is not None:
-            if lacks_params and enablement.needs_params:
-                missing.append(node)
-                continue
-            if not _asked(node, enablement, params, session):
-                continue
-        if lacks_params:
-            missing.append(node)
-        count += 1
-        number = f"{prefix}{count}."
-        yield node, number, params
-        if node.children:
-            yield from _enabled(node.children, number, bound, session, missing)
 
 
 def _params(node: Node, bound: Mapping[type, object]) -> Any:

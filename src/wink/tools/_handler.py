@@ -115,6 +115,8 @@ def _value(result: Any) -> Any:
         return UNKNOWN
     if get_origin(result) is ToolResult:
         value = get_args(result)[0]
+        if isinstance(value, TypeVar):
+            return UNKNOWN  # a generic handler returns whatever the tool says
         return None if value is NoneType else value
     raise BadHandler(f"the handler returns {_shown(result)}; annotate it -> ToolResult[...]")
 
