@@ -16,6 +16,7 @@ from wink.prompt import MarkdownSection, Prompt, PromptTemplate, RenderedPrompt
 from wink.runtime import ToolCall, ToolExecutor, ToolInvoked, ToolReply
 from wink.session import Session
 from wink.tools import Tool, ToolContext, ToolResult
+
 try:
     from wink.workspace import Workspace
 except ImportError:

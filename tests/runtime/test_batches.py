@@ -6,8 +6,8 @@ import asyncio
 import threading
 
 import pytest
-
 from tests.runtime.conftest import Note, Rig, Text, succeed
+
 from wink.policies import SequentialDependencyPolicy
 from wink.runtime import ToolCall, ToolReply
 from wink.tools import ToolContext, ToolResult

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-
 from tests.runtime.conftest import Note, Rig, Text, succeed
+
 from wink.errors import HandleRevoked, ToolValidationError
 from wink.runtime import ToolCall, tool_transaction
 from wink.tools import ToolContext, ToolResult

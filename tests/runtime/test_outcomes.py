@@ -9,8 +9,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-
 from tests.runtime.conftest import Note, Rig, Text, change_everything, succeed
+
 from wink.errors import (
     BudgetExceededError,
     DeadlineExceededError,

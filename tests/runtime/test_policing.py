@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-
 from tests.runtime.conftest import Note, Rig, Text, change_everything, succeed
+
+from wink.filesystem import Filesystem, InMemoryFilesystem
 from wink.policies import PolicyDecision, SequentialDependencyPolicy
 from wink.prompt import MarkdownSection, Prompt, PromptTemplate
-from wink.filesystem import Filesystem
 from wink.runtime import ToolCall, ToolExecutor
 from wink.session import Session
-from wink.filesystem import InMemoryFilesystem
 from wink.tools import Tool, ToolContext, ToolResult
 
 

@@ -7,7 +7,8 @@ from typing import Any, cast
 
 import click
 
-from wink.cli._compose import compose, installed, open_workspace, workspace_options, wrong
+from wink.cli._compose import compose, open_workspace, workspace_options, wrong
+from wink.cli._settings import installed_catalog
 from wink.errors import ParseError
 from wink.prompt import RenderedPrompt
 from wink.runtime import ToolCall, ToolExecutor
@@ -18,7 +19,9 @@ from wink.tools import Tool
 @click.argument("tool")
 @click.argument("arguments", nargs=-1, metavar="[KEY=VALUE]...")
 @workspace_options
-@click.option("--json", "json_arguments", metavar="JSON", help="All arguments as one JSON object, instead of KEY=VALUE.")
+@click.option(
+    "--json", "json_arguments", metavar="JSON", help="All arguments as one JSON object, instead of KEY=VALUE."
+)
 def call(
     tool: str,
     arguments: tuple[str, ...],
@@ -36,7 +39,7 @@ def call(
     if json_arguments is not None and arguments:
         raise wrong("give the arguments as KEY=VALUE or as --json, not both")
     with open_workspace(workspace) as opened:
-        prompt = compose(opened, installed(workspace), sections=sections, policies=policies)
+        prompt = compose(opened, installed_catalog(workspace), sections=sections, policies=policies)
         state = opened.session(session)
         rendered = prompt.render(session=state)
         found = _find(rendered, tool)

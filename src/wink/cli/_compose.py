@@ -8,7 +8,6 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from wink.errors import WinkError
 from wink.filesystem import Filesystem
 from wink.plugins import Catalog
 from wink.prompt import MarkdownSection, Prompt, PromptTemplate, Section
@@ -24,7 +23,9 @@ def workspace_options(command: F) -> F:
     """The options that every command on a workspace takes."""
     for option in (
         click.option("--policy", "policies", multiple=True, metavar="NAME", help="Add a policy that a plugin offers."),
-        click.option("--section", "sections", multiple=True, metavar="NAME", help="Add a section that a plugin offers."),
+        click.option(
+            "--section", "sections", multiple=True, metavar="NAME", help="Add a section that a plugin offers."
+        ),
         click.option("--session", default="default", show_default=True, metavar="NAME", help="The session to work in."),
         click.option(
             "--workspace", default=".", metavar="PATH", help="The directory to work on; the current one by default."
@@ -40,13 +41,6 @@ def open_workspace(path: str) -> Workspace:
     for recovered in workspace.recovered:
         click.echo(f"wink: recovered: {recovered}", err=True)
     return workspace
-
-
-def installed(workspace: str) -> Catalog:
-    """The plugins that are installed, as this workspace's and this user's settings want them."""
-    from wink.cli._settings import load_settings
-
-    return Catalog.installed(load_settings(Path(workspace)).settings, workspace=workspace)
 
 
 def compose(
@@ -87,6 +81,3 @@ def readable(path: str, what: str) -> str:
         raise wrong(f"cannot read {what} {path!r}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
         raise wrong(f"cannot read {what} {path!r}: it is not UTF-8 text") from error
-
-
-__all__ = ["WinkError", "compose", "installed", "open_workspace", "readable", "workspace_options", "wrong"]

@@ -115,7 +115,9 @@ def _make_repository(directory: Path) -> bool:
     author = Actor("wink demo", "demo@example.invalid")
     with Repo.init(directory, initial_branch="main") as repository:
         names = sorted(
-            str(path.relative_to(directory)) for path in directory.rglob("*") if path.is_file() and ".git" not in path.parts
+            str(path.relative_to(directory))
+            for path in directory.rglob("*")
+            if path.is_file() and ".git" not in path.parts
         )
         repository.index.add(names)
         repository.index.commit("A project with a bug", author=author, committer=author, skip_hooks=True)

@@ -7,9 +7,10 @@ import json
 import click
 
 from wink.cli._changes import ChangesSoFar
-from wink.cli._compose import compose, installed, open_workspace, workspace_options, wrong
+from wink.cli._compose import compose, open_workspace, workspace_options, wrong
 from wink.cli._model import model_adapter
 from wink.cli._progress import Progress, progress, showing
+from wink.cli._settings import installed_catalog
 from wink.cli._view import Line, diff_lines
 from wink.errors import PromptEvaluationError, ScriptMismatch
 from wink.runtime import ToolInvoked
@@ -39,7 +40,7 @@ def run(
     if model is None:
         raise wrong("say which model is to do it, for example --model scripted:turns.toml")
     with open_workspace(workspace) as opened:
-        catalog = installed(workspace)
+        catalog = installed_catalog(workspace)
         adapter = model_adapter(model, catalog)
         prompt = compose(opened, catalog, task=task, sections=sections, policies=policies)
         state = opened.session(session)
@@ -63,7 +64,9 @@ def _end(shown: Progress, changes: ChangesSoFar, text: str, problem: str | None,
         return
     files = changes.net()
     shown.say([Line("")])
-    shown.say([Line(f"changed  {', '.join(change.path for change in files)}" if files else "changed  nothing", "title")])
+    shown.say(
+        [Line(f"changed  {', '.join(change.path for change in files)}" if files else "changed  nothing", "title")]
+    )
     shown.say(diff_lines(files))
     if problem is not None:
         click.echo(f"wink: the run ended early: {problem}", err=True)

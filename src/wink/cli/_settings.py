@@ -8,7 +8,6 @@ installed: an agent can edit them.
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final, cast
 
 from wink.errors import SettingsError
@@ -46,7 +45,7 @@ def load_settings(
 ) -> Configuration:
     """The settings for a command that works on `workspace`; raises `SettingsError` for a file that makes no sense."""
     environ = os.environ if environ is None else environ
-    sources = list(_sources(Path(workspace), environ))
+    sources = list(_sources(os.fspath(workspace), environ))
     steps: list[Step] = []
     tables: list[Table] = []
     strict = False
@@ -90,41 +89,47 @@ def installed_catalog(
     return catalog
 
 
-def user_file(environ: Mapping[str, str]) -> Path | None:
+def user_file(environ: Mapping[str, str]) -> str | None:
     """Where the user's own settings are: `wink/wink.toml` under `XDG_CONFIG_HOME`, by default `~/.config`."""
     base = environ.get("XDG_CONFIG_HOME", "")
     if os.path.isabs(base):  # the XDG specification has relative ones ignored
-        return Path(base, _USER_FILE)
+        return os.path.join(base, _USER_FILE)
     home = environ.get("HOME", "")
-    return Path(home, ".config", _USER_FILE) if os.path.isabs(home) else None
+    return os.path.join(home, ".config", _USER_FILE) if os.path.isabs(home) else None
 
 
-def _sources(workspace: Path, environ: Mapping[str, str]) -> Iterable[_Source]:
+def _sources(workspace: str, environ: Mapping[str, str]) -> Iterable[_Source]:
     for name in ("pyproject.toml", "wink.toml"):
-        if (source := _read(workspace / name, name, is_workspace=True)) is not None:
+        if (source := _read(os.path.join(workspace, name), name, is_workspace=True)) is not None:
             yield source
     own = user_file(environ)
     if own is not None:
         # A workspace that contains the user's settings, such as the home directory, lets an agent edit them.
-        is_workspace = own.resolve().is_relative_to(workspace.resolve())
+        is_workspace = _is_inside(os.path.realpath(own), os.path.realpath(workspace))
         if (source := _read(own, _shown(own, environ), is_workspace=is_workspace)) is not None:
             yield source
 
 
-def _shown(path: Path, environ: Mapping[str, str]) -> str:
+def _shown(path: str, environ: Mapping[str, str]) -> str:
     home = environ.get("HOME", "")
-    return f"~/{path.relative_to(home)}" if os.path.isabs(home) and path.is_relative_to(home) else str(path)
+    return f"~/{os.path.relpath(path, home)}" if os.path.isabs(home) and _is_inside(path, home) else path
 
 
-def _read(path: Path, shown: str, *, is_workspace: bool) -> _Source | None:
+def _is_inside(path: str, directory: str) -> bool:
+    return os.path.commonpath((path, directory)) == os.path.normpath(directory)
+
+
+def _read(path: str, shown: str, *, is_workspace: bool) -> _Source | None:
     try:
-        data = path.read_bytes()
+        with open(path, "rb") as opened:
+            data = opened.read()
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         # Going on without a file that may switch plugins off would be the less careful guess.
         raise SettingsError(shown, [f"cannot be read: {error.strerror or error}"]) from None
-    if b"wink" not in data and path.name == "pyproject.toml":
+    is_ours = os.path.basename(path) == "wink.toml"
+    if not is_ours and b"wink" not in data:
         return None
     import tomllib
 
@@ -133,7 +138,7 @@ def _read(path: Path, shown: str, *, is_workspace: bool) -> _Source | None:
         document = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         raise SettingsError(shown, [f"is not TOML: {error}"]) from None
-    table, place = _plugins_table(document, shown, own_file=path.name == "wink.toml")
+    table, place = _plugins_table(document, shown, own_file=is_ours)
     _check(table, place, shown)
     return _Source(shown, text, table, is_workspace)
 

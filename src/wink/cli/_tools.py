@@ -6,7 +6,8 @@ import json
 
 import click
 
-from wink.cli._compose import compose, installed, open_workspace, workspace_options
+from wink.cli._compose import compose, open_workspace, workspace_options
+from wink.cli._settings import installed_catalog
 
 
 @click.command()
@@ -18,7 +19,7 @@ def tools(
 ) -> None:
     """List the tools that a template would show a model."""
     with open_workspace(workspace) as opened:
-        prompt = compose(opened, installed(workspace), sections=sections, policies=policies)
+        prompt = compose(opened, installed_catalog(workspace), sections=sections, policies=policies)
         rendered = prompt.render(session=opened.session(session))
     if as_json:
         rows = [

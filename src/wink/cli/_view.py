@@ -38,9 +38,7 @@ def lines_of(event: object) -> tuple[Line, ...]:
 
 def diff_lines(changes: Iterable[FileChange], *, indent: str = "", limit: int | None = None) -> tuple[Line, ...]:
     """A unified diff, cut after `limit` lines with a word about the rest."""
-    lines = [
-        Line(indent + text, _tone_of_diff(text)) for change in changes for text in change.diff().splitlines()
-    ]
+    lines = [Line(indent + text, _tone_of_diff(text)) for change in changes for text in change.diff().splitlines()]
     if limit is not None and len(lines) > limit:
         rest = len(lines) - limit
         lines = [*lines[:limit], Line(f"{indent}… {rest} more lines", "quiet")]

@@ -37,3 +37,7 @@ __all__ += _runtime.__all__
 __all__ += _serde.__all__
 __all__ += _session.__all__
 __all__ += _workspace.__all__
+
+# Tracebacks and pickles name an exception as users import it.
+for _name in __all__:
+    globals()[_name].__module__ = __name__

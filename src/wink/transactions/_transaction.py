@@ -17,7 +17,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextvars import ContextVar, Token
-from typing import Final
+from typing import Final, cast
 from weakref import WeakKeyDictionary
 
 from wink.errors import CommitFailed, RollbackFailed, WinkError
@@ -37,8 +37,6 @@ _numbers: Final = itertools.count(1)
 def current_transaction() -> Transaction | None:
     """The innermost transaction that is active in this context."""
     return _current.get()
-
-
 
 
 def _unknown(path: str) -> Stamp:
@@ -99,11 +97,13 @@ class Transaction:
         self._session = session
         self._root: Filesystem | None = None if resources is None else resources.get_optional(Filesystem)
         self._restorable: list[tuple[Snapshotable[object], object]] = []
-        self._sessionpart: SessionPart = session.begin()
-        self._filepart: FilePart | None = None if self._root is None else self._begin_files(self._root, writable)
         recorder = session.recorder or (self._root.recorder if self._root is not None else None)
         # A savepoint is recorded with the transaction that it belongs to.
-        self._recorder: Recorder | None = recorder if self.outer is None else None  # type: ignore[assignment]
+        self._recorder: Recorder | None = cast("Recorder | None", recorder) if self.outer is None else None
+        if self._recorder is not None:
+            self._recorder.refresh(session)
+        self._sessionpart: SessionPart = session.begin()
+        self._filepart: FilePart | None = None if self._root is None else self._begin_files(self._root, writable)
         if resources is not None:
             self._snapshot(resources)
 
