@@ -134,5 +134,5 @@ def test_heartbeat_calls_back_whatever_a_callback_does(caplog: pytest.LogCapture
 @pytest.mark.parametrize(("run_id", "attempt"), [("", 1), ("run", 0)])
 def test_run_context_is_checked(run_id: str, attempt: int) -> None:
     """Logs that name no run help nobody."""
-    with pytest.raises(ValueError, match="run_id|attempt"):
+    with pytest.raises(ValueError, match=r"run_id|attempt"):
         RunContext(run_id, attempt)

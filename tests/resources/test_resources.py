@@ -147,7 +147,7 @@ def test_tool_call_resources_are_closed_with_their_call_and_singletons_are_not()
 def test_tool_call_resource_outside_a_call_is_refused() -> None:
     """Nobody would close it."""
     resources = ResourceRegistry.of(Binding(Tracer, lambda _r: Tracer(), scope=Scope.TOOL_CALL)).open()
-    with pytest.raises(ResourceScopeError, match="no call is running; ask context.resources"):
+    with pytest.raises(ResourceScopeError, match=r"no call is running; ask context\.resources"):
         resources.get(Tracer)
 
 
@@ -230,10 +230,14 @@ def test_an_interrupt_while_closing_comes_through_after_everything_is_closed() -
 
 def test_failing_close_does_not_hide_the_error_that_ended_the_use() -> None:
     """The reader needs the first cause; the rest is a note."""
-    with pytest.raises(LookupError, match="first") as caught:
+
+    def use() -> None:
         with doors([], {"front": OSError("second")}).open() as resources:
             resources.get(Front)
             raise LookupError("first")
+
+    with pytest.raises(LookupError, match="first") as caught:
+        use()
     assert "second" in caught.value.__notes__[0]
 
 

@@ -125,7 +125,8 @@ class Session:
     def publish(self, event: T, *, kept: T | None = None) -> DispatchResult:
         """Say that something happened: keep it in the log of its type, and tell the subscribers.
 
-        `kept` is what the log holds in its place, where an event carries more than a log should keep.
+        `kept`, of the same type, is what the log and the reducers get in its place, where an event carries more than
+        the session should keep; subscribers get the event.
 
         What is published stays, also when the call around it is rolled back. Reducers for its type work too; since the
         thing has happened already, one that fails is logged, and so is a subscriber that fails.
@@ -134,9 +135,10 @@ class Session:
         slice_ = state.slice_of(type(event))
         if not slice_.decided:
             slice_.policy = SlicePolicy.LOG
-        steps = state.steps_for(event)
+        payload = event if kept is None else kept
+        steps = state.steps_for(payload)
         if all(step.slice is not slice_ for step in steps):
-            state.run([Step(slice_, None, Append(event))], noted=False)
+            state.run([Step(slice_, None, Append(payload))], noted=False)
         for step in steps:
             try:
                 state.run([step])
