@@ -7,8 +7,7 @@ installed: an agent can edit them.
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
 from wink.errors import SettingsError
 from wink.plugins import Catalog, Settings, Step, Table
@@ -17,8 +16,7 @@ _LISTS: Final = ("allow", "disable")
 _USER_FILE: Final = os.path.join("wink", "wink.toml")
 
 
-@dataclass(frozen=True, slots=True)
-class Configuration:
+class Configuration(NamedTuple):
     """The settings of a command, the files that they were looked for in, and the plugins that were named for this run."""
 
     settings: Settings
@@ -26,8 +24,7 @@ class Configuration:
     named: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Source:
+class _Source(NamedTuple):
     """One file's `[tool.wink.plugins]`."""
 
     shown: str

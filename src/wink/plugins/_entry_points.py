@@ -1,14 +1,13 @@
 """Read the two text formats of a distribution's metadata: entry points, and the header of METADATA."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 _ONCE: Final = ("name", "version", "summary")
 
 
-@dataclass(frozen=True, slots=True)
-class EntryPoint:
+# Named tuples here and in the neighbours that every command loads: a dataclass takes a millisecond to make, they 0.1 ms.
+class EntryPoint(NamedTuple):
     """One line of `entry_points.txt`; `target` is empty where the line names none."""
 
     group: str
@@ -16,8 +15,7 @@ class EntryPoint:
     target: str
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
+class Header(NamedTuple):
     """What wink wants to know from METADATA."""
 
     name: str = ""
@@ -65,7 +63,8 @@ def header(text: str) -> Header:
 def _unfolded(text: str) -> Iterator[str]:
     """Header lines, with continuation lines joined to theirs."""
     current = ""
-    for line in text.removeprefix("\ufeff").splitlines():
+    head = text.removeprefix("\ufeff").replace("\r\n", "\n").partition("\n\n")[0]
+    for line in head.splitlines():
         if not line.strip():
             break
         if line[0] in " \t":

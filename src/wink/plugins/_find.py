@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from dataclasses import replace
+from typing import Any, Final, NamedTuple
 
 from wink.plugins._entry_points import EntryPoint, Header, entry_points, header
 from wink.plugins._info import Ignored, Offer, PluginInfo
@@ -15,8 +15,7 @@ _REQUIRES_WINK: Final = re.compile(r"wink\s*(?:\[[^\]]*\]\s*)?(?P<range>[(<>=!~]
 _TARGET: Final = re.compile(r"\w+(?:\.\w+)*(?::\w+(?:\.\w+)*)?")
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """All plugins, sorted by name and distribution, and what was ignored."""
 
     plugins: tuple[PluginInfo, ...] = ()
@@ -74,16 +73,16 @@ def _plugins_of(dist: Distribution) -> list[PluginInfo]:
     by_plugin: dict[str, list[EntryPoint]] = {}
     for point in points:
         by_plugin.setdefault(point.name.partition(".")[0] or "?", []).append(point)
-    return [_plugin(replace(common, name=name), own) for name, own in by_plugin.items()]
+    return [_plugin(common, name, own) for name, own in by_plugin.items()]
 
 
-def _plugin(plugin: PluginInfo, points: list[EntryPoint]) -> PluginInfo:
+def _plugin(common: PluginInfo, name: str, points: list[EntryPoint]) -> PluginInfo:
     offers: dict[tuple[str, str], Offer] = {}
-    hooks, problems, notes = "", list(plugin.problems), list(plugin.notes)
+    hooks, problems, notes = "", list(common.problems), list(common.notes)
     for point in sorted(set(points), key=lambda point: (point.group, point.name, point.target)):
         kind = GROUPS.get(point.group)
         if kind is not None:
-            offer = Offer(kind, point.name, plugin.distribution, point.target, problem=_problem(point))
+            offer = Offer(kind, point.name, common.distribution, point.target, problem=_problem(point))
             if offer.problem:
                 problems.append(offer.problem)
             if (twin := offers.get((kind, point.name))) is not None:
@@ -101,7 +100,8 @@ def _plugin(plugin: PluginInfo, points: list[EntryPoint]) -> PluginInfo:
         else:
             notes.append(f"group {point.group!r} means nothing to this version of wink")
     return replace(
-        plugin,
+        common,
+        name=name,
         offers=tuple(offers[key] for key in sorted(offers)),
         hooks=hooks,
         problems=tuple(dict.fromkeys(problems)),
@@ -148,12 +148,16 @@ def _project(dist: Distribution) -> str | None:
     if not data or b"editable" not in data:
         return None
     import json
-    from urllib.parse import unquote, urlsplit
 
     try:
         origin: Any = json.loads(data)
         if origin["dir_info"]["editable"] is not True:
             return None
-        return unquote(urlsplit(str(origin["url"])).path)
+        url: str = origin["url"].removeprefix("file://")
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return None
+    if "%" not in url:
+        return url
+    from urllib.parse import unquote  # 5 ms to import, for a path with a space in it
+
+    return unquote(url)

@@ -28,7 +28,6 @@ LONGEST: Final = 40
 _WORDS: Final = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
 # The last three are keys of the table that plugins' own tables stand in.
 _RESERVED: Final = frozenset({"wink", "test", "allow", "disable", "strict"})
-_SEPARATORS: Final = re.compile(r"[-_.]+")
 
 
 def problem_with_plugin_name(name: str) -> str:
@@ -72,7 +71,10 @@ def normalized(distribution: str) -> str:
     >>> normalized("Wink_Notes.Extra")
     'wink-notes-extra'
     """
-    return _SEPARATORS.sub("-", distribution).lower()
+    name = distribution.lower().replace("_", "-").replace(".", "-")
+    while "--" in name:
+        name = name.replace("--", "-")
+    return name
 
 
 def close_matches(name: str, names: Mapping[str, object] | list[str]) -> tuple[str, ...]:

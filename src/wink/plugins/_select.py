@@ -15,17 +15,20 @@ def select(plugins: Iterable[PluginInfo], settings: Settings, *, version: str) -
     found = tuple(plugins)
     for state, reason_of in _RULES:
         # Each rule sees what the earlier ones made of the others: a disabled plugin is in nobody's way.
-        judged = found
+        namesakes: dict[str, list[PluginInfo]] = {}
+        for plugin in found:
+            namesakes.setdefault(plugin.name, []).append(plugin)
         found = tuple(
             plugin
-            if plugin.state != "available" or not (reason := reason_of(plugin, judged, settings, version))
+            if plugin.state != "available"
+            or not (reason := reason_of(plugin, namesakes[plugin.name], settings, version))
             else replace(plugin, state=state, reason=reason)
-            for plugin in judged
+            for plugin in found
         )
     return found
 
 
-def _disabled(plugin: PluginInfo, others: tuple[PluginInfo, ...], settings: Settings, version: str) -> str:  # noqa: ARG001
+def _disabled(plugin: PluginInfo, namesakes: list[PluginInfo], settings: Settings, version: str) -> str:  # noqa: ARG001
     if not settings.is_on(plugin.name):
         return str(settings.verdicts(plugin.name)[-1][0])
     chosen = settings.distribution_of(plugin.name)
@@ -34,7 +37,7 @@ def _disabled(plugin: PluginInfo, others: tuple[PluginInfo, ...], settings: Sett
     return ""
 
 
-def _incompatible(plugin: PluginInfo, others: tuple[PluginInfo, ...], settings: Settings, version: str) -> str:  # noqa: ARG001
+def _incompatible(plugin: PluginInfo, namesakes: list[PluginInfo], settings: Settings, version: str) -> str:  # noqa: ARG001
     if not plugin.requires_wink:
         return ""
     verdict = is_within(version, plugin.requires_wink)
@@ -43,11 +46,11 @@ def _incompatible(plugin: PluginInfo, others: tuple[PluginInfo, ...], settings: 
     return "" if verdict else f"requires wink{plugin.requires_wink}, this is {version}"
 
 
-def _in_conflict(plugin: PluginInfo, others: tuple[PluginInfo, ...], settings: Settings, version: str) -> str:  # noqa: ARG001
+def _in_conflict(plugin: PluginInfo, namesakes: list[PluginInfo], settings: Settings, version: str) -> str:  # noqa: ARG001
     rivals = [
         other.distribution
-        for other in others
-        if other.name == plugin.name and other.distribution != plugin.distribution and other.state != "disabled"
+        for other in namesakes
+        if other.distribution != plugin.distribution and other.state != "disabled"
     ]
     if not rivals:
         return ""
@@ -57,11 +60,11 @@ def _in_conflict(plugin: PluginInfo, others: tuple[PluginInfo, ...], settings: S
     )
 
 
-def _broken(plugin: PluginInfo, others: tuple[PluginInfo, ...], settings: Settings, version: str) -> str:  # noqa: ARG001
+def _broken(plugin: PluginInfo, namesakes: list[PluginInfo], settings: Settings, version: str) -> str:  # noqa: ARG001
     return "; ".join(plugin.problems)
 
 
-_RULES: Final[tuple[tuple[State, Callable[[PluginInfo, tuple[PluginInfo, ...], Settings, str], str]], ...]] = (
+_RULES: Final[tuple[tuple[State, Callable[[PluginInfo, list[PluginInfo], Settings, str], str]], ...]] = (
     # first match wins
     ("disabled", _disabled),
     ("incompatible", _incompatible),

@@ -4,16 +4,15 @@ A subset of PEP 440 written out, because `packaging` would be a dependency for t
 """
 
 import re
+from functools import lru_cache
 from typing import Final
 
-_VERSION: Final = re.compile(
-    r"""\s*v?(?:(?P<epoch>\d+)!)?(?P<release>\d+(?:\.\d+)*)
+# Compiled when it is first needed, since plain numbers do without.
+_VERSION: Final = r"""(?xi)\s*v?(?:(?P<epoch>\d+)!)?(?P<release>\d+(?:\.\d+)*)
     (?:[-_.]?(?P<pre>a|b|c|rc|alpha|beta|pre|preview)[-_.]?(?P<pre_n>\d*))?
     (?P<post>-(?P<post_bare>\d+)|[-_.]?(?:post|rev|r)[-_.]?(?P<post_n>\d*))?
     (?P<dev>[-_.]?dev[-_.]?(?P<dev_n>\d*))?
-    (?:\+[a-z0-9]+(?:[-_.][a-z0-9]+)*)?\s*""",
-    re.VERBOSE | re.IGNORECASE,
-)
+    (?:\+[a-z0-9]+(?:[-_.][a-z0-9]+)*)?\s*"""
 _CLAUSE: Final = re.compile(r"\s*(===|~=|==|!=|<=|>=|<|>)\s*([^\s,]+)\s*")
 _PRE: Final = {"alpha": "a", "beta": "b", "c": "rc", "pre": "rc", "preview": "rc"}
 
@@ -21,6 +20,7 @@ Key = tuple[int, tuple[int, ...], tuple[str, int], int, float]
 """Sorts as PEP 440 orders versions: epoch, release without trailing zeros, pre-release, post-release, dev-release."""
 
 
+@lru_cache(maxsize=256)
 def version_key(version: str) -> Key | None:
     """A key that orders versions, or None for what is not one.
 
@@ -28,19 +28,26 @@ def version_key(version: str) -> Key | None:
     >>> sorted(ordered, key=version_key) == ordered
     True
     """
-    match = _VERSION.fullmatch(version)
+    if version.replace(".", "").isdecimal() and version.isascii():
+        release = [int(part) for part in version.split(".") if part]
+        return None if len(release) <= version.count(".") else (0, _trimmed(release), ("z", 0), -1, float("inf"))
+    match = re.fullmatch(_VERSION, version)
     if match is None:
         return None
-    release = tuple(int(part) for part in match["release"].split("."))
-    while len(release) > 1 and release[-1] == 0:
-        release = release[:-1]
+    release = [int(part) for part in match["release"].split(".")]
     pre = (_PRE.get(match["pre"].lower(), match["pre"].lower()), int(match["pre_n"] or 0)) if match["pre"] else None
     post = int(match["post_bare"] or match["post_n"] or 0) if match["post"] else -1
     dev = float(match["dev_n"] or 0) if match["dev"] else float("inf")
     if pre is None:
         # A bare development release comes before the first alpha, a final release after every pre-release.
         pre = ("", 0) if match["dev"] and post < 0 else ("z", 0)
-    return int(match["epoch"] or 0), release, pre, post, dev
+    return int(match["epoch"] or 0), _trimmed(release), pre, post, dev
+
+
+def _trimmed(release: list[int]) -> tuple[int, ...]:
+    while len(release) > 1 and release[-1] == 0:
+        release.pop()
+    return tuple(release)
 
 
 def is_within(version: str, wanted: str) -> bool | None:
@@ -86,7 +93,7 @@ def _is_pre(key: Key) -> bool:
 
 
 def _has_prefix(version: str, prefix: str) -> bool | None:
-    have, want = _VERSION.fullmatch(version), _VERSION.fullmatch(prefix)
+    have, want = re.fullmatch(_VERSION, version), re.fullmatch(_VERSION, prefix)
     if have is None or want is None:
         return None
     have_parts, want_parts = ([int(part) for part in match["release"].split(".")] for match in (have, want))
