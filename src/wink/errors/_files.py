@@ -9,6 +9,7 @@ from wink.errors._core import WinkError
 
 __all__ = [
     "EditFailed",
+    "FileConflict",
     "FileTooLarge",
     "NotText",
     "PathRefused",
@@ -47,6 +48,20 @@ class ReadOnlyFilesystem(WinkError, PermissionError):
 
     def __str__(self) -> str:
         return f"{self.path!r} cannot be changed: {self.reason}"
+
+
+class FileConflict(WinkError, OSError):
+    """Somebody else saved a file in the moment in which it was to be changed; their version stands, ours was dropped."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(errno.EBUSY, os.strerror(errno.EBUSY), path)
+        self.path = path
+
+    def __reduce__(self) -> tuple[type[FileConflict], tuple[str]]:
+        return type(self), (self.path,)
+
+    def __str__(self) -> str:
+        return f"{self.path!r} was saved by somebody else while it was being changed; read it again"
 
 
 class NotText(WinkError, ValueError):

@@ -1,0 +1,237 @@
+"""Find files beneath the descriptor of a root, so that no link and no race leads out of it.
+
+Checking a path and then opening it by name loses to whoever swaps a directory for a link in between. So nothing here
+is ever looked up by a path of the host: the kernel resolves beneath the descriptor (`openat2`), or we walk one
+directory at a time, each opened without following links, and read the links ourselves (`walk`). The kernel's way is
+taken only for paths without links, since it does not tell where links led, and what is protected is protected by where
+it really is; so both give the same answers. `..` comes only from links: paths given to us have none.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Callable
+from typing import Final, Literal
+
+from wink.errors import PathRefused, WinkError
+from wink.filesystem._paths import check_readable
+from wink.filesystem._syscalls import (
+    RESOLVE_BENEATH,
+    RESOLVE_NO_MAGICLINKS,
+    RESOLVE_NO_SYMLINKS,
+    open_how,
+    openat2,
+)
+
+Level = Literal["openat2", "walk", "best-effort"]
+Place = tuple[int, str, str]
+"""A directory's descriptor, a name in it, and the real path of that name; the name is `""` for the root."""
+
+MAX_LINKS: Final = 40
+"""As many links as Linux itself follows in one path."""
+
+PATH_ONLY: Final[int] = getattr(os, "O_PATH", os.O_RDONLY)
+DIRECTORY: Final = PATH_ONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+NEVER_BLOCK: Final = os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+
+_STRICT = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS
+_PARENT = open_how(PATH_ONLY | os.O_DIRECTORY, _STRICT)
+_STATUS = open_how(PATH_ONLY, _STRICT)
+_STATUS_OF_LINK = open_how(PATH_ONLY | os.O_NOFOLLOW, _STRICT)
+
+OUTSIDE: Final = "leads out of the workspace; only links that are relative and stay inside are followed"
+CIRCLES: Final = "goes through links that lead in circles"
+NOT_A_FILE: Final = "is not a regular file; FIFOs, sockets and devices cannot be used"
+
+
+def named(error: OSError, path: str) -> OSError:
+    """`error` as it concerns the workspace's `path`, with no path of the host in it."""
+    if isinstance(error, WinkError):
+        return error
+    if error.errno == errno.ENXIO:
+        return PathRefused(path, NOT_A_FILE)
+    code = error.errno or errno.EIO
+    return OSError(code, os.strerror(code), path or ".")
+
+
+Check = Callable[[str, str], None]
+"""Raises `PathRefused` for a real path, when told the path that was asked for."""
+
+
+class Walk:
+    """Resolve by walking: where openat2 is missing, and where a path has links in it."""
+
+    __slots__ = ("readable", "root")
+
+    level: Level = "walk"
+
+    def __init__(self, root: int, readable: Check = check_readable) -> None:
+        self.root, self.readable = root, readable
+
+    def close(self, fd: int) -> None:
+        """Close the descriptor of a `Place`, unless it is the root's own."""
+        if fd != self.root:
+            os.close(fd)
+
+    def open(self, path: str, flags: int) -> int:
+        """Open what exists at the end of `path` and of its links, never blocking."""
+        fd, name, real = self._walk(path, follow=True)
+        try:
+            self.readable(real, path)
+            return os.open(name or ".", flags | os.O_NOFOLLOW | NEVER_BLOCK, dir_fd=fd)
+        except OSError as error:
+            raise named(error, path) from None
+        finally:
+            self.close(fd)
+
+    def status(self, path: str, *, follow: bool) -> tuple[os.stat_result, str | None]:
+        """What is at `path`, and the body of the link if it is one."""
+        fd, name, real = self._walk(path, follow=follow)
+        try:
+            self.readable(real, path)
+            found = os.stat(name, dir_fd=fd, follow_symlinks=False) if name else os.fstat(fd)
+            return found, os.readlink(name, dir_fd=fd) if stat.S_ISLNK(found.st_mode) else None
+        except OSError as error:
+            raise named(error, path) from None
+        finally:
+            self.close(fd)
+
+    def parent(self, path: str) -> Place:
+        """Where the name `path` is, links followed on the way to it but not at its end."""
+        return self._walk(path, follow=False)
+
+    def follow(self, path: str) -> Place:
+        """Where `path` and its links end. The last name may not exist, then a link to it is dangling."""
+        return self._walk(path, follow=True)
+
+    def directory(self, real: str) -> int:
+        """The directory at a path that had no links in it when it was noted; raises `OSError` if it has now."""
+        return self._reopen(real.split("/") if real else [])
+
+    def _walk(self, path: str, *, follow: bool) -> Place:
+        pending = path.split("/")[::-1]
+        passed: list[str] = []
+        links, fd = 0, self.root
+        try:
+            while pending:
+                name = pending.pop()
+                if name in ("", "."):
+                    continue
+                if name == "..":
+                    if not passed:
+                        raise PathRefused(path, OUTSIDE)
+                    passed.pop()
+                    above = self._reopen(passed)
+                    self.close(fd)
+                    fd = above
+                    continue
+                is_last = not any(rest not in ("", ".") for rest in pending)
+                target = self._link(fd, name) if is_last and follow else None
+                if is_last and target is None:
+                    return fd, name, "/".join((*passed, name))
+                if target is None:
+                    child, target = self._step(fd, name)
+                    if child is not None:
+                        self.close(fd)
+                        fd = child
+                        passed.append(name)
+                        continue
+                links += 1
+                if links > MAX_LINKS:
+                    raise PathRefused(path, CIRCLES)
+                if target.startswith("/"):
+                    raise PathRefused(path, OUTSIDE)
+                pending.extend(target.split("/")[::-1])
+            if not passed:
+                return fd, "", ""
+            # The path ended in a link to `.` or `..`: name the directory from its own parent.
+            name = passed.pop()
+            above = self._reopen(passed)
+        except OSError as error:
+            self.close(fd)
+            raise named(error, path) from None
+        else:
+            self.close(fd)
+            return above, name, "/".join((*passed, name))
+
+    def _step(self, fd: int, name: str) -> tuple[int, str] | tuple[int | None, str]:
+        """The directory `name` in `fd`, or the body of the link that it is."""
+        try:
+            return os.open(name, DIRECTORY, dir_fd=fd), ""
+        except OSError as error:
+            if error.errno not in (errno.ELOOP, errno.ENOTDIR):
+                raise
+            target = self._link(fd, name)
+            if target is None:
+                raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR)) from None
+            return None, target
+
+    def _link(self, fd: int, name: str) -> str | None:
+        try:
+            return os.readlink(name, dir_fd=fd)
+        except OSError as error:
+            if error.errno in (errno.EINVAL, errno.ENOENT):
+                return None
+            raise
+
+    def _reopen(self, names: list[str]) -> int:
+        """Step down from the root again: wherever `..` of a moved directory would lead, this stays beneath."""
+        fd = self.root
+        for name in names:
+            try:
+                child = os.open(name, DIRECTORY, dir_fd=fd)
+            finally:
+                self.close(fd)
+            fd = child
+        return fd
+
+
+class Openat2(Walk):
+    """Resolve in the kernel, at the cost of one system call at any depth."""
+
+    __slots__ = ()
+
+    level: Level = "openat2"
+
+    def open(self, path: str, flags: int) -> int:
+        """Open what exists at the end of `path` and of its links, never blocking."""
+        self.readable(path, path)
+        try:
+            return openat2(self.root, path or ".", open_how(flags | NEVER_BLOCK, _STRICT))
+        except OSError as error:
+            if error.errno == errno.ELOOP:
+                return super().open(path, flags)
+            raise named(error, path) from None
+
+    def status(self, path: str, *, follow: bool) -> tuple[os.stat_result, str | None]:
+        """What is at `path`, and the body of the link if it is one."""
+        self.readable(path, path)
+        try:
+            fd = openat2(self.root, path or ".", _STATUS if follow else _STATUS_OF_LINK)
+        except OSError as error:
+            if error.errno == errno.ELOOP:
+                return super().status(path, follow=follow)
+            raise named(error, path) from None
+        try:
+            found = os.fstat(fd)
+            return found, os.readlink("", dir_fd=fd) if stat.S_ISLNK(found.st_mode) else None
+        finally:
+            os.close(fd)
+
+    def parent(self, path: str) -> Place:
+        """Where the name `path` is, links followed on the way to it but not at its end."""
+        above, _, name = path.rpartition("/")
+        if not above:
+            return self.root, name, name
+        try:
+            return openat2(self.root, above, _PARENT), name, path
+        except OSError as error:
+            if error.errno == errno.ELOOP:
+                return super().parent(path)
+            raise named(error, path) from None
+
+    def directory(self, real: str) -> int:
+        """The directory at a path that had no links in it when it was noted; raises `OSError` if it has now."""
+        return openat2(self.root, real, _PARENT) if real else self.root

@@ -1,0 +1,163 @@
+"""A tree of files on the disk that its users cannot leave, and whose changes can be taken back."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import re
+import stat
+from collections.abc import Callable, Iterator
+from typing import BinaryIO, Literal
+
+from wink.errors import PathRefused
+from wink.filesystem._beneath import NOT_A_FILE, Level, named
+from wink.filesystem._disk_frame import DiskFrame
+from wink.filesystem._disk_ground import Ground
+from wink.filesystem._disk_log import Log
+from wink.filesystem._disk_place import failure, node_of
+from wink.filesystem._disk_recovery import discard, is_anything_left, recover
+from wink.filesystem._disk_state import NESTED
+from wink.filesystem._journal_report import Recovered
+from wink.filesystem._lock import Lease
+from wink.filesystem._store import Node, NodeKind
+
+Durability = Literal["process", "power"]
+
+_TRANSACTION_ID = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
+
+
+class DiskStore:
+    """Implements `Store` beneath the directory `root`.
+
+    `state` is where journals and pre-images go: `<root>/.wink` unless told otherwise, made by the first change. Changes
+    survive a killed process, and with `durability="power"` a cut of power. `resolver` and `exchange` choose how paths are
+    resolved and names exchanged; left alone, they are what the system can do best.
+    """
+
+    __slots__ = ("_ground", "_lease")
+
+    def __init__(
+        self,
+        root: str,
+        *,
+        state: str | None = None,
+        durability: Durability = "process",
+        resolver: Literal["openat2", "walk"] | None = None,
+        exchange: bool | None = None,
+    ) -> None:
+        if os.open not in os.supports_dir_fd:
+            raise OSError(errno.ENOTSUP, "files cannot be confined to a directory on this system")
+        self._ground = Ground(root, state, durable=durability == "power", resolver=resolver, exchange=exchange)
+        self._lease = Lease(self._ground.state, self._ground.root_fd, self._ground.root)
+
+    @property
+    def root(self) -> str:
+        """The directory's absolute path, for people."""
+        return self._ground.root
+
+    @property
+    def level(self) -> Level:
+        """What keeps users beneath the root: the kernel (`openat2`), or stepping from directory to directory (`walk`)."""
+        return self._ground.beneath.level
+
+    @property
+    def state(self) -> str:
+        """Where journals, pre-images and conflicts go, for people."""
+        return self._ground.state.where
+
+    # -- reading
+
+    def node(self, path: str, *, follow: bool = True) -> Node:
+        """What is at `path`; with `follow`, at the end of its links."""
+        found, target = self._ground.beneath.status(path, follow=follow)
+        return node_of(found, target)
+
+    def open(self, path: str) -> tuple[BinaryIO, Node]:
+        """A stream over a regular file, and its node as of opening; never blocks on FIFOs or devices."""
+        fd, found = self._open(path)
+        return io.BufferedReader(io.FileIO(fd, "rb")), node_of(found)
+
+    def read(self, path: str) -> tuple[bytes, Node]:
+        """A whole regular file at once, and its node as of opening."""
+        fd, found = self._open(path)
+        try:
+            size = found.st_size
+            data = os.read(fd, size + 1)
+            if len(data) != size:
+                # It grew or shrank while it was read, or one read does not give so much.
+                data = b"".join((data, *iter(lambda: os.read(fd, 1 << 20), b"")))
+            return data, node_of(found)
+        finally:
+            os.close(fd)
+
+    def scan(self, path: str) -> Iterator[tuple[str, NodeKind]]:
+        """The names in a directory, in no order, links not followed; without wink's own state."""
+        fd = self._ground.beneath.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        hidden = self._ground.state.within
+        hidden_above, _, hidden_name = (hidden or "").rpartition("/")
+        names: list[tuple[str, NodeKind]] = []
+        try:
+            # All of it now: an iterator that nobody finishes would keep the directory open.
+            with os.scandir(fd) as entries:
+                for entry in entries:
+                    name = entry.name
+                    if name == NESTED or (name == hidden_name and path == hidden_above):
+                        continue
+                    if entry.is_file(follow_symlinks=False):
+                        names.append((name, "file"))
+                    elif entry.is_dir(follow_symlinks=False):
+                        names.append((name, "directory"))
+                    else:
+                        names.append((name, "link" if entry.is_symlink() else "other"))
+        except OSError as error:
+            raise named(error, path) from None
+        finally:
+            os.close(fd)
+        return iter(names)
+
+    def _open(self, path: str) -> tuple[int, os.stat_result]:
+        fd = self._ground.beneath.open(path, os.O_RDONLY)
+        found = os.fstat(fd)
+        if stat.S_ISREG(found.st_mode):
+            return fd, found
+        os.close(fd)
+        raise failure(errno.EISDIR, path) if stat.S_ISDIR(found.st_mode) else PathRefused(path, NOT_A_FILE)
+
+    # -- changing
+
+    def begin(self, transaction_id: str) -> DiskFrame:
+        """A frame for one transaction; O(1), touching nothing. Ids consist of letters, digits, `.`, `_` and `-`."""
+        if _TRANSACTION_ID.fullmatch(transaction_id) is None:
+            raise ValueError(f"a transaction id cannot be {transaction_id!r}")
+        return DiskFrame(self._ground, Log(self._ground, transaction_id))
+
+    def discard_preimages(self, *transaction_ids: str) -> None:
+        """Free what published transactions replaced; their changes cannot be undone or shown afterwards."""
+        discard(self._ground, frozenset(transaction_ids))
+
+    # -- other processes
+
+    def lease(self, timeout: float) -> None:
+        """Wait at most `timeout` seconds until no other process changes this tree; raises `WorkspaceBusy`."""
+        self._lease.take(timeout)
+
+    def unlease(self) -> None:
+        """Let other processes change this tree."""
+        self._lease.give()
+
+    def pending(self) -> bool:
+        """Whether a process died in a transaction, so that `recover` has something to do."""
+        return is_anything_left(self._ground)
+
+    def recover(self, committed: Callable[[str], bool]) -> tuple[Recovered, ...]:
+        """End the transactions of dead processes: keep those that `committed` knows, undo the others.
+
+        Call it with the lease held. Raises `RollbackFailed` where that is impossible for now; it can be repeated.
+        """
+        return recover(self._ground, committed)
+
+    def close(self) -> None:
+        """Give the lease back and close every descriptor; open frames cannot be used any more."""
+        self._lease.close()
+        self._ground.close()

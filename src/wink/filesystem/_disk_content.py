@@ -1,0 +1,74 @@
+"""Move content and attributes between descriptors."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+
+_CHUNK = 1 << 20
+
+# Capabilities and integrity hashes belong to the content that they were given to; the kernel drops them on a write too.
+_TIED_TO_CONTENT = frozenset(("security.capability", "security.ima", "security.evm"))
+
+
+def write_all(fd: int, data: bytes) -> None:
+    """Write all of `data` at the descriptor's position."""
+    written = os.write(fd, data)
+    while written < len(data):
+        written += os.write(fd, memoryview(data)[written:])
+
+
+def copy_all(source: int, target: int) -> int:
+    """Copy from the positions of both descriptors to the end of `source`; gives the number of bytes."""
+    copied = 0
+    while chunk := os.read(source, _CHUNK):
+        write_all(target, chunk)
+        copied += len(chunk)
+    return copied
+
+
+def extended_attributes(fd: int) -> list[tuple[str, bytes]]:
+    """What should follow a file's name to its new content."""
+    if sys.platform != "linux":
+        return []
+    try:
+        names = os.listxattr(fd)
+    except OSError:
+        return []  # a filesystem without them
+    return [(name, os.getxattr(fd, name)) for name in names if name not in _TIED_TO_CONTENT] if names else []
+
+
+def set_attributes(fd: int, found: os.stat_result, now: os.stat_result, extended: list[tuple[str, bytes]]) -> bool:
+    """Give a new file, which is `now`, the owner and extended attributes of the one `found`; False when not allowed."""
+    try:
+        if now.st_uid != found.st_uid or now.st_gid != found.st_gid:
+            os.fchown(fd, found.st_uid, found.st_gid)
+        for name, value in extended:
+            os.setxattr(fd, name, value)
+    except OSError as error:
+        if error.errno not in (errno.EPERM, errno.EACCES, errno.ENOTSUP, errno.EINVAL):
+            raise
+        return False
+    return True
+
+
+def is_open_for_writing(fd: int) -> bool:
+    """Whether some process has this file open for writing, as far as the kernel tells us.
+
+    A program that goes on writing would write to the old file, which nobody sees any more. The kernel grants a read
+    lease only when there is no writer; it is given back at once.
+    """
+    if sys.platform != "linux":
+        return False
+    import fcntl
+    import signal
+
+    try:
+        # Whoever opens the file in this very moment makes the kernel signal us: not with SIGIO, which would kill.
+        fcntl.fcntl(fd, fcntl.F_SETSIG, signal.SIGURG)
+        fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+    except OSError as error:
+        return error.errno == errno.EAGAIN
+    fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+    return False

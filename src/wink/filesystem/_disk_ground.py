@@ -1,0 +1,167 @@
+"""Hold one directory tree with its state, and change names in them one atomic step at a time."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import sys
+from collections.abc import Iterable
+from typing import Final
+
+from wink.errors import PathRefused
+from wink.filesystem._beneath import Openat2, Walk, named
+from wink.filesystem._disk_state import NESTED, State
+from wink.filesystem._paths import check_readable, check_writable
+from wink.filesystem._syscalls import RENAME_EXCHANGE, RENAME_NOREPLACE, has_openat2, renameat2
+
+UNSUPPORTED: Final = frozenset((errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP))
+"""What renameat2 says where kernel or filesystem do not know a flag."""
+
+_ROOT = "is the workspace root"
+
+
+class Ground:
+    """What a store, its frames and its recovery share.
+
+    `can_exchange` turns false for good when the filesystem refuses an exchange; then links and renames do the same in
+    two steps. `active` are the transactions of this store that have a journal.
+    """
+
+    __slots__ = ("_private", "active", "beneath", "can_exchange", "is_durable", "root", "root_fd", "state")
+
+    def __init__(
+        self, root: str, state: str | None, *, durable: bool, resolver: str | None, exchange: bool | None
+    ) -> None:
+        self.root: Final = os.path.realpath(root)
+        self.is_durable: Final = durable
+        self.active: Final[set[str]] = set()
+        self.can_exchange = sys.platform == "linux" if exchange is None else exchange
+        self.root_fd: Final = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        self.state: Final = State(self.root_fd, self.root, state)
+        kernel = has_openat2() if resolver is None else resolver == "openat2"
+        self.beneath: Final = (Openat2 if kernel else Walk)(self.root_fd, self.check_readable)
+        self._private: Final = tuple(_private_places(self.root, self.state.within))
+
+    def close(self) -> None:
+        """Close every descriptor."""
+        self.state.forget()
+        os.close(self.root_fd)
+
+    # -- what may be touched
+
+    def check_readable(self, real: str, asked: str) -> None:
+        """Raise `PathRefused` for wink's own state."""
+        check_readable(real, asked)
+        within = self.state.within
+        if within is not None and within != NESTED and _is_in(real, within):
+            raise PathRefused(asked, "is wink's own state")
+
+    def check_writable(self, real: str, asked: str) -> None:
+        """Raise `PathRefused` for what file tools must not change, wherever the path came from."""
+        if not real:
+            raise PathRefused(asked or ".", _ROOT)
+        check_writable(real, asked)
+        for place, reason in self._private:
+            if _is_in(real, place):
+                raise PathRefused(asked, reason)
+
+    def check_removable(self, real: str, asked: str) -> None:
+        """Like `check_writable`, also for a directory that has such a place somewhere in it."""
+        self.check_writable(real, asked)
+        for place, reason in self._private:
+            if place.startswith(real + "/"):
+                raise PathRefused(asked, f"has {place!r} in it, which {reason}")
+
+    # -- names
+
+    def status(self, fd: int, name: str) -> os.stat_result | None:
+        """What `name` is, or None where there is nothing."""
+        try:
+            return os.stat(name, dir_fd=fd, follow_symlinks=False)
+        except FileNotFoundError:
+            return None
+
+    def swap(self, one_fd: int, one: str, two_fd: int, two: str) -> bool:
+        """Let two names change places at once; False where that cannot be done here."""
+        if not self.can_exchange:
+            return False
+        try:
+            renameat2(one_fd, one, two_fd, two, RENAME_EXCHANGE)
+        except OSError as error:
+            if error.errno not in UNSUPPORTED:
+                raise
+            self.can_exchange = False
+            return False
+        return True
+
+    def place(self, from_fd: int, source: str, to_fd: int, target: str) -> None:
+        """Rename without ever replacing anything; raises `FileExistsError`."""
+        if self.can_exchange:
+            try:
+                return renameat2(from_fd, source, to_fd, target, RENAME_NOREPLACE)
+            except OSError as error:
+                # EINVAL is also what moving a directory into itself says; the portable way will say it again.
+                if error.errno not in UNSUPPORTED:
+                    raise
+        found = os.stat(source, dir_fd=from_fd, follow_symlinks=False)
+        if not stat.S_ISDIR(found.st_mode):
+            try:
+                os.link(source, target, src_dir_fd=from_fd, dst_dir_fd=to_fd, follow_symlinks=False)
+            except OSError as error:
+                if error.errno not in (errno.EPERM, errno.EMLINK, *UNSUPPORTED):
+                    raise
+            else:
+                return os.unlink(source, dir_fd=from_fd)
+        if self.status(to_fd, target) is not None:
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target)
+        return os.rename(source, target, src_dir_fd=from_fd, dst_dir_fd=to_fd)
+
+    def take(self, fd: int, name: str, staged: str) -> None:
+        """Rename something into staging, under a name that nobody else uses."""
+        os.rename(name, staged, src_dir_fd=fd, dst_dir_fd=self.state.staged)
+
+    def sync(self, directories: Iterable[str]) -> None:
+        """Bring directories' entries to the disk."""
+        for real in directories:
+            try:
+                fd = self.beneath.open(real, os.O_RDONLY | os.O_DIRECTORY)
+            except OSError as error:
+                if error.errno in (errno.ENOENT, errno.ENOTDIR):
+                    continue
+                raise named(error, real) from None
+            try:
+                os.fsync(fd)
+            finally:
+                os.close(fd)
+        if self.state.staged >= 0:
+            os.fsync(self.state.staged)
+
+
+def restore_times(fd: int, times: tuple[int, ...]) -> None:
+    """Give a directory the access and modification times that it had, as far as we may."""
+    try:
+        os.utime(".", ns=(times[0], times[1]), dir_fd=fd)
+    except OSError:
+        pass  # somebody else's directory: only its owner can set times
+
+
+def times_of(fd: int) -> tuple[int, int]:
+    """The access and modification times of a directory."""
+    found = os.fstat(fd)
+    return found.st_atime_ns, found.st_mtime_ns
+
+
+def _is_in(real: str, place: str) -> bool:
+    return real == place or real.startswith(place + "/")
+
+
+def _private_places(root: str, state: str | None) -> Iterable[tuple[str, str]]:
+    if state is not None:
+        yield state, "is wink's own state"
+    for entry in sys.path:
+        # Whoever writes here has its code run by the next interpreter that starts, this one's children first.
+        if os.path.basename(entry) in ("site-packages", "dist-packages"):
+            inside = os.path.relpath(os.path.realpath(entry), root)
+            if inside != ".." and not inside.startswith("../"):
+                yield inside, "belongs to the running Python's packages"

@@ -1,0 +1,234 @@
+"""Keep the records of one transaction, in memory and in its journal, with the files in staging that belong to them."""
+
+from __future__ import annotations
+
+import errno
+import os
+from typing import Final
+
+from wink.errors import RollbackFailed, TransactionError
+from wink.filesystem._change import DIFFABLE_BYTES
+from wink.filesystem._disk_content import write_all
+from wink.filesystem._disk_ground import Ground
+from wink.filesystem._disk_trees import remove
+from wink.filesystem._journal import Journal
+from wink.filesystem._journal_records import Kind, Mark, Record
+from wink.filesystem._journal_report import Conflict
+from wink.filesystem._journal_undo import Undo
+
+_NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+SPILL_BYTES: Final = 256 * 1024
+"""New content up to this size waits in memory, so that a stream that is never published touches no disk."""
+
+
+class Log:
+    """What one transaction did. Nothing is on the disk before the first record or the first large content.
+
+    `contents` keeps small new contents, and `rewritten` how files were after writing in place; both by record.
+    """
+
+    __slots__ = (
+        "_count", "_is_over", "_journal", "_seq", "_transaction_id", "conflicts", "contents", "ground", "records",
+        "rewritten",
+    )  # fmt: skip
+
+    def __init__(self, ground: Ground, transaction_id: str) -> None:
+        self.ground: Final = ground
+        self._transaction_id = transaction_id
+        self._journal: Journal | None = None
+        self._is_over = False
+        self._count = self._seq = 0
+        self.records: list[Record] = []
+        self.contents: dict[int, bytes] = {}
+        self.rewritten: dict[int, Mark] = {}
+        self.conflicts: list[Conflict] = []
+
+    @classmethod
+    def resume(cls, ground: Ground, transaction_id: str) -> Log:
+        """The log of a transaction whose process died."""
+        log = cls(ground, transaction_id)
+        log._journal, log.records = Journal.resume(ground.state, transaction_id, durable=ground.is_durable)
+        return log
+
+    # -- records
+
+    def record(
+        self,
+        kind: Kind,
+        path: str,
+        times: tuple[int, ...],
+        *,
+        staged: str = "",
+        old: Mark | None = None,
+        new: Mark | None = None,
+        note: str = "",
+        content: bytes | None = None,
+    ) -> Record:
+        """Write down an operation; it may begin when this has returned."""
+        journal = self._journal or self._start()
+        self._seq += 1
+        record = Record(self._seq, kind, path, staged, old, new, times, note)
+        if content is not None and len(content) <= DIFFABLE_BYTES:
+            self.contents[record.seq] = content
+        # First here and then on the disk: an interrupt in between must not leave an operation that undo never hears of.
+        self.records.append(record)
+        try:
+            journal.append(record)
+        except OSError:
+            self._forget(record)
+            raise
+        return record
+
+    def withdraw(self, record: Record) -> None:
+        """The operation was not done after all."""
+        self._forget(record)
+        self._compensate(record.seq)
+
+    def take_back_to(self, position: int) -> None:
+        """Undo the records after a position, newest first; raises `RollbackFailed`."""
+        if len(self.records) <= position:
+            return
+        undo = Undo(self.ground, self.contents, self.rewritten)
+        directories: set[str] = set()
+        try:
+            while len(self.records) > position:
+                record = self.records[-1]
+                try:
+                    undo.take_back(record)
+                except OSError as error:
+                    paths = dict.fromkeys(left.path for left in reversed(self.records[position:]))
+                    raise RollbackFailed(tuple(paths), error.strerror or str(error)) from error
+                if self.ground.is_durable:
+                    directories.update(path.rpartition("/")[0] for path in (record.path, record.note) if path)
+                self._forget(record)
+                if self.records:
+                    self._compensate(record.seq)
+        finally:
+            self.conflicts.extend(undo.conflicts)
+        if directories:
+            self.ground.sync(directories)
+        if undo.lost:
+            raise RollbackFailed(tuple(undo.lost), "what they were is not there any more")
+
+    def end(self) -> None:
+        """Drop the journal: the commit point of what still stands in it, and the end of a rollback."""
+        self._is_over = True
+        if self._journal is not None:
+            self._journal.remove()
+        self.leave()
+
+    def leave(self) -> None:
+        """Let go of a journal that recovery has to deal with."""
+        self._is_over = True
+        if self._journal is not None:
+            self._journal.close()
+            self._journal = None
+        self.ground.active.discard(self._transaction_id)
+
+    # -- staging
+
+    def name(self) -> str:
+        """A name in staging that nobody uses."""
+        self._count += 1
+        return f"{self._transaction_id}.{self._count}"
+
+    def create(self, mode: int, suffix: str = "", name: str | None = None) -> tuple[str, int]:
+        """A new empty file in staging, under a new name or next to `name`: its name and its descriptor."""
+        self.ready()
+        while True:
+            chosen = self.name() if name is None else name
+            try:
+                return chosen, os.open(chosen + suffix, _NEW, mode, dir_fd=self.ground.state.staged)
+            except FileExistsError:
+                if name is not None:
+                    raise
+            except FileNotFoundError:
+                # Somebody removed the whole state; as long as nothing of ours was in it, it is simply made again.
+                if self._journal is not None:
+                    raise TransactionError("the state directory was removed during a transaction") from None
+                self.ground.state.forget()
+                self.ground.state.create()
+
+    def drop(self, staged: str) -> None:
+        """Remove something from staging."""
+        remove(self.ground.state.staged, staged)
+
+    def ready(self) -> None:
+        """See that there is a state directory, and that the transaction is still under way."""
+        if self._is_over:
+            raise TransactionError("this transaction has ended; begin another one")
+        if self.ground.state.staged < 0:
+            self.ground.state.create()
+
+    def _start(self) -> Journal:
+        self.ready()
+        durable = self.ground.is_durable
+        try:
+            self._journal = Journal.create(self.ground.state, self._transaction_id, durable=durable)
+        except FileNotFoundError:
+            self.ground.state.forget()
+            self.ground.state.create()
+            self._journal = Journal.create(self.ground.state, self._transaction_id, durable=durable)
+        self.ground.active.add(self._transaction_id)
+        return self._journal
+
+    def _forget(self, record: Record) -> None:
+        if self.records and self.records[-1] is record:
+            self.records.pop()
+        self.contents.pop(record.seq, None)
+        self.rewritten.pop(record.seq, None)
+
+    def _compensate(self, seq: int) -> None:
+        if self._journal is not None:
+            try:
+                self._journal.compensate(seq)
+            except OSError as error:
+                # A full disk must not stop a rollback: without this note recovery repeats a step, which is harmless.
+                if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
+                    raise
+
+
+class DiskStaging:
+    """New content on its way: in memory while it is small, then in a file of the state directory."""
+
+    __slots__ = ("_chunks", "_fd", "_log", "_size", "staged")
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+        self._chunks: list[bytes] = []
+        self._size, self._fd = 0, -1
+        self.staged: str | None = None
+
+    def write(self, data: bytes, /) -> int:
+        """Append `data`."""
+        self._size += len(data)
+        if self._fd < 0:
+            self._chunks.append(bytes(data))
+            if self._size > SPILL_BYTES:
+                self.staged, self._fd = self._log.create(0o666)
+                for chunk in self._chunks:
+                    write_all(self._fd, chunk)
+                self._chunks.clear()
+        else:
+            write_all(self._fd, data)
+        return len(data)
+
+    def discard(self) -> None:
+        """Forget the content; harmless after a `put`."""
+        self._chunks.clear()
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+            if self.staged is not None:
+                self._log.drop(self.staged)
+        self.staged = None
+
+    def take(self) -> bytes | tuple[str, int]:
+        """The content, if it is in memory, else its name in staging and its descriptor; both are the caller's now."""
+        if self.staged is None:
+            content = b"".join(self._chunks)
+            self._chunks.clear()
+            return content
+        taken = self.staged, self._fd
+        self.staged, self._fd = None, -1
+        return taken

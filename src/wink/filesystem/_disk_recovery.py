@@ -1,0 +1,72 @@
+"""End what a dead process began: keep a transaction that was committed, undo one that was not."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import lru_cache
+
+from wink.errors import RollbackFailed
+from wink.filesystem._disk_ground import Ground
+from wink.filesystem._disk_log import Log
+from wink.filesystem._disk_trees import remove
+from wink.filesystem._journal import left_behind
+from wink.filesystem._journal_report import Conflict, Recovered
+
+
+def is_anything_left(ground: Ground) -> bool:
+    """Whether there is a journal of a transaction that is not under way in this store."""
+    if not ground.state.open():
+        return False
+    left = os.listdir(ground.state.wal)
+    return bool(left) and not ground.active.issuperset(left)
+
+
+def recover(ground: Ground, committed: Callable[[str], bool]) -> tuple[Recovered, ...]:
+    """Deal with every journal, the newest first, and drop from staging what belongs to nobody.
+
+    May die at any moment and be called again. Raises `RollbackFailed`, leaving the journal where it is.
+    """
+    if not ground.state.open():
+        return ()
+    is_committed = lru_cache(maxsize=None)(committed)
+    done: list[Recovered] = []
+    for transaction_id in left_behind(ground.state):
+        if transaction_id not in ground.active:
+            done.append(_ended(ground, transaction_id, keep=is_committed(transaction_id)))
+    for name in os.listdir(ground.state.staged):
+        transaction_id = name.rpartition(".")[0]
+        if transaction_id not in ground.active and not is_committed(transaction_id):
+            remove(ground.state.staged, name)
+    return tuple(done)
+
+
+def discard(ground: Ground, transaction_ids: frozenset[str]) -> None:
+    """Drop what ended transactions left in staging."""
+    if transaction_ids and ground.state.open():
+        for name in os.listdir(ground.state.staged):
+            if name.rpartition(".")[0] in transaction_ids:
+                remove(ground.state.staged, name)
+
+
+def _ended(ground: Ground, transaction_id: str, *, keep: bool) -> Recovered:
+    log = Log.resume(ground, transaction_id)
+    paths = dict.fromkeys(path for record in log.records for path in _paths(record.kind, record.path, record.note))
+    try:
+        lost: list[Conflict] = []
+        if not keep:
+            try:
+                log.take_back_to(0)
+            except RollbackFailed as failed:
+                if log.records:
+                    raise
+                # Nothing is left to be tried again, and nobody is helped by a workspace that stays closed for it.
+                lost = [Conflict(path, None, failed.reason) for path in failed.paths]
+        log.end()
+    finally:
+        log.leave()
+    return Recovered(transaction_id, "kept" if keep else "undone", tuple(paths), (*log.conflicts, *lost))
+
+
+def _paths(kind: str, path: str, note: str) -> tuple[str, ...]:
+    return (path, note) if kind == "N" else (path,)

@@ -1,0 +1,195 @@
+"""Take back records whose pre-image is a copy: the same rules as for the others, by content instead of by inode."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from typing import TYPE_CHECKING
+
+from wink.filesystem._disk_content import copy_all, extended_attributes, set_attributes
+from wink.filesystem._disk_ground import Ground
+from wink.filesystem._journal_records import Record
+from wink.filesystem._journal_report import Conflict
+
+if TYPE_CHECKING:
+    from wink.filesystem._journal_undo import Undo
+
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_BOTH = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_BLOCK = 1 << 16
+
+
+class Copies:
+    """Steps of an `Undo`."""
+
+    __slots__ = ("_ground", "_staged", "_undo")
+
+    def __init__(self, ground: Ground, undo: Undo) -> None:
+        self._ground, self._undo, self._staged = ground, undo, ground.state.staged
+
+    def take_back(self, record: Record, fd: int, name: str) -> None:
+        """One step."""
+        {"W": self._rewritten, "K": self._written, "E": self._deleted, "T": self._removed}[record.kind](
+            record, fd, name
+        )
+
+    def _rewritten(self, record: Record, fd: int, name: str) -> None:
+        old, kept = record.old, record.staged
+        assert old is not None
+        here = self._ground.status(fd, name)
+        if self._ground.status(self._staged, kept) is not None:
+            if here is not None and here.st_ino == old.ino:
+                self._write_back(record, fd, name)
+            else:
+                if here is not None:
+                    self._set_aside(record, fd, name, here)
+                self._recreate(record, fd, name)
+        # The pre-image goes last: it is what says that this step is still to be done.
+        self._undo.unlink(kept + "~")
+        self._undo.unlink(kept)
+
+    def _written(self, record: Record, fd: int, name: str) -> None:
+        here = self._ground.status(fd, name)
+        if here is not None and self._is_ours(record, fd, name, here):
+            os.unlink(name, dir_fd=fd)
+        elif here is not None and (record.note or self._ground.status(self._staged, record.staged + "~") is not None):
+            self._set_aside(record, fd, name, here)
+        self._undo.unlink(record.staged + "~")
+
+    def _deleted(self, record: Record, fd: int, name: str) -> None:
+        old, kept = record.old, record.staged
+        assert old is not None
+        here = self._ground.status(fd, name)
+        if self._ground.status(self._staged, kept) is None:
+            if here is None:
+                self._undo.lost.append(record.path)
+            return
+        if here is None or here.st_ino != old.ino:
+            if here is not None:
+                self._set_aside(record, fd, name, here)
+            self._recreate(record, fd, name)
+        self._undo.unlink(kept)
+
+    def _removed(self, record: Record, fd: int, name: str) -> None:
+        old = record.old
+        assert old is not None
+        from wink.filesystem._journal_undo import set_mode
+
+        try:
+            os.mkdir(name, 0o700, dir_fd=fd)
+        except FileExistsError:
+            return
+        set_mode(fd, name, stat.S_IMODE(old.mode))
+        os.utime(name, ns=(old.modified_ns, old.modified_ns), dir_fd=fd, follow_symlinks=False)
+
+    def _write_back(self, record: Record, fd: int, name: str) -> None:
+        old = record.old
+        assert old is not None
+        after = self._undo.rewritten.get(record.seq)
+        target = os.open(name, _BOTH, dir_fd=fd)
+        source = os.open(record.staged, _READ, dir_fd=self._staged)
+        try:
+            found = os.fstat(target)
+            ours = after.fits(found) if after is not None else self._is_mixture(record, source, target)
+            if not ours:
+                self._keep_copy(record, target)
+            os.lseek(source, 0, os.SEEK_SET)
+            os.lseek(target, 0, os.SEEK_SET)
+            os.ftruncate(target, copy_all(source, target))
+            os.utime(target, ns=(found.st_atime_ns, old.modified_ns))
+            if self._ground.is_durable:
+                os.fsync(target)
+        finally:
+            os.close(source)
+            os.close(target)
+
+    def _is_mixture(self, record: Record, source: int, target: int) -> bool:
+        """Whether a file can be what an interrupted write of ours left: old to here, new to there, and old again."""
+        try:
+            new = os.open(record.staged + "~", _READ, dir_fd=self._staged)
+        except FileNotFoundError:
+            return False
+        try:
+            size = os.fstat(target).st_size
+            at = _agree(target, source, 0)
+            at = _agree(target, new, at)
+            return at >= size or _agree(target, source, at) >= size
+        finally:
+            os.close(new)
+
+    def _is_ours(self, record: Record, fd: int, name: str, here: os.stat_result) -> bool:
+        if record.note:
+            return stat.S_ISLNK(here.st_mode) and os.readlink(name, dir_fd=fd) == record.note
+        if not stat.S_ISREG(here.st_mode) or self._ground.status(self._staged, record.staged + "~") is None:
+            return False
+        target = os.open(name, _READ, dir_fd=fd)
+        new = os.open(record.staged + "~", _READ, dir_fd=self._staged)
+        try:
+            return _agree(target, new, 0) >= os.fstat(target).st_size
+        finally:
+            os.close(new)
+            os.close(target)
+
+    def _set_aside(self, record: Record, fd: int, name: str, here: os.stat_result) -> None:
+        """Make room for what was there, keeping what somebody put in its place."""
+        aside = record.staged + "!"
+        try:
+            self._ground.take(fd, name, aside)
+        except OSError as error:
+            if error.errno != errno.EXDEV or not stat.S_ISREG(here.st_mode):
+                raise
+            source = os.open(name, _READ, dir_fd=fd)
+            try:
+                self._keep_copy(record, source)
+            finally:
+                os.close(source)
+            os.unlink(name, dir_fd=fd)
+            return
+        self._undo.keep(record.path, aside)
+
+    def _keep_copy(self, record: Record, source: int) -> None:
+        aside = record.staged + "!"
+        self._undo.unlink(aside)
+        copy = os.open(aside, _NEW, 0o600, dir_fd=self._staged)
+        try:
+            os.lseek(source, 0, os.SEEK_SET)
+            copy_all(source, copy)
+        finally:
+            os.close(copy)
+        self._undo.keep(record.path, aside)
+
+    def _recreate(self, record: Record, fd: int, name: str) -> None:
+        """Make a file anew from its copy, complete before it gets its name."""
+        spare = f".wink-{record.staged}"
+        self._ground.status(fd, spare) and os.unlink(spare, dir_fd=fd)
+        if record.note:
+            os.symlink(record.note, spare, dir_fd=fd)
+        else:
+            source = os.open(record.staged, _READ, dir_fd=self._staged)
+            target = os.open(spare, _NEW, 0o600, dir_fd=fd)
+            try:
+                copy_all(source, target)
+                was = os.fstat(source)
+                if not set_attributes(target, was, os.fstat(target), extended_attributes(source)):
+                    self._undo.conflicts.append(Conflict(record.path, None, "lost its owner or extended attributes"))
+                os.fchmod(target, stat.S_IMODE(was.st_mode))
+                os.utime(target, ns=(was.st_atime_ns, was.st_mtime_ns))
+            finally:
+                os.close(source)
+                os.close(target)
+        self._ground.place(fd, spare, fd, name)
+
+
+def _agree(one: int, two: int, at: int) -> int:
+    """Up to which offset two files are the same, from an offset up to which it does not matter."""
+    while True:
+        left, right = os.pread(one, _BLOCK, at), os.pread(two, _BLOCK, at)
+        if left == right and left:
+            at += len(left)
+            continue
+        same = next(
+            (i for i, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right))
+        )
+        return at + same

@@ -1,0 +1,271 @@
+"""Take back one journal record, as often as a crash makes it necessary.
+
+Rules of this module:
+
+* Every step looks at what is there before it acts, and knows files by their `Mark`. So a step can be repeated, whether
+  it was done, half done or never begun, and so can the operation that it takes back.
+* Nothing is renamed over anything. What is in the way comes out into staging first; if it is what wink put there it is
+  removed, and otherwise somebody saved it and it goes to `conflicts/`.
+* Where both are possible, the path decides: as long as it holds our new file, the exchange stands and is turned round.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import time
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from wink.filesystem._disk_ground import Ground, restore_times
+from wink.filesystem._disk_trees import remove
+from wink.filesystem._journal_records import Mark, Record
+from wink.filesystem._journal_report import Conflict
+
+GONE: Final = frozenset((errno.ENOENT, errno.ENOTDIR, errno.ELOOP))
+_RACY_NS: Final = 50_000_000
+
+Step = Callable[[Record, int, str], None]
+
+
+class Undo:
+    """Takes records back, newest first; `conflicts` and `lost` tell what could not be as expected."""
+
+    __slots__ = ("_contents", "_ground", "_staged", "_steps", "conflicts", "lost", "rewritten")
+
+    def __init__(
+        self, ground: Ground, contents: Mapping[int, bytes] | None = None, rewritten: Mapping[int, Mark] | None = None
+    ) -> None:
+        self._ground, self._staged = ground, ground.state.staged
+        # What the transaction's own process still knows: small contents, and files after writing in place.
+        self._contents, self.rewritten = contents or {}, rewritten or {}
+        self.conflicts: list[Conflict] = []
+        self.lost: list[str] = []
+        self._steps: dict[str, Step] = {
+            "X": self._overwritten,
+            "C": self._created,
+            "D": self._deleted,
+            "N": self._renamed,
+            "M": self._made,
+            "P": self._changed_mode,
+        }
+
+    def take_back(self, record: Record) -> None:
+        """Bring one path back to what it was before; raises `OSError` when it cannot, then try again later."""
+        above, _, name = record.path.rpartition("/")
+        # A journal may come with a copied workspace, so it is trusted no more than a tool is.
+        self._ground.check_writable(record.path, record.path)
+        try:
+            fd = self._ground.beneath.directory(above)
+        except OSError as error:
+            if error.errno not in GONE:
+                raise
+            self._homeless(record)
+            return
+        try:
+            step = self._steps.get(record.kind)
+            if step is not None:
+                step(record, fd, name)
+            else:
+                from wink.filesystem._journal_copies import Copies
+
+                Copies(self._ground, self).take_back(record, fd, name)
+            if record.times:
+                restore_times(fd, record.times)
+        finally:
+            self._ground.beneath.close(fd)
+
+    # -- one step for each kind of record
+
+    def _overwritten(self, record: Record, fd: int, name: str) -> None:
+        old, new, kept = record.old, record.new, record.staged
+        assert old is not None
+        assert new is not None
+        here, out = self._look(fd, name), self._look(self._staged, kept)
+        if out is None:
+            if here is not None and here.st_ino == new.ino:
+                self.lost.append(record.path)
+        elif here is not None and here.st_ino == old.ino:
+            if out.st_ino == old.ino:
+                self.unlink(kept)  # a second link to it, made where files cannot be exchanged
+        elif out.st_ino == old.ino or (here is not None and here.st_ino == new.ino and out.st_ino != new.ino):
+            self._put_back(record, fd, name, here)
+        self.settle(record, kept)
+        self.settle(record, kept + "~")
+
+    def _deleted(self, record: Record, fd: int, name: str) -> None:
+        old, kept = record.old, record.staged
+        assert old is not None
+        here, out = self._look(fd, name), self._look(self._staged, kept)
+        if out is None:
+            if here is None:
+                self.lost.append(record.path)
+        elif here is None:
+            self._ground.place(self._staged, kept, fd, name)
+        elif here.st_ino == old.ino:
+            if out.st_ino == old.ino:
+                self.unlink(kept)
+        elif out.st_ino == old.ino:
+            self._put_back(record, fd, name, here)
+        self.settle(record, kept)
+        self.settle(record, kept + "~")
+
+    def _created(self, record: Record, fd: int, name: str) -> None:
+        new, kept = record.new, record.staged
+        assert new is not None
+        here, out = self._look(fd, name), self._look(self._staged, kept)
+        self.settle(record, kept)
+        never_placed = out is not None and out.st_ino == new.ino and (here is None or here.st_ino != new.ino)
+        if here is not None and not never_placed:
+            self._ground.take(fd, name, kept)
+            self.settle(record, kept)
+
+    def _renamed(self, record: Record, fd: int, name: str) -> None:
+        old, ground = record.old, self._ground
+        assert old is not None
+        ground.check_writable(record.note, record.note)
+        above, _, new_name = record.note.rpartition("/")
+        try:
+            there_fd = ground.beneath.directory(above)
+        except OSError as error:
+            if error.errno not in GONE:
+                raise
+            here = self._look(fd, name)
+            if here is None or here.st_ino != old.ino:
+                self.lost.append(record.path)
+            return
+        try:
+            here, there = self._look(fd, name), self._look(there_fd, new_name)
+            self.settle(record, record.staged)
+            if here is not None and here.st_ino == old.ino:
+                if there is not None and there.st_ino == old.ino and not stat.S_ISDIR(there.st_mode):
+                    os.unlink(new_name, dir_fd=there_fd)  # renamed with links, and interrupted between them
+            elif there is None:
+                self.lost.append(record.path)
+            else:
+                if here is not None:
+                    ground.take(fd, name, record.staged)
+                    self.settle(record, record.staged)
+                if there.st_ino != old.ino:
+                    self.conflicts.append(Conflict(record.path, None, "was saved by somebody else after it was moved"))
+                ground.place(there_fd, new_name, fd, name)
+            if len(record.times) > 2:
+                restore_times(there_fd, record.times[2:])
+        finally:
+            ground.beneath.close(there_fd)
+
+    def _made(self, record: Record, fd: int, name: str) -> None:
+        try:
+            os.rmdir(name, dir_fd=fd)
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+                raise
+            self.conflicts.append(Conflict(record.path, None, "stays, because somebody else put something there"))
+
+    def _changed_mode(self, record: Record, fd: int, name: str) -> None:
+        old = record.old
+        assert old is not None
+        here = self._look(fd, name)
+        if here is None or here.st_ino != old.ino:
+            self.conflicts.append(Conflict(record.path, None, "is not the file any more whose mode was changed"))
+            return
+        if stat.S_IMODE(here.st_mode) not in (stat.S_IMODE(old.mode), int(record.note)):
+            self.conflicts.append(Conflict(record.path, None, "keeps the mode that somebody else gave it"))
+            return
+        set_mode(fd, name, stat.S_IMODE(old.mode))
+
+    # -- what the steps are made of
+
+    def settle(self, record: Record, staged: str) -> None:
+        """Remove what is left in staging if wink put it there, otherwise keep it as a conflict."""
+        found = self._look(self._staged, staged)
+        if found is None:
+            return
+        if record.new is not None and record.new.fits(found) and self._is_ours(record, staged):
+            self.unlink(staged)
+            return
+        self.keep(record.path, staged)
+
+    def keep(self, path: str, staged: str, reason: str = "was saved by somebody else meanwhile") -> None:
+        """Move something from staging to the conflicts."""
+        conflicts = self._ground.state.conflicts()
+        name, attempt = staged, 0
+        while True:
+            try:
+                self._ground.place(self._staged, staged, conflicts, name)
+            except FileExistsError:
+                attempt += 1
+                name = f"{staged}-{attempt}"
+                continue
+            break
+        self.conflicts.append(Conflict(path, f"conflicts/{name}", reason))
+
+    def unlink(self, staged: str) -> None:
+        """Remove something from staging."""
+        remove(self._staged, staged)
+
+    def _put_back(self, record: Record, fd: int, name: str, here: os.stat_result | None) -> None:
+        ground, kept, spare = self._ground, record.staged, record.staged + "~"
+        if here is None:
+            ground.place(self._staged, kept, fd, name)
+        elif not ground.swap(self._staged, kept, fd, name):
+            self.settle(record, spare)
+            ground.take(fd, name, spare)
+            ground.place(self._staged, kept, fd, name)
+
+    def _homeless(self, record: Record) -> None:
+        """The directory was taken away: keep what would have gone back into it."""
+        kept, old = record.staged, record.old
+        copied = record.kind in "WKE"
+        found = self._look(self._staged, kept) if kept else None
+        if found is not None and old is not None and (copied or found.st_ino == old.ino):
+            self.keep(record.path, kept, "could not go back, because its directory was moved or deleted")
+        elif found is not None:
+            self.settle(record, kept)
+        if copied:
+            self.unlink(kept + "~")
+        elif kept:
+            self.settle(record, kept + "~")
+        if old is not None:
+            self.lost.append(record.path)
+
+    def _is_ours(self, record: Record, staged: str) -> bool:
+        """Whether equal times can be believed: right after a write, a second write may leave the same ones."""
+        expected = self._contents.get(record.seq)
+        mark: Mark | None = record.new
+        if expected is None or mark is None or time.time_ns() - mark.modified_ns > _RACY_NS:
+            return True
+        fd = os.open(staged, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=self._staged)
+        try:
+            return os.read(fd, len(expected) + 1) == expected
+        except OSError:
+            return True
+        finally:
+            os.close(fd)
+
+    def _look(self, fd: int, name: str) -> os.stat_result | None:
+        return self._ground.status(fd, name)
+
+
+def set_mode(fd: int, name: str, mode: int) -> None:
+    """Change the permission bits of a file or directory, never of what a link leads to."""
+    flags = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+    try:
+        opened = os.open(name, os.O_RDONLY | flags, dir_fd=fd)
+    except PermissionError:
+        if not hasattr(os, "O_PATH"):
+            raise
+        # We may own a file and not be allowed to read it; then only its path-less descriptor can be had.
+        opened = os.open(name, os.O_PATH | flags, dir_fd=fd)
+        try:
+            os.chmod(f"/proc/self/fd/{opened}", mode)
+        finally:
+            os.close(opened)
+        return
+    try:
+        os.fchmod(opened, mode)
+    finally:
+        os.close(opened)

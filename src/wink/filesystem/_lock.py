@@ -1,0 +1,149 @@
+"""Let one process at a time change a tree: a lease that ends with its holder, however that ends.
+
+The lease is `flock` on a file in the state directory. Before there is a state, the root directory itself is locked
+instead, so that a call which in the end changes nothing leaves nothing behind; whoever makes the state while holding
+that makes the lease file already locked. So everybody who finds a state waits for the file, and everybody else for the
+root.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import time
+
+from wink.errors import WorkspaceBusy
+from wink.filesystem._disk_state import State
+
+NAME = "lease"
+_LONGEST_WAIT = 0.02
+_BUSY = frozenset((errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES))
+
+
+class Lease:
+    """One store's side of the lease; not for several threads at once."""
+
+    __slots__ = ("_fd", "_held", "_root", "_root_fd", "_root_path", "_state")
+
+    def __init__(self, state: State, root: int, root_path: str) -> None:
+        self._state, self._root, self._root_path = state, root, root_path
+        self._fd = self._root_fd = -1
+        self._held = False
+        state.made = self._state_was_made
+
+    @property
+    def is_held(self) -> bool:
+        """Whether this store holds the lease."""
+        return self._held
+
+    def take(self, timeout: float) -> None:
+        """Wait at most `timeout` seconds for the lease; raises `WorkspaceBusy` with the holder's process id."""
+        started, pause = time.monotonic(), 0.0005
+        while not self._try():
+            waited = time.monotonic() - started
+            if waited >= timeout:
+                raise WorkspaceBusy(self._root_path, waited, self._holder())
+            time.sleep(min(pause, timeout - waited))
+            pause = min(pause * 2, _LONGEST_WAIT)
+        self._held = True
+
+    def give(self) -> None:
+        """Let others have the lease; harmless when it is not held."""
+        self._held = False
+        for fd in (self._fd, self._root_fd):
+            if fd >= 0:
+                fcntl.flock(fd, fcntl.LOCK_UN)
+
+    def close(self) -> None:
+        """Give the lease up and close its files."""
+        self._held = False
+        for fd in (self._fd, self._root_fd):
+            if fd >= 0:
+                os.close(fd)
+        self._fd = self._root_fd = -1
+
+    def _try(self) -> bool:
+        if self._state.open():
+            return self._try_file()
+        if self._root_fd < 0:
+            self._root_fd = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=self._root)
+        try:
+            fcntl.flock(self._root_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno in _BUSY:
+                return False
+            # A network filesystem that locks only files that are open for writing.
+            self._state.create()
+            return self._try_file()
+        if not self._state.open():
+            return True
+        # Somebody made the state since we looked: the file counts now.
+        fcntl.flock(self._root_fd, fcntl.LOCK_UN)
+        return self._try_file()
+
+    def _try_file(self) -> bool:
+        state = self._state.fd
+        if self._fd < 0:
+            self._fd = _open(state)
+        try:
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno in _BUSY:
+                return False
+            raise
+        try:
+            now = os.stat(NAME, dir_fd=state, follow_symlinks=False)
+            is_current = now.st_ino == os.fstat(self._fd).st_ino
+        except FileNotFoundError:
+            is_current = False
+        if not is_current:
+            # The state was removed, and perhaps made again: a lock on a file without a name holds nobody off.
+            os.close(self._fd)
+            self._fd = -1
+            self._state.forget()
+        return is_current
+
+    def _state_was_made(self, state: int) -> None:
+        fd = _open(state, locked=self._held)
+        if self._fd >= 0:
+            os.close(self._fd)
+        self._fd = fd
+
+    def _holder(self) -> str:
+        fd = self._fd if self._fd >= 0 else self._root_fd
+        try:
+            inode = f":{os.fstat(fd).st_ino}"
+            with open("/proc/locks", encoding="ascii") as locks:
+                for line in locks:
+                    fields = line.split()
+                    if fields[1] == "FLOCK" and fields[5].endswith(inode):
+                        return f"process {fields[4]}"
+        except (OSError, IndexError):
+            pass  # not Linux, or /proc is not mounted
+        return ""
+
+
+def _open(state: int, *, locked: bool = False) -> int:
+    """The lease file, made if need be; a file that we make with `locked` is locked before it has a name."""
+    flags = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        fd = os.open(NAME, flags, dir_fd=state)
+    except FileNotFoundError:
+        pass
+    else:
+        if locked:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return fd
+    temporary = f"{NAME}.{os.getpid()}.{os.urandom(4).hex()}"
+    fd = os.open(temporary, flags | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=state)
+    try:
+        if locked:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.link(temporary, NAME, src_dir_fd=state, dst_dir_fd=state)
+    except FileExistsError:
+        os.close(fd)
+        return _open(state, locked=locked)
+    finally:
+        os.unlink(temporary, dir_fd=state)
+    return fd

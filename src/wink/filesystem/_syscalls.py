@@ -1,0 +1,99 @@
+"""Call the two Linux system calls that confinement and atomic exchange rest on, and for which Python has no function."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import platform
+import struct
+import sys
+from functools import lru_cache
+from typing import Final
+
+RESOLVE_NO_MAGICLINKS: Final = 0x02
+RESOLVE_NO_SYMLINKS: Final = 0x04
+RESOLVE_BENEATH: Final = 0x08
+
+RENAME_NOREPLACE: Final = 1
+RENAME_EXCHANGE: Final = 2
+
+_OPENAT2: Final = 437  # the same number on every architecture: linux/include/uapi/asm-generic/unistd.h
+_RENAMEAT2: Final = {"x86_64": 316, "aarch64": 276, "riscv64": 276, "loongarch64": 276, "ppc64le": 357, "s390x": 347}
+_HOW_SIZE: Final = 24
+_RETRIES: Final = 64
+
+_libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
+
+
+@lru_cache(maxsize=256)
+def open_how(flags: int, resolve: int) -> bytes:
+    """`struct open_how` for `openat2`, packed once for each way of opening; files are never inherited."""
+    return struct.pack("QQQ", flags | os.O_CLOEXEC, 0, resolve)
+
+
+if _libc is not None:
+    _syscall = _libc.syscall
+    _syscall.restype = ctypes.c_long
+    _syscall.argtypes = [ctypes.c_long, ctypes.c_int, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t]
+
+    def openat2(dir_fd: int, path: str, how: bytes) -> int:
+        """Open an existing `path` below `dir_fd`, as `open_how` says; raises a plain `OSError`."""
+        name = os.fsencode(path)
+        for _ in range(_RETRIES):
+            fd: int = _syscall(_OPENAT2, dir_fd, name, how, _HOW_SIZE)
+            if fd >= 0:
+                return fd
+            code = ctypes.get_errno()
+            # The kernel asks to try again when a rename anywhere raced with a `..` of ours.
+            if code not in (errno.EAGAIN, errno.EINTR):
+                break
+        raise OSError(code, os.strerror(code), path)
+
+    _rename = getattr(_libc, "renameat2", None)
+    if _rename is not None:
+        _rename.argtypes = [ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint]
+    elif platform.machine() in _RENAMEAT2:
+        _number = _RENAMEAT2[platform.machine()]
+        _raw = ctypes.CDLL(None, use_errno=True).syscall
+        _raw.restype = ctypes.c_long
+        _raw.argtypes = [
+            ctypes.c_long, ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint,
+        ]  # fmt: skip
+
+        def _rename(*args: object) -> int:
+            return _raw(_number, *args)
+
+    def renameat2(source_fd: int, source: str, target_fd: int, target: str, flags: int) -> None:
+        """Rename with `RENAME_EXCHANGE` or `RENAME_NOREPLACE`; raises a plain `OSError`."""
+        if _rename is None:
+            raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+        if _rename(source_fd, os.fsencode(source), target_fd, os.fsencode(target), flags):
+            code = ctypes.get_errno()
+            raise OSError(code, os.strerror(code), target)
+
+else:
+
+    def openat2(dir_fd: int, path: str, how: bytes) -> int:  # noqa: ARG001
+        """Not here: callers walk instead."""
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS), path)
+
+    def renameat2(source_fd: int, source: str, target_fd: int, target: str, flags: int) -> None:  # noqa: ARG001
+        """Not here: callers use link and rename instead."""
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS), target)
+
+
+@lru_cache(maxsize=1)
+def has_openat2() -> bool:
+    """Whether the kernel has openat2 and nothing (an old container's seccomp filter) forbids it."""
+    try:
+        fd = os.open("/", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        os.close(openat2(fd, ".", open_how(os.O_RDONLY | os.O_DIRECTORY, RESOLVE_BENEATH)))
+    except OSError:
+        return False
+    finally:
+        os.close(fd)
+    return True
