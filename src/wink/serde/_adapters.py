@@ -1,5 +1,6 @@
 """Compile a type into pydantic's validator, once for each way of reading it."""
 
+import collections.abc as abc
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass
@@ -16,6 +17,12 @@ if TYPE_CHECKING:
     from pydantic_core.core_schema import CoreSchema
 
 UNION_LABEL: Final = "|"
+# Pydantic has a validator for these, which no JSON passes.
+_UNREADABLE: Final = frozenset({abc.Callable, abc.Iterator, abc.Generator, abc.AsyncIterator, abc.Awaitable, type})
+
+
+class _Unreadable(Exception):
+    """A type that JSON cannot hold."""
 
 
 def compile_adapter(annotation: Any, reading: Reading) -> "TypeAdapter[Any]":
@@ -23,10 +30,10 @@ def compile_adapter(annotation: Any, reading: Reading) -> "TypeAdapter[Any]":
     from pydantic import ConfigDict, TypeAdapter
     from pydantic.errors import PydanticUserError
 
-    compiled = _Compiler(reading).field_type(annotation, outermost=True)
     try:
+        compiled = _Compiler(reading).field_type(annotation, outermost=True)
         return TypeAdapter(Annotated[Any, _Outermost(compiled)], config=ConfigDict(**_core_config(reading)))
-    except PydanticUserError as error:
+    except (PydanticUserError, _Unreadable) as error:
         raise SerdeError(type_name(annotation), _reason(error)) from error
 
 
@@ -79,6 +86,8 @@ class _Compiler:
             case "mapping":
                 return shape.type[tuple(self.field_type(part) for part in shape.args)]
             case _:
+                if (typing.get_origin(shape.type) or shape.type) in _UNREADABLE:
+                    raise _Unreadable(_advice(type_name(shape.type)))
                 return shape.type
 
     def _constrained(self, shape: Shape, result: Any, constraints: Mapping[str, Any], where: str) -> Any:
@@ -193,10 +202,10 @@ class _DataclassNode:
         from pydantic_core import core_schema
 
         where = f"{type_name(self.shape.type)}.{plan.name}"
-        compiled = self.compiler.field_type(annotation, constraints=plan.constraints, where=where)
         try:
+            compiled = self.compiler.field_type(annotation, constraints=plan.constraints, where=where)
             schema = handler.generate_schema(compiled)
-        except PydanticUserError as error:
+        except (PydanticUserError, _Unreadable) as error:
             raise SerdeError(where, _reason(error)) from error
         if plan.default is not MISSING:
             return core_schema.with_default_schema(schema, default=plan.default)
@@ -228,7 +237,7 @@ def _builder(cls: type, plans: list[FieldPlan]) -> Callable[[Any], object]:
 
     def build(parsed: tuple[dict[str, Any], dict[str, Any] | None, object]) -> object:
         values, found, _ = parsed
-        obj: object = object.__new__(cls)
+        obj = cast("object", object.__new__(cls))
         arguments = [values.pop(name) for name in init_only]
         for plan in unset:
             values[plan.name] = plan.default if plan.default is not MISSING else plan.default_factory()
@@ -257,5 +266,9 @@ def _annotated(annotation: Any, metadata: tuple[Any, ...]) -> Any:
 def _reason(error: Exception) -> str:
     text = str(error).partition("\n")[0]
     if "Unable to generate pydantic-core schema for" in text:
-        return f"JSON cannot hold {text.partition(' for ')[2].rstrip('.')}; use a dataclass or a JSON type"
+        return _advice(text.partition(" for ")[2].rstrip("."))
     return text.rstrip(".")
+
+
+def _advice(name: str) -> str:
+    return f"JSON cannot hold {name}; use a dataclass or a JSON type"

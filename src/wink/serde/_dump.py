@@ -88,8 +88,8 @@ class _Encoder:
         self._exclude_none, self._by_alias, self._computed = exclude_none, by_alias, computed
         self._known: dict[type, Callable[[Any], Any]] = {}
 
-    def encode(self, value: Any) -> Any:
-        kind: type[Any] = type(value)
+    def encode(self, value: object) -> Any:
+        kind = type(value)
         if kind in _PLAIN:
             return value
         encode = self._known.get(kind)
@@ -98,13 +98,10 @@ class _Encoder:
         return encode(value)
 
     def _learn(self, kind: type[Any]) -> Callable[[Any], Any]:
-        from wink.serde._scalars import scalar_encoder
-
+        if kind is float:
+            return _float
         if issubclass(kind, enum.Enum):
             return lambda value: self.encode(value.value)
-        encode = scalar_encoder(kind)
-        if encode is not None:
-            return _scalar(encode)
         if dataclasses.is_dataclass(kind):
             return self._dataclass(kind)
         if issubclass(kind, Mapping):
@@ -113,6 +110,11 @@ class _Encoder:
             return self._items
         if issubclass(kind, AbstractSet):
             return lambda value: sorted(self._items(list(value)), key=_compact)
+        from wink.serde._scalars import scalar_encoder
+
+        encode = scalar_encoder(kind)
+        if encode is not None:
+            return _scalar(encode)
         raise _Unwritable(f"JSON cannot hold a value of type {kind.__qualname__!r}")
 
     def _dataclass(self, cls: type[Any]) -> Callable[[Any], dict[str, Any]]:
@@ -172,6 +174,12 @@ class _Encoder:
                 error.steps.append(len(out))
                 raise
         return out
+
+
+def _float(value: float) -> float:
+    if value - value == 0:  # neither NaN nor infinite
+        return value
+    raise _Unwritable(f"{value!r} is not a JSON number")
 
 
 def _scalar(encode: Callable[[Any], Any]) -> Callable[[Any], Any]:

@@ -53,7 +53,7 @@ def is_dataclass_type(candidate: object) -> typing.TypeGuard[type]:
 def _plan(cls: type) -> tuple[FieldPlan, ...]:
     hints = type_hints(cls)
     # `dataclasses.fields` leaves out InitVars, which `__init__` does take.
-    every: dict[str, dataclasses.Field[Any]] = cls.__dict__["__dataclass_fields__"]
+    every: dict[str, dataclasses.Field[Any]] = getattr(cls, "__dataclass_fields__")  # noqa: B009
     plans: list[FieldPlan] = []
     for field in every.values():
         kind = str(getattr(field, "_field_type", ""))  # the only mark of an InitVar
@@ -61,8 +61,8 @@ def _plan(cls: type) -> tuple[FieldPlan, ...]:
             continue
         hint: Any = hints[field.name]
         init_only = "INITVAR" in kind
-        if init_only and isinstance(hint, dataclasses.InitVar):
-            hint = getattr(hint, "type", Any)
+        if init_only:
+            hint = getattr(hint, "type", hint)
         where = f"{cls.__qualname__}.{field.name}"
         plans.append(
             FieldPlan(

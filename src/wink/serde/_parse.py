@@ -54,7 +54,7 @@ def parse(
     >>> parse(Point, {"x": "1", "z": 2})
     Traceback (most recent call last):
     ...
-    wink.errors._serde.ParseError: $.x: must be an integer, not "1"
+    wink.errors.ParseError: $.x: must be an integer, not "1"
     $.z: is not a known field; the fields are 'x', 'y'
     """
     validate = _validators.get((cls, extra, coerce)) if not aliases else None

@@ -14,6 +14,15 @@ from wink.serde._shapes import Shape, applies, fields_of, shape_of, type_name
 
 _texts: dict[object, str] = {}
 _KEYWORDS: Final = {"ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum", "lt": "exclusiveMaximum"}
+_LEAVES: Final[dict[Any, dict[str, Any]]] = {
+    str: {"type": "string"},
+    int: {"type": "integer"},
+    float: {"type": "number"},
+    bool: {"type": "boolean"},
+    bytes: {"type": "string", "contentEncoding": "base64"},
+    Any: {},
+    object: {},
+}
 _EMPTY: Final[dict[Any, Any]] = {list: [], tuple: [], set: [], frozenset: [], dict: {}}
 
 
@@ -130,6 +139,8 @@ class _Describer:
         return described
 
     def _leaf(self, annotation: Any) -> dict[str, Any]:
+        if (isinstance(annotation, type) or annotation is Any) and annotation in _LEAVES:
+            return dict(_LEAVES[annotation])
         from pydantic.errors import PydanticInvalidForJsonSchema
 
         from wink.serde._adapters import compile_adapter

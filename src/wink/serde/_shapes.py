@@ -85,7 +85,7 @@ def type_name(annotation: Any) -> str:
         return " | ".join(map(type_name, args))
     if origin is Literal:
         return f"Literal[{', '.join(map(repr, args))}]"
-    if origin is not None and args and isinstance(args, tuple):
+    if origin is not None and args:
         inside = ("..." if arg is Ellipsis else type_name(arg) for arg in args)
         return f"{type_name(origin)}[{', '.join(inside)}]"
     if isinstance(annotation, type):

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast, get_args, 
 
 from wink.errors import ParseError, Problem, PromptValidationError, SerdeError
 from wink.serde import Extra, dumps, parse, schema
+from wink.tools._agreement import check_example, check_handler, handler_signature, params_class, settled_types
 from wink.tools._checks import Effects, checked_description, checked_name, checked_option, checked_timeout
-from wink.tools._context import ToolContext
 from wink.tools._example import ToolExample
-from wink.tools._handler import UNKNOWN, BadHandler, Signature, ToolHandler, accepts, signature_of
-from wink.tools._types import BadType, Container, Result, matches, params_type, result_type, shown
+from wink.tools._handler import ToolHandler
+from wink.tools._types import Container, Result, shown
 
 ParamsT = TypeVar("ParamsT")
 ResultT = TypeVar("ResultT")
@@ -88,8 +88,8 @@ class Tool(Generic[ParamsT, ResultT]):
         _types: tuple[Any, Any] | None = None,
     ) -> None:
         checked_name(name)
-        signature = _signature(name, handler)
-        params, result = _settled(name, _types, signature)
+        signature = handler_signature(name, handler)
+        params, result = settled_types(name, _types, signature)
         values: dict[str, object] = {
             "name": name,
             "description": checked_description(name, description),
@@ -99,7 +99,7 @@ class Tool(Generic[ParamsT, ResultT]):
             "effects": checked_option(name, "effects", effects, get_args(Effects)),
             "timeout": checked_timeout(name, timeout),
             "extra": checked_option(name, "extra", extra, _EXTRA),
-            "params_type": _params_class(name, params),
+            "params_type": params_class(name, params),
             "result_type": result.type,
             "result_container": result.container,
             "is_async": signature is not None and signature.is_async,
@@ -110,9 +110,9 @@ class Tool(Generic[ParamsT, ResultT]):
         for key, value in values.items():
             object.__setattr__(self, key, value)
         if signature is not None:
-            _check_handler(self, params, result, signature)
+            check_handler(name, params, result, signature)
         for number, example in enumerate(self.examples, 1):
-            _check_example(self, result, number, example)
+            check_example(name, params, result, number, example)
 
     if not TYPE_CHECKING:
 
@@ -260,78 +260,3 @@ class _TypedTool(GenericAlias):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         kwargs.setdefault("_types", self.__args__)
         return cast("Any", self.__origin__)(*args, **kwargs)
-
-
-def _signature(name: str, handler: object) -> Signature | None:
-    if handler is None:
-        return None
-    try:
-        return signature_of(handler)
-    except (BadHandler, SerdeError) as error:
-        raise PromptValidationError(str(error), tool=name) from error
-
-
-def _settled(name: str, types: tuple[Any, Any] | None, signature: Signature | None) -> tuple[Any, Result]:
-    """The annotations of parameters and result: those that were given, else the handler's."""
-    if types is None:
-        if signature is None:
-            raise PromptValidationError("has neither types nor a handler; write Tool[Params, Result](...)", tool=name)
-        for side, annotation in (("parameters", signature.params), ("result", signature.result)):
-            if annotation is UNKNOWN:
-                message = f"the handler's {side} have no annotation to go by; write Tool[Params, Result](...)"
-                raise PromptValidationError(message, tool=name)
-        types = signature.params, signature.result
-    try:
-        return (None if types[0] is type(None) else types[0]), result_type(types[1])
-    except BadType as error:
-        raise PromptValidationError(str(error), tool=name) from error
-
-
-def _params_class(name: str, params: Any) -> "type[Any] | None":
-    try:
-        return params_type(params)
-    except BadType as error:
-        raise PromptValidationError(str(error), tool=name) from error
-
-
-def _check_handler(tool: Tool[Any, Any], params: Any, result: Result, signature: Signature) -> None:
-    kind = tool.params_type
-    if not (accepts(signature.params, params) or accepts(signature.params, kind)):
-        message = f"the handler takes {shown(signature.params)}, but the tool's parameters are {shown(params)}"
-        raise PromptValidationError(message, tool=tool.name, dataclass=kind)
-    if not accepts(signature.context, ToolContext):
-        message = f"the handler's context is annotated {shown(signature.context)}; it must be ToolContext"
-        raise PromptValidationError(message, tool=tool.name, dataclass=kind)
-    if signature.result is UNKNOWN:
-        return
-    try:
-        returned = result_type(signature.result)
-    except BadType as error:
-        raise PromptValidationError(str(error), tool=tool.name, dataclass=result.type) from error
-    same = returned.container == result.container and (
-        returned.type is result.type
-        or (returned.type is not None and result.type is not None and issubclass(returned.type, result.type))
-    )
-    if not same:
-        message = (
-            f"the handler returns ToolResult[{shown(returned.annotation)}], "
-            f"but the tool's result is {shown(result.annotation)}"
-        )
-        raise PromptValidationError(message, tool=tool.name, dataclass=result.type)
-
-
-def _check_example(tool: Tool[Any, Any], result: Result, number: int, example: object) -> None:
-    where = f"example {number}"
-    if not isinstance(example, ToolExample):
-        raise PromptValidationError(f"{where} must be a ToolExample, not {example!r}", tool=tool.name)
-    example = cast("ToolExample[Any, Any]", example)
-    description = cast("object", example.description)
-    if not isinstance(description, str) or not 1 <= len(description.strip()) <= 200:
-        raise PromptValidationError(f"{where} needs a description of 1-200 characters", tool=tool.name)
-    kind = tool.params_type
-    if not (example.input is None if kind is None else isinstance(example.input, kind)):
-        message = f"{where} has input {example.input!r}, but the tool's parameters are {shown(kind)}"
-        raise PromptValidationError(message, tool=tool.name, dataclass=kind)
-    if not matches(result, example.output):
-        message = f"{where} has output {example.output!r}, but the tool's result is {shown(result.annotation)}"
-        raise PromptValidationError(message, tool=tool.name, dataclass=result.type)
