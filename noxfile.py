@@ -85,7 +85,7 @@ def minimums(session: nox.Session) -> None:
 def bench(session: nox.Session) -> None:
     """The benchmarks, with ratios against rivals in the same run."""
     session.install("-e", ".", *groups("bench"))
-    session.run("python", "-m", "benchmarks", *session.posargs)
+    session.run("pytest", "benchmarks", "--benchmark-only", "--benchmark-group-by=group", "--benchmark-columns=min,median,max,rounds", *session.posargs)
 
 
 @nox.session(python=MAIN, default=False)

@@ -17,10 +17,7 @@ from wink.runtime import ToolCall, ToolExecutor, ToolInvoked, ToolReply
 from wink.session import Session
 from wink.tools import Tool, ToolContext, ToolResult
 
-try:
-    from wink.workspace import Workspace
-except ImportError:
-    Workspace = None
+from wink.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)

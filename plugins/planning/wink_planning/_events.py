@@ -15,7 +15,7 @@ class SetupPlan:
     >>> SetupPlan("Fix the parser", ("Reproduce it", ""))
     Traceback (most recent call last):
     ...
-    wink.errors._runtime.ToolValidationError: initial_steps[1] must not be blank
+    wink.errors.ToolValidationError: initial_steps[1] must not be blank
     """
 
     objective: str = field(

@@ -26,7 +26,7 @@ def clean_title(text: str, what: str = "title") -> str:
     >>> clean_title("  ", "steps[2]")
     Traceback (most recent call last):
     ...
-    wink.errors._runtime.ToolValidationError: steps[2] must not be blank
+    wink.errors.ToolValidationError: steps[2] must not be blank
     """
     title = " ".join(text.split())
     if not title:

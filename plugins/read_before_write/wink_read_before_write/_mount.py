@@ -17,7 +17,7 @@ class MountPoint:
     >>> mount.inside("/workspace/../etc/passwd")
     Traceback (most recent call last):
     ...
-    wink.errors._files.PathRefused: '/workspace/../etc/passwd' is outside /workspace
+    wink.errors.PathRefused: '/workspace/../etc/passwd' is outside /workspace
     """
 
     prefix: str | None = None

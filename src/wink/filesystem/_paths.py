@@ -55,7 +55,7 @@ def workspace_path(text: str) -> WorkspacePath:
     >>> workspace_path("../secrets.txt")
     Traceback (most recent call last):
     ...
-    wink.errors._files.PathRefused: '../secrets.txt' is outside the workspace
+    wink.errors.PathRefused: '../secrets.txt' is outside the workspace
     """
     refused = _refusal(text)
     if refused:

@@ -64,7 +64,7 @@ class BudgetTracker:
     >>> tracker.check()
     Traceback (most recent call last):
     ...
-    wink.errors._runtime.BudgetExceededError: 110 total tokens used of 100 allowed
+    wink.errors.BudgetExceededError: 110 total tokens used of 100 allowed
     """
 
     __slots__ = ("_lock", "_used", "budget")
