@@ -35,6 +35,15 @@ class Stamp:
         """
         return self.complete or start >= end or any(low <= start and end <= high for low, high in self.ranges)
 
+    def with_earlier(self, earlier: Stamp | None) -> Stamp:
+        """This stamp together with what was known before, where that is of the same content.
+
+        >>> first = Stamp("a", "d", 9, ((0, 3),), complete=False, total_lines=5)
+        >>> Stamp("a", "d", 9, ((3, 5),), complete=False, total_lines=5).with_earlier(first).complete
+        True
+        """
+        return added(self, earlier)
+
 
 def joined(ranges: Iterable[tuple[int, int]]) -> Ranges:
     """The same lines with overlapping and touching ranges made one.

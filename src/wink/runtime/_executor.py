@@ -266,10 +266,10 @@ class ToolExecutor:
         call.text = rendered(tool, result)
         if not result.success:
             raise _Failed(call.text)
-        transaction.note_reads()
         for value in new_values(result):
             self._session.dispatch(value)
         tell(self._prompt.policies, tool, call.params, result, context)
+        transaction.note_reads()  # last: a policy may have taken a look at files itself
 
     def _commit(self, call: _Call) -> None:
         transaction = _known(call.transaction)

@@ -158,8 +158,17 @@ class Transaction:
         if self._filepart is None:
             return
         noted = self._filepart.noted()
-        if noted:
-            self._session.stage(Stamp, [Upsert(path, stamp or _unknown(path)) for path, stamp in noted.items()])
+        if not noted:
+            return
+        # Pages of one file may have been read by calls that ran together: what they noted adds up.
+        stamps = self._session[Stamp]
+        self._session.stage(
+            Stamp,
+            [
+                Upsert(path, _unknown(path) if stamp is None else stamp.with_earlier(stamps.get(path)))
+                for path, stamp in noted.items()
+            ],
+        )
 
     def revoke(self) -> None:
         """Take the handles away: from here on the call, and any thread that it left behind, changes nothing."""
