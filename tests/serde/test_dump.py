@@ -84,7 +84,7 @@ def test_a_property_that_fails_is_named() -> None:
         ((1, (2, 3)), [1, [2, 3]]),
         ({3, 1, 2}, [1, 2, 3]),
         (frozenset({"b", "a"}), ["a", "b"]),
-        ({Level.LOW: 1, 2: 3, True: 4} if False else {2: 3, "x": 4}, {"2": 3, "x": 4}),
+        ({2: 3, "x": 4, Level.LOW: 5}, {"2": 3, "x": 4, "1": 5}),
         ({True: 1}, {"true": 1}),
         ({dt.date(2030, 1, 2): 1}, {"2030-01-02": 1}),
         (UserDict(a=1), {"a": 1}),
@@ -120,8 +120,10 @@ def test_equal_sets_are_written_alike() -> None:
 )
 def test_what_json_cannot_hold_is_refused_by_path(value: object, path: str, reason: str) -> None:
     """Whoever returned it finds it."""
-    error = pytest.raises(SerdeError, dump, value).value
+    with pytest.raises(SerdeError) as caught:
+        dump(value)
 
+    error = caught.value
     assert (error.path, error.reason) == (path, reason)
     assert str(pickle.loads(pickle.dumps(error))) == f"{path}: {reason}"
 

@@ -163,8 +163,10 @@ def test_every_problem_is_reported_at_once() -> None:
 
 def test_the_text_of_the_error_is_one_problem_a_line_and_not_endless() -> None:
     """A thousand bad items help nobody."""
-    error = pytest.raises(ParseError, parse, list[int], ["x"] * 50).value
+    with pytest.raises(ParseError) as caught:
+        parse(list[int], ["x"] * 50)
 
+    error = caught.value
     lines = str(error).splitlines()
     assert lines[0] == '$[0]: must be an integer, not "x"'
     assert lines[-1] == "and 30 more problems"
@@ -184,7 +186,9 @@ def test_errors_survive_pickling() -> None:
 
 def test_no_message_speaks_of_pydantic() -> None:
     """The words are for whoever wrote the JSON, who knows nothing of our libraries."""
-    text = str(pytest.raises(ParseError, parse, Everything, dict.fromkeys(everything(), [])).value)
+    with pytest.raises(ParseError) as caught:
+        parse(Everything, {key: [] for key in everything()})
+    text = str(caught.value)
 
     assert "pydantic" not in text.lower()
     assert "Input should" not in text
@@ -491,8 +495,10 @@ def test_a_post_init_that_breaks_is_a_problem_and_keeps_its_cause() -> None:
         def __post_init__(self) -> None:
             raise KeyError(self.x)
 
-    error = pytest.raises(ParseError, parse, Odd, '{"x": 1}').value
+    with pytest.raises(ParseError) as caught:
+        parse(Odd, '{"x": 1}')
 
+    error = caught.value
     assert str(error) == "$: cannot be used (KeyError: 1)"
     assert isinstance(error.__cause__, KeyError)
 

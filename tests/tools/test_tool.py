@@ -149,7 +149,11 @@ def test_handlers_may_be_wider_than_the_tool() -> None:
     def either(params: Query | Hit, *, context: ToolContext) -> ToolResult[Any]:
         return ToolResult.ok(Hit(1))
 
+    def maybe(params: Query, *, context: ToolContext) -> ToolResult[Hit | None]:
+        return ToolResult.ok(None)
+
     assert Tool[Query, Hit]("a", "b", wide).result_type is Hit
+    assert Tool("a", "b", maybe).result_type is Hit
     assert Tool[Query, Hit]("a", "b", either).params_type is Query
 
 

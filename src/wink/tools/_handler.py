@@ -5,7 +5,7 @@ import inspect
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from types import NoneType, UnionType
-from typing import Any, Final, Protocol, TypeVar, Union, cast, get_args, get_origin, runtime_checkable
+from typing import Any, Final, Never, NoReturn, Protocol, TypeVar, Union, cast, get_args, get_origin, runtime_checkable
 
 from wink.serde import known_hints
 from wink.tools._context import ToolContext
@@ -115,7 +115,11 @@ def _value(result: Any) -> Any:
         return UNKNOWN
     if get_origin(result) is ToolResult:
         value = get_args(result)[0]
-        if isinstance(value, TypeVar):
+        if get_origin(value) in (Union, UnionType):
+            # `value` may be None in any result, so `ToolResult[D | None]` says no more than `ToolResult[D]`.
+            members = [member for member in get_args(value) if member is not NoneType]
+            value = members[0] if len(members) == 1 else value
+        if value in (Any, Never, NoReturn) or isinstance(value, TypeVar):
             return UNKNOWN  # a generic handler returns whatever the tool says
         return None if value is NoneType else value
     raise BadHandler(f"the handler returns {_shown(result)}; annotate it -> ToolResult[...]")

@@ -165,7 +165,7 @@ class Tool(Generic[ParamsT, ResultT]):
         """Make a tool of a handler, also as a decorator: its name, its docstring's first line, its annotations.
 
         >>> from dataclasses import dataclass
-        >>> from wink.tools import ToolResult
+        >>> from wink.tools import ToolContext, ToolResult
         >>> @dataclass
         ... class Query:
         ...     text: str
