@@ -74,7 +74,7 @@ class FileTools:
         except NotText as error:
             # Nothing of it can be shown, but that is an answer, and all that a model can know before it replaces it.
             note = f"not UTF-8 text: {_count(error.size, 'byte')}, not shown"
-            return ToolResult.ok(FileText(error.path, "", 0, 0, (note,)), f"{error.path}: binary")
+            return ToolResult.ok(FileText(error.path, "", 1, 0, (note,)), f"{error.path}: binary")
         if params.offset and params.offset >= page.total_lines:
             raise ToolValidationError(
                 f"{page.path!r} has only {_count(page.total_lines, 'line')}; give a smaller offset"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, Final
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,7 @@ class DirectoryListing:
 
     def render(self) -> str:
         """One name a line: `name/` for a directory, `name@` for a link, a file's size after its name."""
-        more = [f"(only the first {len(self.entries)} are shown; find others with glob)"] if self.truncated else []
+        more = ["(there are more; find them with glob)"] if self.truncated else []
         return "\n".join([*map(_entry_line, self.entries), *more])
 
 
@@ -49,9 +50,9 @@ class FileText:
     def render(self) -> str:
         r"""The lines with their numbers, then how to go on.
 
-        >>> print(FileText("a.txt", "one\ntwo\n", 1, 5).render())
-             1	one
-             2	two
+        >>> print(FileText("a.txt", "one\ntwo\n", 1, 5).render().replace("\t", " "))
+             1 one
+             2 two
         (lines 1-2 of 5; to go on, call read_file with offset=2)
         """
         numbered, last = number_lines(self.content, self.first_line)
@@ -110,9 +111,7 @@ class FoundFiles:
 
     def render(self) -> str:
         """One path a line."""
-        more = (
-            [f"(only the first {len(self.paths)} are shown; give a narrower pattern or path)"] if self.truncated else []
-        )
+        more = ["(there are more; give a narrower pattern or path)"] if self.truncated else []
         return "\n".join([*self.paths, *more])
 
 
@@ -141,9 +140,7 @@ class FoundLines:
         """
         lines = [f"{match.path}:{match.line}: {match.text}" for match in self.matches]
         if self.truncated:
-            lines.append(
-                f"(only the first {len(self.matches)} matches are shown; give a narrower pattern, path or glob)"
-            )
+            lines.append("(there are more; give a narrower pattern, path or glob)")
         return "\n".join(lines)
 
 
@@ -156,6 +153,19 @@ class RemovedPath:
     def render(self) -> str:
         """Nothing beyond the message."""
         return ""
+
+
+RESULTS: Final[tuple[type[Any], ...]] = (
+    DirectoryListing,
+    FileText,
+    FoundFiles,
+    FoundLines,
+    WrittenFile,
+    EditedFile,
+    MovedFile,
+    RemovedPath,
+)
+"""Every type that a file tool answers with."""
 
 
 def number_lines(text: str, first: int) -> tuple[str, int]:

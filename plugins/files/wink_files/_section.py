@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 from wink.errors import PromptValidationError
 from wink.prompt import Section
 from wink.resources import Binding, ResourceRegistry
+from wink.session import replace_latest
 from wink_files._config import HostMount, VfsConfig
 from wink_files._guidance import GUIDANCE, READ_FIRST
 from wink_files._mounts import copy_in, find_source
+from wink_files._results import RESULTS
 from wink_files._rule import read_before_write_rule
 from wink_files._tools import file_tools
 
@@ -73,6 +75,11 @@ class VfsToolsSection(Section[Any]):
         return (
             (*super().policies(), read_before_write_rule(self.key)) if self._read_before_write else super().policies()
         )
+
+    def install(self, session: Session) -> None:
+        """Let the session keep the latest result of each kind: their content would add up call by call."""
+        for kind in RESULTS:
+            session[kind].register(kind, replace_latest)
 
     def resources(self) -> ResourceRegistry:
         """The section's own files, for prompts that are not bound to others."""

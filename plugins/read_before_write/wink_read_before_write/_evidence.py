@@ -45,7 +45,7 @@ class Evidence:
         if files.stat(inner).is_directory:
             return self._missing_below(inner, shown)
         stamp = files.seen(inner)
-        if stamp is None:
+        if stamp is None or not stamp.digest:  # without a digest: what the session knew was a file that is gone
             return f"{shown} exists and has not been read in this session; call {self.read_tool} on it first"
         if stamp.digest != files.fingerprint(inner):
             return f"{shown} changed since it was read; read it again before you change it"

@@ -1,0 +1,240 @@
+"""The policy through the whole pipeline, with the file tools that its author has in mind and with others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Barrier
+from typing import Any
+
+import pytest
+
+from wink.filesystem import Filesystem, HostFilesystem, InMemoryFilesystem
+from wink.prompt import MarkdownSection, Prompt, PromptTemplate
+from wink.runtime import ToolCall, ToolExecutor, ToolInvoked, ToolReply
+from wink.session import Session
+from wink.tools import Tool, ToolContext, ToolResult
+from wink_read_before_write import ReadBeforeWritePolicy
+
+
+@dataclass(frozen=True)
+class Target:
+    """A file, or lines of it."""
+
+    path: str
+    offset: int = 0
+    limit: int | None = None
+
+
+@dataclass(frozen=True)
+class Change:
+    """A file and its content."""
+
+    path: str
+    content: str
+
+
+def read_file(params: Target, *, context: ToolContext) -> ToolResult[None]:
+    """Through the call's own handle."""
+    return ToolResult.ok(None, context.filesystem.read(params.path, params.offset, params.limit).content)
+
+
+together = Barrier(2)
+
+
+def read_together(params: Target, *, context: ToolContext) -> ToolResult[None]:
+    """Ends when another call has read as well."""
+    content = context.filesystem.read(params.path, params.offset, params.limit).content
+    together.wait(10)
+    return ToolResult.ok(None, content)
+
+
+def delete_file(params: Target, *, context: ToolContext) -> ToolResult[None]:
+    """For good."""
+    context.filesystem.delete(params.path)
+    return ToolResult.ok(None, "deleted")
+
+
+def show_file(params: Target, *, context: ToolContext) -> ToolResult[None]:
+    """Without the handle, as a tool that asks a language server would."""
+    return ToolResult.ok(None, f"the content of {params.path}")
+
+
+def write_file(params: Change, *, context: ToolContext) -> ToolResult[None]:
+    """Fails after the fact when the content says so."""
+    context.filesystem.write(params.path, params.content)
+    return ToolResult.error("no") if params.content == "fail" else ToolResult.ok(None, "written")
+
+
+class Agent:
+    """Calls tools in one session."""
+
+    def __init__(self, files: Filesystem, policy: ReadBeforeWritePolicy) -> None:
+        tools = (
+            Tool[Target, None]("read_file", "Read.", read_file, effects="read"),
+            Tool[Target, None]("read_together", "Read.", read_together, effects="read"),
+            Tool[Target, None]("delete_file", "Delete.", delete_file),
+            Tool[Target, None]("show_file", "Show.", show_file, effects="read"),
+            Tool[Change, None]("write_file", "Write.", write_file),
+        )
+        section = MarkdownSection(title="Files", template="Work.", tools=tools, policies=[policy])
+        template = PromptTemplate(ns="tests", key="policy", sections=[section])
+        prompt = Prompt(template).bind(resources={Filesystem: files})
+        self.session = Session()
+        rendered = prompt.render(session=self.session)
+        self.executor = ToolExecutor(prompt=prompt, rendered=rendered, session=self.session)
+
+    def call(self, name: str, **arguments: Any) -> ToolReply:
+        """One call."""
+        return self.executor.execute(ToolCall(name, arguments))
+
+
+@pytest.fixture(params=["memory", "disk"])
+def files(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Filesystem]:
+    """A tree with one file that nobody has read."""
+    if request.param == "memory":
+        made: Filesystem = InMemoryFilesystem()
+        made.write("config.yaml", "a: 1\n")
+        yield made
+    else:
+        (tmp_path / "work").mkdir()
+        with HostFilesystem(str(tmp_path / "work")) as disk:
+            disk.write("config.yaml", "a: 1\n")
+            yield disk
+
+
+@pytest.fixture
+def agent(files: Filesystem) -> Agent:
+    """An agent under the rule, with a second read tool that does not use the handle."""
+    return Agent(files, ReadBeforeWritePolicy(read_tools=["read_file", "show_file"]))
+
+
+def test_example_of_the_specification(agent: Agent) -> None:
+    """New is fine, existing is denied, reading allows it."""
+    assert agent.call("write_file", path="new.txt", content="x").success
+
+    denied = agent.call("write_file", path="config.yaml", content="x")
+    assert not denied.success
+    assert denied.text == "config.yaml exists and has not been read in this session; call read_file on it first"
+
+    assert agent.call("read_file", path="config.yaml").success
+    assert agent.call("write_file", path="config.yaml", content="x").success
+
+
+def test_denied_call_changes_nothing_and_is_told_of(agent: Agent, files: Filesystem) -> None:
+    """The handler does not run; the event names the policy."""
+    agent.call("write_file", path="config.yaml", content="x")
+
+    (event,) = agent.session[ToolInvoked].all()
+    assert files.read("config.yaml").content == "a: 1\n"
+    assert not event.success
+    assert [(verdict.policy, verdict.allowed) for verdict in event.decisions] == [("read_before_write", False)]
+
+
+def test_asking_does_not_count_as_reading(agent: Agent) -> None:
+    """A model that tries again must not be let through."""
+    for _ in range(3):
+        assert not agent.call("write_file", path="config.yaml", content="x").success
+
+
+def test_own_write_may_be_followed_by_another(agent: Agent) -> None:
+    """The session knows what it wrote."""
+    assert agent.call("write_file", path="new.txt", content="1").success
+    assert agent.call("write_file", path="new.txt", content="2").success
+
+
+def test_write_that_was_rolled_back_is_forgotten(agent: Agent, files: Filesystem) -> None:
+    """What a failed call wrote is not there, so knowing it is worth nothing."""
+    agent.call("read_file", path="config.yaml")
+    assert not agent.call("write_file", path="config.yaml", content="fail").success
+
+    assert files.read("config.yaml").content == "a: 1\n"
+    assert agent.call("write_file", path="config.yaml", content="x").success
+
+
+def test_change_from_outside_calls_for_another_reading(agent: Agent, files: Filesystem) -> None:
+    """Somebody saved the file in an editor."""
+    agent.call("read_file", path="config.yaml")
+    files.write("config.yaml", "a: 2\n")
+
+    reply = agent.call("write_file", path="config.yaml", content="x")
+
+    assert "config.yaml changed since it was read; read it again" in reply.text
+    assert files.read("config.yaml").content == "a: 2\n"
+
+
+def test_tool_that_reads_some_other_way_counts_as_well(agent: Agent) -> None:
+    """What it showed is noted in the session when its call succeeds."""
+    assert agent.call("show_file", path="config.yaml").success
+
+    assert agent.call("write_file", path="config.yaml", content="x").success
+
+
+def test_restored_session_knows_what_it_knew_then(agent: Agent) -> None:
+    """Decisions follow from the session's state alone."""
+    before = agent.session.snapshot()
+    agent.call("read_file", path="config.yaml")
+    agent.session.restore(before)
+
+    assert not agent.call("write_file", path="config.yaml", content="x").success
+
+
+def test_reset_session_has_read_nothing(agent: Agent) -> None:
+    """As the specification says of policy state."""
+    agent.call("read_file", path="config.yaml")
+    agent.session.reset()
+
+    assert not agent.call("write_file", path="config.yaml", content="x").success
+
+
+def test_sessions_know_nothing_of_each_other(agent: Agent, files: Filesystem) -> None:
+    """One agent's reading does not bless another's writing."""
+    agent.call("read_file", path="config.yaml")
+
+    other = Agent(files, ReadBeforeWritePolicy())
+
+    assert not other.call("write_file", path="config.yaml", content="x").success
+
+
+def test_path_that_is_refused_is_denied(agent: Agent) -> None:
+    """With the reason, and before the handler runs."""
+    reply = agent.call("write_file", path="../outside.txt", content="x")
+
+    assert reply.text == "cannot check whether ../outside.txt has been read: '../outside.txt' is outside the workspace"
+
+
+def test_reading_and_writing_in_one_turn_works(agent: Agent) -> None:
+    """Models send both at once when they are sure."""
+    replies = agent.executor.execute_batch(
+        [
+            ToolCall("read_file", {"path": "config.yaml"}),
+            ToolCall("write_file", {"path": "config.yaml", "content": "x"}),
+        ]
+    )
+
+    assert [reply.success for reply in replies] == [True, True]
+
+
+def test_pages_read_in_one_turn_add_up(agent: Agent, files: Filesystem) -> None:
+    """They run together, and neither knows of the other while it does."""
+    files.write("long.txt", "1\n2\n3\n4\n")
+    agent.executor.execute_batch(
+        [
+            ToolCall("read_together", {"path": "long.txt", "offset": 0, "limit": 2}),
+            ToolCall("read_together", {"path": "long.txt", "offset": 2, "limit": 2}),
+        ]
+    )
+
+    assert agent.call("write_file", path="long.txt", content="x").success
+
+
+def test_file_that_was_deleted_and_made_again_has_not_been_read(agent: Agent, files: Filesystem) -> None:
+    """What the session knew of it went with it."""
+    agent.call("read_file", path="config.yaml")
+    assert agent.call("delete_file", path="config.yaml").success
+    files.write("config.yaml", "somebody else's\n")
+
+    reply = agent.call("write_file", path="config.yaml", content="x")
+
+    assert reply.text == "config.yaml exists and has not been read in this session; call read_file on it first"
