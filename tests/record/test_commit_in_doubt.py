@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -56,11 +56,12 @@ def disk() -> Disk:
 
 
 @pytest.fixture
-def record(state: Path, disk: Disk, entry: MakeEntry) -> Record:
+def record(state: Path, disk: Disk, entry: MakeEntry) -> Iterator[Record]:
     """A record with one call in it."""
     record = Record(str(state), connect=disk.connect)
     record.commit(entry())
-    return record
+    yield record
+    record.close()
 
 
 def test_commit_that_raised_afterwards_counts(record: Record, disk: Disk, entry: MakeEntry) -> None:

@@ -123,6 +123,20 @@ def test_committed_is_known_by_id(record: Record, entry: MakeEntry) -> None:
     assert not record.committed("tx-3")
 
 
+def test_looking_up_what_changed_files_does_not_read_everything(record: Record, entry: MakeEntry) -> None:
+    """Each kept pre-image is asked about after a crash; there may be thousands of them."""
+    from wink.record._ledger import _FIND_CHANGING
+
+    change = FileChange("a.txt", None, FileVersion("file", 3, 0o644))
+    record.commit(entry(changes=(change,)))
+    record.attempt(entry(changes=(change,), outcome="rolled back"))
+
+    assert record.committed("tx-1")
+    assert not record.committed("tx-2")
+    (plan,) = record._ledger.ask(f"EXPLAIN QUERY PLAN {_FIND_CHANGING}", "tx-1")
+    assert "USING INDEX changing" in plan[3]
+
+
 def test_slice_that_was_emptied_is_not_one_that_never_was(record: Record, entry: MakeEntry) -> None:
     """Otherwise a cleared plan would be set up anew each time the workspace is opened."""
     record.commit(entry(deltas=(notes("extend", "a"),)))

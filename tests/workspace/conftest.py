@@ -28,6 +28,12 @@ class Note:
 
 Note.__module__ = "items"
 
+def obey_permissions():
+    '''Make root obey permission bits like anybody else, by giving up all capabilities.'''
+    import ctypes
+    header, none = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
+    assert os.getuid() or ctypes.CDLL(None).capset(header, none) == 0
+
 def call(workspace, tool, work, *, session="default", die=None):
     '''What the executor does for one call, with a place to die.'''
     session, files = workspace.session(session), workspace.filesystem
@@ -72,14 +78,13 @@ def root(tmp_path: Path) -> Path:
 def run(root: Path, tmp_path: Path) -> Run:
     """Runs a program, which finds the workspace's root in `root`, in a process of its own."""
 
-    def run(program: str, *, user: int | None = None) -> subprocess.CompletedProcess[str]:
+    def run(program: str) -> subprocess.CompletedProcess[str]:
         source = f"{PRELUDE}\nroot = {str(root)!r}\n{textwrap.dedent(program)}"
         return subprocess.run(
             [sys.executable, "-W", "error", "-c", source],
             capture_output=True,
             text=True,
             check=False,
-            user=user,
             cwd=tmp_path,
         )
 

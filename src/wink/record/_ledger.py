@@ -29,9 +29,10 @@ if TYPE_CHECKING:
     from wink.session import SliceDelta
     from wink.transactions import CommitEntry
 
-_INSERT: Final = "INSERT INTO transactions (id, session, committed, deltas) VALUES (?, ?, ?, ?)"
-# Newest first: the one that is asked for is almost always among the last.
-_FIND: Final = "SELECT 1 FROM transactions WHERE id = ? AND committed = 1 ORDER BY seq DESC LIMIT 1"
+_INSERT: Final = "INSERT INTO transactions (id, session, committed, deltas, changes) VALUES (?, ?, ?, ?, ?)"
+_FIND_CHANGING: Final = "SELECT 1 FROM transactions WHERE id = ? AND changes > 0 AND committed = 1"
+# Changes that cancel out leave a journal too. Newest first: what is asked for is almost always among the last.
+_FIND_ANY: Final = "SELECT 1 FROM transactions NOT INDEXED WHERE id = ? AND committed = 1 ORDER BY seq DESC LIMIT 1"
 
 
 class Ledger:
@@ -83,7 +84,10 @@ class Ledger:
         """Whether a transaction was stored; raises `WorkspaceNeedsRecovery` when that cannot be told."""
         try:
             connection = self.database.existing()
-            return connection is not None and connection.execute(_FIND, (transaction_id,)).fetchone() is not None
+            return connection is not None and any(
+                connection.execute(find, (transaction_id,)).fetchone() is not None
+                for find in (_FIND_CHANGING, _FIND_ANY)
+            )
         except Exception as error:
             raise WorkspaceNeedsRecovery(self.database.state, transaction_id, explain(error)) from error
 
@@ -156,7 +160,8 @@ class Ledger:
         connection.execute("BEGIN IMMEDIATE")
         try:
             number = self._number(connection, session) or self._make_session(connection, session)
-            tx = connection.execute(_INSERT, (transaction_id, number, committed, len(encoded))).lastrowid or 0
+            row = transaction_id, number, committed, len(encoded), len(changes)
+            tx = connection.execute(_INSERT, row).lastrowid or 0
             stale = self.others.is_stale(session)
             theirs = self.others.came_before(connection, tx)
             if encoded:

@@ -17,17 +17,17 @@ VERSION: Final = 1
 APPLICATION_ID: Final = 0x77696E6B
 """`wink` in ASCII, kept in `PRAGMA application_id`, so that `file` and we can tell a record from any other database."""
 
-# A transaction is a position: what happened before it has a smaller `seq`. Nothing is indexed that a call would have
-# to pay for and only a recovery or a person reads.
+# A transaction is a position: what happened before it has a smaller `seq`. A call that changes no
+# file pays for no index that only a recovery or a person reads.
 TABLES: Final = {
     "meta": "(key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID",
     "sessions": """(
         id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, session_id TEXT NOT NULL, created_at INTEGER NOT NULL
     ) STRICT""",
-    # committed: 1, or 0 for an attempt that changed nothing; deltas: how many slices it wrote to
+    # committed: 1, or 0 for an attempt that changed nothing; deltas and changes: how many slices and paths it wrote to
     "transactions": """(
         seq INTEGER PRIMARY KEY, id TEXT NOT NULL, session INTEGER NOT NULL, committed INTEGER NOT NULL,
-        deltas INTEGER NOT NULL
+        deltas INTEGER NOT NULL, changes INTEGER NOT NULL
     ) STRICT""",
     # times in microseconds, since the epoch or as a length; a nested call has its outer call's tx
     "calls": """(
@@ -53,7 +53,11 @@ TABLES: Final = {
         PRIMARY KEY (tx, n)
     ) STRICT, WITHOUT ROWID""",
 }
-INDEXES: Final = {"slice_keys": "UNIQUE INDEX slice_keys ON slice_items (slice, key) WHERE key IS NOT NULL"}
+INDEXES: Final = {
+    "slice_keys": "UNIQUE INDEX slice_keys ON slice_items (slice, key) WHERE key IS NOT NULL",
+    # Recovery asks for transactions that left something among the files; all others would only pay for it.
+    "changing": "INDEX changing ON transactions (id) WHERE changes > 0",
+}
 
 _SQLITE_BUSY: Final = 5
 _WAL_PATIENCE_SECONDS: Final = 10.0

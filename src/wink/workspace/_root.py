@@ -1,4 +1,4 @@
-"""Find out whether a directory can be a workspace."""
+"""Find out whether a directory can be a workspace, and one that can be changed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def workspace_root(root: str | os.PathLike[str]) -> str:
     >>> workspace_root("no/such/place")
     Traceback (most recent call last):
     ...
-    wink.errors.WorkspaceRootError: 'no/such/place' cannot be a workspace, it does not exist; give an existing directory
+    wink.errors._workspace.WorkspaceRootError: 'no/such/place' cannot be a workspace, it does not exist; give an existing directory
     """
     text = os.fspath(root)
     # An empty path would silently mean the current directory.
@@ -30,3 +30,11 @@ def workspace_root(root: str | os.PathLike[str]) -> str:
     if not stat.S_ISDIR(found.st_mode):
         raise WorkspaceRootError(text, "is not a directory")
     return os.path.abspath(text)
+
+
+def can_keep_state(state: str) -> bool:
+    """Whether the directory `state` can be written to, or made."""
+    place = state
+    while not os.path.lexists(place) and place != os.path.dirname(place):
+        place = os.path.dirname(place)
+    return os.access(place, os.W_OK | os.X_OK)

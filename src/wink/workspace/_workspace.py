@@ -14,7 +14,7 @@ from wink.filesystem import HostFilesystem
 from wink.record import CallRow, Durability, Record
 from wink.session import Session
 from wink.workspace._names import session_name
-from wink.workspace._root import workspace_root
+from wink.workspace._root import can_keep_state, workspace_root
 
 _logger: Final = logging.getLogger("wink.workspace")
 
@@ -56,6 +56,8 @@ class Workspace:
     ) -> Workspace:
         """Open the directory `root`; `state` is where to keep what wink stores, `<root>/.wink` by default.
 
+        Where the state cannot be kept, the workspace can only be read; its calls then leave no record.
+
         `durability` says what a committed call survives: the end of the process, or with `"power"` that of the machine.
         Raises `WorkspaceRootError`, `RecordTooNew` and `RecordCorrupt`, each before anything was touched.
         """
@@ -64,7 +66,7 @@ class Workspace:
         place = os.path.abspath(given)
         record = Record(place, durability=durability)
         record.check()
-        files = HostFilesystem(path, state=place, durability=durability)
+        files = HostFilesystem(path, state=place, durability=durability, read_only=not can_keep_state(place))
         files.recorder = record
         workspace = cls(path, place, files, record)
         if _has_journals(place):
