@@ -7,10 +7,10 @@ import uuid
 from dataclasses import dataclass, field
 from typing import Literal
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wink.serde import dump, dumps, parse
+from wink.serde import Extra, ParseError, Problem, dump, dumps, parse
 
 
 class Kind(enum.Enum):
@@ -71,12 +71,14 @@ branches = st.recursive(
 ).filter(lambda branch: branch is not None)
 
 
+@settings(deadline=None)
 @given(branches)
 def test_parse_undoes_dump(branch: Branch) -> None:
     """As plain values."""
     assert parse(Branch, dump(branch)) == branch
 
 
+@settings(deadline=None)
 @given(branches)
 def test_parse_undoes_dumps(branch: Branch) -> None:
     """As text, which must be storable as UTF-8 whatever it holds."""
@@ -86,7 +88,34 @@ def test_parse_undoes_dumps(branch: Branch) -> None:
     assert dumps(parse(Branch, text)) == text
 
 
+@settings(deadline=None)
 @given(leaves)
 def test_names_are_read_as_aliases_are(leaf: Leaf) -> None:
     """`by_alias=False` loses nothing."""
     assert parse(Leaf, dump(leaf, by_alias=False)) == leaf
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | any_text | st.sampled_from(["leaves", "text", "x"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["leaves", "named", "either", "text", "kind", "sub", "mode", "\ud800"]), inner
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@settings(deadline=None)
+@given(json_values | any_text | st.binary(), st.sampled_from(["forbid", "ignore", "allow"]), st.booleans())
+def test_whatever_comes_is_parsed_or_explained(data: object, extra: Extra, coerce: bool) -> None:
+    """A model can send anything; the only exception is the one that lists the problems."""
+    problems = [Problem("$", "none")]
+    try:
+        parse(Branch, data, extra=extra, coerce=coerce)
+    except ParseError as error:
+        problems = list(error.problems)
+    assert problems
+    assert all(problem.path.startswith("$") and problem.message for problem in problems)
+    assert not any("pydantic" in str(problem) for problem in problems)
