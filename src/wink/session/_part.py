@@ -157,7 +157,8 @@ class SessionPart:
 
     def view(self, slice_: Slice[Any]) -> View[Any] | Stage[Any]:
         """The slice as the call sees it."""
-        return self._stages.get(slice_.cls) or self._below(slice_)
+        stage = self._stages.get(slice_.cls)
+        return self._below(slice_) if stage is None else stage
 
     def index(self, slice_: Slice[Any]) -> None:
         """Give keys to what the call has written to a slice that is kept by key from now on."""
