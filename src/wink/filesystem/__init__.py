@@ -1,26 +1,21 @@
 """Files that a call can change and take back, in memory and on disk."""
 
+from typing import TYPE_CHECKING
+
 from wink.filesystem._change import ChangeKind, FileChange, FileVersion
 from wink.filesystem._filesystem import Filesystem
 from wink.filesystem._part import FilePart
 from wink.filesystem._paths import WorkspacePath, is_protected_name, workspace_path
-from wink.filesystem._results import (
-    EditResult,
-    FileEntry,
-    FileStat,
-    FilesystemSnapshot,
-    GlobMatch,
-    GrepMatch,
-    Listing,
-    ReadResult,
-    WriteMode,
-    WriteResult,
-)
+from wink.filesystem._results import EditResult, ReadResult, WriteMode, WriteResult
 from wink.filesystem._roots import HostFilesystem, InMemoryFilesystem
 from wink.filesystem._stamps import Stamp
 from wink.filesystem._store import Frame, Node, NodeKind, Staging, Store
-from wink.filesystem._streams import ReadStream, TextStream, WriteStream
 from wink.filesystem._turns import Turns
+
+if TYPE_CHECKING:
+    from wink.filesystem._listing import FileEntry, FileStat, GlobMatch, GrepMatch, Listing
+    from wink.filesystem._snapshot import FilesystemSnapshot
+    from wink.filesystem._streams import ReadStream, TextStream, WriteStream
 
 __all__ = [
     "ChangeKind",
@@ -54,3 +49,27 @@ __all__ = [
     "is_protected_name",
     "workspace_path",
 ]
+
+# What only some programs need is imported when it is asked for (PEP 562).
+_LATER = {
+    "FileEntry": "_listing",
+    "FileStat": "_listing",
+    "FilesystemSnapshot": "_snapshot",
+    "GlobMatch": "_listing",
+    "GrepMatch": "_listing",
+    "Listing": "_listing",
+    "ReadStream": "_streams",
+    "TextStream": "_streams",
+    "WriteStream": "_streams",
+}
+
+
+def __getattr__(name: str) -> object:
+    module = _LATER.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    found: object = getattr(import_module(f"{__name__}.{module}"), name)
+    globals()[name] = found
+    return found

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from wink.errors import EditFailed
 from wink.filesystem._stamps import Ranges, shifted
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """One occurrence: lines `start` up to, not including, `end` became lines `start` up to `new_end`; counted from 0."""
 
     start: int
@@ -17,8 +16,7 @@ class Place:
     new_end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(NamedTuple):
     """The new text, and the places in the old one, ascending."""
 
     text: str

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
 
 from wink.filesystem._store import Node, Store
 
@@ -19,8 +18,7 @@ CHUNK: Final = 1024 * 1024
 _KEPT: Final = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(NamedTuple):
     """`lines` counts newlines, and the last line when it has none. `marks[n]` is the number of newlines in the first n MiB."""
 
     digest: str
@@ -100,7 +98,7 @@ def facts_of(content: bytes) -> Facts:
     lines = content.count(b"\n")
     if content and content[-1] != 10:
         lines += 1
-    return Facts(digest(content), len(content), lines, b"\0" in content[:8192])
+    return Facts(digest(content), len(content), lines, content.find(b"\0", 0, 8192) >= 0)
 
 
 class Scanner:

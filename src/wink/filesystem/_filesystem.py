@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import errno
 from typing import TYPE_CHECKING
 
 from wink.errors import PathRefused
-from wink.filesystem import _glob, _grep, _reading, _streams, _walk, _writing
+from wink.filesystem import _reading, _writing
 from wink.filesystem._access import Access, Seen
+from wink.filesystem._memory import error
 from wink.filesystem._paths import located
-from wink.filesystem._results import (
-    EditResult,
-    FileEntry,
-    FileStat,
-    GlobMatch,
-    GrepMatch,
-    Listing,
-    ReadResult,
-    WriteMode,
-    WriteResult,
-)
+from wink.filesystem._results import EditResult, ReadResult, WriteMode, WriteResult
 from wink.filesystem._stamps import Stamp
 from wink.filesystem._turns import Turns
 
 if TYPE_CHECKING:
+    from wink.filesystem._listing import FileEntry, FileStat, GlobMatch, GrepMatch, Listing
     from wink.filesystem._part import FilePart
+    from wink.filesystem._streams import ReadStream, TextMode, TextStream, WriteStream
     from wink.filesystem.fsspec import FilesystemView
 
 
@@ -67,12 +60,16 @@ class Filesystem:
         """`limit` bytes of a file from byte `offset` on; raises `FileTooLarge` beyond 64 MiB at once."""
         return _reading.read_bytes(self._access, path, offset, limit)
 
-    def open_read(self, path: str) -> _streams.ReadStream:
+    def open_read(self, path: str) -> ReadStream:
         """A binary stream; it ends with the call."""
+        from wink.filesystem import _streams
+
         return _streams.open_read(self._access, path)
 
-    def open_text(self, path: str, mode: _streams.TextMode = "r", encoding: str = "utf-8") -> _streams.TextStream:
+    def open_text(self, path: str, mode: TextMode = "r", encoding: str = "utf-8") -> TextStream:
         """A text stream to read (`r`), to replace (`w`), to make (`x`) or to append to (`a`) a file."""
+        from wink.filesystem import _streams
+
         return _streams.open_text(self._access, path, mode, encoding)
 
     def exists(self, path: str) -> bool:
@@ -86,18 +83,24 @@ class Filesystem:
 
     def stat(self, path: str) -> FileStat:
         """What is at the end of a path and its links."""
+        from datetime import UTC, datetime
+
+        from wink.filesystem._listing import FileStat
+
         name, is_directory = located(path)
         store = self._access.reading()
         link = store.node(name, follow=False)
         node = store.node(name) if link.kind == "link" else link
         if is_directory and node.kind != "directory":
-            raise _writing.error(_writing.errno.ENOTDIR, path)
+            raise error(errno.ENOTDIR, path)
         modified = datetime.fromtimestamp(node.modified_ns / 1e9, UTC)
         is_file, is_directory = node.kind == "file", node.kind == "directory"
         return FileStat(name, is_file, is_directory, node.size, node.mode, modified, link.kind == "link", link.target)
 
     def list(self, path: str = ".", *, limit: int = 1000) -> Listing[FileEntry]:
         """The names in a directory, sorted; `truncated` says that there are more than `limit`."""
+        from wink.filesystem import _walk
+
         return _walk.entries(self._access, path, limit)
 
     def glob(
@@ -113,6 +116,8 @@ class Filesystem:
 
         `{a,b}` stands for either. Links are not followed. `respect_ignore` leaves out what `.gitignore` files name.
         """
+        from wink.filesystem import _glob
+
         return _glob.glob(self._access, pattern, path, limit, include_git, respect_ignore)
 
     def grep(
@@ -130,6 +135,8 @@ class Filesystem:
 
         `glob` chooses files, by name where it has no slash. Binary files are passed over. Raises `PatternError`.
         """
+        from wink.filesystem import _grep
+
         return _grep.grep(self._access, pattern, path, glob, max_matches, ignore_case, include_git, respect_ignore)
 
     # -- writing
@@ -183,8 +190,10 @@ class Filesystem:
         """Make a directory, by default with those above it."""
         self._access.run(_writing.mkdir, path, parents, exist_ok)
 
-    def open_write(self, path: str, mode: WriteMode = "overwrite", create_parents: bool = True) -> _streams.WriteStream:
+    def open_write(self, path: str, mode: WriteMode = "overwrite", create_parents: bool = True) -> WriteStream:
         """A binary stream whose content becomes the file's when it is closed, all at once."""
+        from wink.filesystem import _streams
+
         return _streams.open_write(self._access, path, mode, create_parents)
 
     # -- what is known

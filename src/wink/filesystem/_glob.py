@@ -7,7 +7,7 @@ from typing import Final
 
 from wink.errors import PatternError
 from wink.filesystem._access import Access
-from wink.filesystem._results import GlobMatch, Listing
+from wink.filesystem._listing import GlobMatch, Listing
 from wink.filesystem._walk import check_limit, walk
 
 _MAX_LENGTH: Final = 1000

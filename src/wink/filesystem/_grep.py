@@ -12,8 +12,8 @@ from wink.errors import PatternError, WinkError
 from wink.filesystem._access import Access
 from wink.filesystem._facts import CHUNK
 from wink.filesystem._glob import Pattern
+from wink.filesystem._listing import GrepMatch, Listing
 from wink.filesystem._paths import located
-from wink.filesystem._results import GrepMatch, Listing
 from wink.filesystem._walk import check_limit, walk
 
 MAX_LINE_CHARS: Final = 500

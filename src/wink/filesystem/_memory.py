@@ -146,6 +146,17 @@ class MemoryStore:
 
     def entry(self, path: str, *, follow: bool) -> Entry:
         """What is at `path`, or `FileNotFoundError`."""
+        check_readable(path)
+        here: Entry | None = self.top
+        if path:
+            for name in path.split("/"):
+                if type(here) is not Directory:
+                    break
+                here = here.entries.get(name)
+            else:
+                if here is not None and (type(here) is not Link or not follow):
+                    return here
+        # A link is on the way, or there is nothing: the long way tells which.
         place = self.find(path, follow=follow)
         check_readable(place.path, path)
         if place.entry is None:

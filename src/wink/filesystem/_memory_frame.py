@@ -67,9 +67,10 @@ class MemoryFrame:
             raise error(errno.EISDIR, path)
         if mode is None:
             mode = 0o644 if old is None else old.node.mode
-        data = content.take() if isinstance(content, MemoryStaging) else content
-        assert isinstance(data, bytes), "content that another store has staged"
-        file = File(data, mode, self._store.clock())
+        if not isinstance(content, bytes):
+            assert isinstance(content, MemoryStaging), "content that another store has staged"
+            content = content.take()
+        file = File(content, mode, self._store.clock())
         self._set(directory, place.name, file, place.path)
         return file.node
 

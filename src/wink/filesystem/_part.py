@@ -1,4 +1,3 @@
-# ruff: noqa: SLF001 - the parts of one stack know each other
 """One call's part in the changes to a tree: the handle that its tools hold, and the way back.
 
 Rules of this module:
@@ -13,8 +12,7 @@ Rules of this module:
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from contextvars import Token
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
@@ -32,7 +30,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class _Stack:
+class Stack:
     """What a part and its savepoints share."""
 
     __slots__ = ("frame", "gate", "transaction_id", "writers")
@@ -62,7 +60,7 @@ class FilePart:
         outer: FilePart | None = None,
     ) -> None:
         self._tree, self._writable, self._seen, self._outer = tree, writable, seen, outer
-        self._stack = _Stack(transaction_id) if outer is None else outer._stack
+        self._stack = Stack(transaction_id) if outer is None else outer._stack
         self._since: int | None = None
         self._revoked = False
         self._notes: dict[str, Stamp | None] = {}
@@ -173,25 +171,9 @@ class FilePart:
         """Let an operation change files as a part of this call."""
         return operation(self, *args, **options)
 
-    @contextmanager
-    def changing(self, path: str) -> Generator[Frame]:
+    def changing(self, path: str) -> Changing:
         """The frame that one operation changes, under the gate; what it did is undone when the block raises."""
-        stack = self._stack
-        with stack.gate:
-            self._check()
-            refusal = self.refusal
-            if refusal is not None:
-                raise ReadOnlyFilesystem(path, refusal)
-            frame = self._enter()
-            position = frame.position
-            try:
-                yield frame
-            except BaseException:
-                if frame.position > position:
-                    if position == 0:
-                        stack.frame = None  # undoing everything ends a frame
-                    frame.undo(position)
-                raise
+        return Changing(self._stack, self._enter, path)
 
     def note(self, path: str, stamp: Stamp | None) -> None:
         """Remember what was read or written."""
@@ -224,8 +206,12 @@ class FilePart:
                 raise HandleRevoked("the call that this filesystem was handed to has ended; nothing was changed")
             part = part._outer
 
-    def _enter(self) -> Frame:
+    def _enter(self, path: str) -> Frame:
         """The frame, once it is sure that this part may change it; the gate is held."""
+        self._check()
+        refusal = self.refusal
+        if refusal is not None:
+            raise ReadOnlyFilesystem(path, refusal)
         stack = self._stack
         if stack.frame is None:
             if stack.transaction_id is None:
@@ -245,3 +231,31 @@ class FilePart:
         while part is not None and part is not other:
             part = part._outer
         return part is other
+
+
+class Changing:
+    """Holds the gate while one operation changes files, and takes back what it did when it fails half-way."""
+
+    __slots__ = ("_enter", "_frame", "_path", "_position", "_stack")
+
+    def __init__(self, stack: Stack, enter: Callable[[str], Frame], path: str) -> None:
+        self._stack, self._enter, self._path = stack, enter, path
+
+    def __enter__(self) -> Frame:
+        self._stack.gate.acquire()
+        try:
+            frame = self._frame = self._enter(self._path)
+            self._position = frame.position
+        except BaseException:
+            self._stack.gate.release()
+            raise
+        return frame
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        try:
+            if error is not None and self._frame.position > self._position:
+                if self._position == 0:
+                    self._stack.frame = None  # undoing everything ends a frame
+                self._frame.undo(self._position)
+        finally:
+            self._stack.gate.release()

@@ -16,18 +16,19 @@ MAX_NAME_BYTES: Final = 255
 MAX_PATH_BYTES: Final = 4095
 """Linux's PATH_MAX without its final NUL."""
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-_SURROGATE = re.compile(r"[\ud800-\udfff]")
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-_DRIVE = re.compile(r"[A-Za-z]:")
-_HOME = re.compile(r"~([A-Za-z_][\w-]*)?(/|$)")
+# Text, not compiled: importing should cost nothing, and what was found is kept.
+_CONTROL: Final = r"[\x00-\x1f\x7f-\x9f]"
+_SURROGATE: Final = r"[\ud800-\udfff]"
+_URL: Final = r"[A-Za-z][A-Za-z0-9+.-]*://"
+_DRIVE: Final = r"[A-Za-z]:"
+_HOME: Final = r"~([A-Za-z_][\w-]*)?(/|$)"
 
 # What HFS+ leaves out when it compares names, as git's utf8.c lists it, and what else shows nothing.
-_IGNORABLE = re.compile("[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]")
-_SHORT_NAME = re.compile(r"(git|wink)~\d+")
+_IGNORABLE: Final = "[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]"
+_SHORT_NAME: Final = r"(git|wink)~\d+"
 
-_RESERVED = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(\s*\..*)?\s*", re.IGNORECASE)
-_UNPORTABLE = re.compile(r'[<>:"|?*]')
+_RESERVED: Final = r"(?i)(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(\s*\..*)?\s*"
+_UNPORTABLE: Final = r'[<>:"|?*]'
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,19 +89,19 @@ def _refusal(text: str) -> str | None:
     """Why `text` cannot be a path, however the workspace looks."""
     if text.startswith("/"):
         return "is absolute; paths are relative to the workspace root, so leave out the leading '/'"
-    if _SURROGATE.search(text):
+    if re.search(_SURROGATE, text):
         return "is not valid Unicode"
     if len(text.encode()) > MAX_PATH_BYTES:
         return f"is longer than {MAX_PATH_BYTES} bytes"
-    if _CONTROL.search(text):
+    if re.search(_CONTROL, text):
         return "has a control character in it"
-    if _URL.match(text):
+    if re.match(_URL, text):
         return "is a URL; only files of the workspace can be named"
     if "\\" in text:
         return "has a backslash in it; put '/' between names"
-    if _DRIVE.match(text):
+    if re.match(_DRIVE, text):
         return "begins with a drive; paths are relative to the workspace root"
-    if _HOME.match(text):
+    if re.match(_HOME, text):
         return "begins with a home directory; paths are relative to the workspace root"
     return None
 
@@ -114,11 +115,11 @@ def protected_as(name: str) -> str | None:
     """
     # NTFS drops trailing dots and spaces and everything from a colon on (a stream of the file); HFS+ drops what is
     # ignorable; both fold case. See CVE-2014-9390 and CVE-2019-1353.
-    plain = _IGNORABLE.sub("", unicodedata.normalize("NFKC", name)).split(":", 1)[0].rstrip(". ")
+    plain = re.sub(_IGNORABLE, "", unicodedata.normalize("NFKC", name)).split(":", 1)[0].rstrip(". ")
     for folded in (plain.casefold(), plain.upper().lower()):
         if folded in (".git", ".wink"):
             return folded
-        short = _SHORT_NAME.fullmatch(folded)
+        short = re.fullmatch(_SHORT_NAME, folded)
         if short:
             return f".{short[1]}"
     return None
@@ -158,6 +159,6 @@ def unportable_name(path: str) -> str | None:
     ('aux.txt', None)
     """
     for name in path.split("/"):
-        if _RESERVED.fullmatch(name) or _UNPORTABLE.search(name) or name != name.rstrip(". "):
+        if re.fullmatch(_RESERVED, name) or re.search(_UNPORTABLE, name) or name != name.rstrip(". "):
             return name
     return None

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import errno
 from bisect import bisect_left
-from dataclasses import dataclass
 from functools import lru_cache
 from io import TextIOWrapper
 from itertools import pairwise
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, NamedTuple
 
 from wink.errors import FileTooLarge, NotText
 from wink.filesystem._access import Access
@@ -109,8 +108,7 @@ def note_lines(access: Access, path: str, facts: Facts, total: int, ranges: Rang
     access.note(path, added(stamp, access.seen(path)))
 
 
-@dataclass(frozen=True, slots=True)
-class _Page:
+class _Page(NamedTuple):
     """What was asked for: lines, from `offset` on, at most `limit`, each cut after `max_line_chars`."""
 
     offset: int

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
-from typing import Concatenate, Final, Literal, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Concatenate, Final, Literal, ParamSpec, Self, TypeVar
 
 from wink.errors import HandleRevoked, ReadOnlyFilesystem, SnapshotMismatch
 from wink.filesystem._access import Seen, Tree, guarded
@@ -13,10 +12,12 @@ from wink.filesystem._facts import FactCache
 from wink.filesystem._filesystem import Filesystem
 from wink.filesystem._memory import MemoryStore, Segment
 from wink.filesystem._part import FilePart
-from wink.filesystem._results import FilesystemSnapshot
 from wink.filesystem._stamps import Stamp
 from wink.filesystem._store import Store
 from wink.filesystem._turns import Turns
+
+if TYPE_CHECKING:
+    from wink.filesystem._snapshot import FilesystemSnapshot
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -109,6 +110,10 @@ class InMemoryFilesystem(Filesystem):
 
     def snapshot(self, tag: str | None = None) -> FilesystemSnapshot:
         """The committed state now; costs the same at any size, and memory only while the snapshot is kept."""
+        from datetime import UTC, datetime
+
+        from wink.filesystem._snapshot import FilesystemSnapshot
+
         self._access.reading()
         self._snapshots += 1
         identity = f"{id(self):x}-{self._snapshots}"

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from wink.filesystem._access import Access
+from wink.filesystem._listing import FileEntry, Listing
 from wink.filesystem._paths import located, protected_as
-from wink.filesystem._results import FileEntry, Listing
 from wink.filesystem._store import NodeKind, Store
 
 if TYPE_CHECKING:

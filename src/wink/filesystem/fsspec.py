@@ -42,7 +42,7 @@ class FilesystemView(AbstractFileSystem):
 
     @classmethod
     def _strip_protocol(cls, path: Any) -> Any:
-        stripped: Any = super()._strip_protocol(path)
+        stripped = cast("str | list[str]", super()._strip_protocol(path))  # pyright: ignore[reportUnknownMemberType]
         return stripped.lstrip("/") if isinstance(stripped, str) else stripped
 
     def info(self, path: str, **_: Any) -> dict[str, Any]:
