@@ -92,6 +92,15 @@ def test_ls_of_many_names_is_cut_with_a_way_on(files: Filesystem) -> None:
     assert said == ".: 2 entries or more\n\na.txt  0 bytes\nb.txt  0 bytes\n(there are more; find them with glob)"
 
 
+def test_ls_marks_links(tmp_path: Path) -> None:
+    """A link is not what it leads to: deleting it deletes the link."""
+    (tmp_path / "a.txt").write_text("a")
+    (tmp_path / "b.txt").symlink_to("a.txt")
+
+    with HostFilesystem(str(tmp_path)) as disk:
+        assert Agent(disk).says("ls") == ".: 2 entries\n\na.txt  1 byte\nb.txt@"
+
+
 @pytest.mark.parametrize("path", ["missing", "README.md"])
 def test_ls_of_what_is_no_directory_fails_with_a_way_on(agent: Agent, path: str) -> None:
     """The model learns which of the two it is, and what to do."""

@@ -15,5 +15,8 @@ Work on the workspace's files with these tools. Paths are relative to the worksp
 
 Each call succeeds as a whole or changes nothing."""
 
+IGNORING: Final = """\
+`glob` and `grep` leave out what `.gitignore` files name; `ls` and `read_file` show it."""
+
 READ_FIRST: Final = """\
 Read a file before you change, move or delete it; if it changed since, read it again. New files need no reading."""

@@ -30,6 +30,7 @@ from wink_files._results import (
     MovedFile,
     RemovedPath,
     WrittenFile,
+    count,
 )
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class FileTools:
         entries = sorted((_entry(files, entry) for entry in found), key=lambda entry: entry.kind != "directory")
         path = files.normalize(params.path) or "."
         more = " or more" if found.truncated else ""
-        message = f"{path}: {_count(len(entries), 'entry', 'entries')}{more}"
+        message = f"{path}: {count(len(entries), 'entry', 'entries')}{more}"
         return ToolResult.ok(DirectoryListing(path, tuple(entries), found.truncated), message)
 
     @for_the_model
@@ -73,14 +74,14 @@ class FileTools:
             )
         except NotText as error:
             # Nothing of it can be shown, but that is an answer, and all that a model can know before it replaces it.
-            note = f"not UTF-8 text: {_count(error.size, 'byte')}, not shown"
+            note = f"not UTF-8 text: {count(error.size, 'byte')}, not shown"
             return ToolResult.ok(FileText(error.path, "", 1, 0, (note,)), f"{error.path}: binary")
         if params.offset and params.offset >= page.total_lines:
             raise ToolValidationError(
-                f"{page.path!r} has only {_count(page.total_lines, 'line')}; give a smaller offset"
+                f"{page.path!r} has only {count(page.total_lines, 'line')}; give a smaller offset"
             )
         text = FileText(page.path, page.content, page.offset + 1, page.total_lines, _notes(page))
-        return ToolResult.ok(text, f"{page.path}: {_count(page.total_lines, 'line')}")
+        return ToolResult.ok(text, f"{page.path}: {count(page.total_lines, 'line')}")
 
     @for_the_model
     def write_file(self, params: WriteFileParams, *, context: ToolContext) -> ToolResult[WrittenFile]:
@@ -90,7 +91,7 @@ class FileTools:
         lines = params.content.count("\n") + (not params.content.endswith("\n") and params.content != "")
         value = WrittenFile(written.path, written.created, written.size, lines)
         did = "Created" if written.created else "Overwrote"
-        return ToolResult.ok(value, f"{did} {written.path} ({_count(lines, 'line')}, {_count(written.size, 'byte')}).")
+        return ToolResult.ok(value, f"{did} {written.path} ({count(lines, 'line')}, {count(written.size, 'byte')}).")
 
     @for_the_model
     def edit_file(self, params: EditFileParams, *, context: ToolContext) -> ToolResult[EditedFile]:
@@ -125,7 +126,7 @@ class FileTools:
             respect_ignore=self._config.respect_ignore_files,
         )
         value = FoundFiles(params.pattern, tuple(match.path for match in found), found.truncated)
-        return ToolResult.ok(value, f"{_count(len(found), 'path')} found." if found else "No path matches.")
+        return ToolResult.ok(value, f"{count(len(found), 'path')} found." if found else "No path matches.")
 
     @for_the_model
     def grep(self, params: GrepParams, *, context: ToolContext) -> ToolResult[FoundLines]:
@@ -142,7 +143,7 @@ class FileTools:
             MatchedLine(match.path, match.line_number, _cut(match.line_content, most, match.clipped)) for match in found
         )
         value = FoundLines(params.pattern, matches, found.truncated)
-        return ToolResult.ok(value, f"{_count(len(found), 'line')} found." if found else "No line matches.")
+        return ToolResult.ok(value, f"{count(len(found), 'line')} found." if found else "No line matches.")
 
     @for_the_model
     def rm(self, params: RemoveParams, *, context: ToolContext) -> ToolResult[RemovedPath]:
@@ -193,12 +194,3 @@ def _notes(page: Page) -> tuple[str, ...]:
 
 def _cut(line: str, most: int, is_part: bool) -> str:
     return f"{line[:most]}…" if is_part or len(line) > most else line
-
-
-def _count(number: int, one: str, many: str = "") -> str:
-    """A number with its noun.
-
-    >>> _count(1, "line"), _count(2, "line"), _count(0, "entry", "entries")
-    ('1 line', '2 lines', '0 entries')
-    """
-    return f"{number} {one if number == 1 else many or one + 's'}"

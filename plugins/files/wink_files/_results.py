@@ -181,7 +181,16 @@ def number_lines(text: str, first: int) -> tuple[str, int]:
     return "\n".join(numbered), first + len(lines) - 1
 
 
+def count(number: int, one: str, many: str = "") -> str:
+    """A number with its noun.
+
+    >>> count(1, "line"), count(2, "line"), count(0, "entry", "entries")
+    ('1 line', '2 lines', '0 entries')
+    """
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
 def _entry_line(entry: Entry) -> str:
     if entry.kind == "directory":
         return f"{entry.name}/"
-    return f"{entry.name}@" if entry.kind == "link" else f"{entry.name}  {entry.size} bytes"
+    return f"{entry.name}@" if entry.kind == "link" else f"{entry.name}  {count(entry.size, 'byte')}"

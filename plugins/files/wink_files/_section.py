@@ -9,7 +9,7 @@ from wink.prompt import Section
 from wink.resources import Binding, ResourceRegistry
 from wink.session import replace_latest
 from wink_files._config import HostMount, VfsConfig
-from wink_files._guidance import GUIDANCE, READ_FIRST
+from wink_files._guidance import GUIDANCE, IGNORING, READ_FIRST
 from wink_files._mounts import copy_in, find_source
 from wink_files._results import RESULTS
 from wink_files._rule import read_before_write_rule
@@ -64,8 +64,10 @@ class VfsToolsSection(Section[Any]):
         )
 
     def render_body(self, params: Any, *, session: Session | None = None) -> str:  # noqa: ARG002
-        """How to use the tools, and what is mounted."""
+        """How to use the tools, and what holds for all of them here."""
         parts = [GUIDANCE]
+        if self.config.respect_ignore_files:
+            parts.append(IGNORING)
         if self._read_before_write:
             parts.append(READ_FIRST)
         return "\n\n".join(parts)

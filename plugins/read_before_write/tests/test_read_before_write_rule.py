@@ -289,6 +289,16 @@ def test_directory_needs_each_of_its_files_to_be_read(calls: Calls) -> None:
     assert calls.check("rm", path="src", recursive=True)
 
 
+def test_link_in_a_directory_needs_no_reading(tmp_path: Path) -> None:
+    """Only the link goes with the directory, not what it leads to."""
+    (tmp_path / "a.txt").write_text("a")
+    (tmp_path / "links").mkdir()
+    (tmp_path / "links" / "a").symlink_to("../a.txt")
+
+    with HostFilesystem(str(tmp_path)) as disk:
+        assert Calls(disk).check("rm", path="links", recursive=True)
+
+
 def test_empty_directory_may_be_deleted(calls: Calls) -> None:
     """It holds nothing that could be lost."""
     calls.root.mkdir("empty")
