@@ -190,6 +190,12 @@ def test_what_cannot_be_meant_is_refused(dependencies: Any, message: str) -> Non
     assert message in str(caught.value)
 
 
+def test_dependencies_are_a_mapping() -> None:
+    """A list of tools does not say which of them waits."""
+    with pytest.raises(PolicyError, match="is no mapping"):
+        SequentialDependencyPolicy(["test", "deploy"])  # type: ignore[arg-type]
+
+
 def test_a_policy_has_a_name() -> None:
     """Its memory is kept under it."""
     with pytest.raises(PolicyError, match="a policy needs a name"):

@@ -73,6 +73,19 @@ def test_a_signature_that_nobody_can_serve_is_refused(enabled: Any) -> None:
         MarkdownSection[Mode]("Care", "x", enabled=enabled)
 
 
+def test_a_callable_without_a_signature_is_refused() -> None:
+    """Some built-ins have none that could be read, and a wrong guess would surface at a rendering."""
+
+    class Unreadable:
+        __signature__ = "none"
+
+        def __call__(self) -> bool:
+            return True
+
+    with pytest.raises(PromptValidationError, match="cannot be read; wrap it"):
+        Section("Care", enabled=Unreadable())
+
+
 def test_a_section_without_parameters_cannot_be_asked_about_them() -> None:
     """There is nothing to hand over, and `None` would only move the error."""
     with pytest.raises(PromptValidationError, match="enabled asks for parameters, but the section has none"):

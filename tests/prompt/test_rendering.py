@@ -326,6 +326,24 @@ def test_wrong_examples_are_found_at_the_first_rendering() -> None:
     assert "at most 10" in str(caught.value) or "10" in str(caught.value)
 
 
+def test_an_example_that_cannot_be_shown_names_its_section() -> None:
+    """`render()` of a result is the author's code."""
+
+    @dataclass(frozen=True)
+    class Shy:
+        text: str = ""
+
+        def render(self) -> str:
+            raise RuntimeError("no")
+
+    shy = Tool[Task, Shy]("shy", "Hide.", examples=[ToolExample("Ask", Task("x"), Shy())], handler=None)
+
+    with pytest.raises((PromptRenderError, PromptValidationError)) as caught:
+        prompt_of(Section("Guide", tools=[shy])).render()
+
+    assert caught.value.section_path == ("guide",)
+
+
 def test_rendering_twice_gives_the_same() -> None:
     """What is kept from the first rendering is only what cannot change."""
     example = ToolExample(description="Find", input=Task("crash"), output=Answer("line 3"))

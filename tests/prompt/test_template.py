@@ -21,7 +21,9 @@ def rule(name: str) -> SequentialDependencyPolicy:
 def test_it_is_called_by_its_key_unless_it_has_a_name() -> None:
     """Events and responses need to call it something."""
     assert PromptTemplate("ns", "fix-bug").name == "fix-bug"
-    assert PromptTemplate("examples/tooling", "fix-bug", name="Fix a bug").name == "Fix a bug"
+    prompt = Prompt(PromptTemplate("examples/tooling", "fix-bug", name="Fix a bug"))
+    assert (prompt.ns, prompt.key, prompt.name) == ("examples/tooling", "fix-bug", "Fix a bug")
+    assert repr(prompt) == "<Prompt examples/tooling:fix-bug>"
 
 
 @pytest.mark.parametrize(("ns", "key"), [("", "k"), ("a/", "k"), ("A", "k"), ("a b", "k"), ("a", ""), ("a", "x/y")])

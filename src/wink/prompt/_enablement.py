@@ -39,7 +39,7 @@ def _wanted(enabled: Enabled, section_path: tuple[str, ...]) -> tuple[bool, bool
     """Whether a callable wants parameters, and whether it wants the session."""
     try:
         parameters = inspect.signature(enabled).parameters.values()
-    except ValueError:
+    except (ValueError, TypeError):
         raise PromptValidationError(f"the signature of {enabled!r} cannot be read; wrap it", section_path) from None
     positional = session = False
     for parameter in parameters:

@@ -39,9 +39,9 @@ class Text:
 
 
 def _stray_dollar(template: Template) -> str:
-    for match in template.pattern.finditer(template.template):
-        if match.group("invalid") is not None:
-            number = template.template.count("\n", 0, match.start()) + 1
-            line = template.template.splitlines()[number - 1].strip()
-            return f"line {number}, {line!r}, has a '$' that starts no placeholder; write '$$' for a dollar sign"
-    return "the text has a '$' that starts no placeholder; write '$$' for a dollar sign"
+    """Where the first dollar sign is that starts no placeholder."""
+    text = template.template
+    stray = next(match for match in template.pattern.finditer(text) if match.group("invalid") is not None)
+    number = text.count("\n", 0, stray.start()) + 1
+    line = text.splitlines()[number - 1].strip()
+    return f"line {number}, {line!r}, has a '$' that starts no placeholder; write '$$' for a dollar sign"
