@@ -182,7 +182,8 @@ class HostFilesystem(Filesystem):
         self._store.lease(timeout)
         try:
             committed: Callable[[str], bool] = getattr(self.recorder, "committed", _never)
-            self._recovered = tuple(self._store.recover(committed))
+            # Looking at every pre-image that is kept would make each call dearer than the one before.
+            self._recovered = tuple(self._store.recover(committed)) if self._store.pending() else ()
         except BaseException:
             self._store.unlease()
             raise
