@@ -30,6 +30,8 @@ Connect = Callable[..., "sqlite3.Connection"]
 
 _SYNCHRONOUS: Final[dict[Durability, str]] = {"process": "NORMAL", "power": "FULL"}
 _BUSY_SECONDS: Final = 10.0
+# A checkpoint waits for the disk, on some call's time; so there are few. The log stays below about 16 MB.
+_CHECKPOINT_PAGES: Final = 4000
 _DAMAGED: Final = frozenset({11, 26})
 """SQLITE_CORRUPT and SQLITE_NOTADB."""
 
@@ -131,6 +133,7 @@ class Database:
             check_or_create(self.path, connection)
             if not self._read_only:
                 use_write_ahead_log(connection)
+                connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
                 connection.execute(f"PRAGMA synchronous = {_SYNCHRONOUS[self._durability]}")
             file = _file_at(self.path)
             self._on_open(connection, file == self._file)
