@@ -93,21 +93,19 @@ def _module_of(finder: object) -> str:
 
 def _from_library(paths: list[str]) -> Iterator[Distribution]:
     """Zip files and wheels on the path."""
-    import importlib_metadata
+    from importlib_metadata import MetadataPathFinder
 
     for path in paths:
-        yield from sorted(
-            (_adopted(found, path) for found in importlib_metadata.distributions(path=[path])), key=_order
-        )
+        yield from _from_finder(MetadataPathFinder, [path], root=path)
 
 
-def _from_finder(finder: Any, paths: Sequence[str] | None) -> list[Distribution]:
-    """What a finder of another package knows of, such as the one of a frozen application."""
+def _from_finder(finder: Any, paths: Sequence[str] | None, *, root: str = "") -> list[Distribution]:
+    """What a finder knows of: importlib-metadata's own, or another package's, such as a frozen application's."""
     from importlib_metadata import DistributionFinder
 
     context = DistributionFinder.Context() if paths is None else DistributionFinder.Context(path=list(paths))
     try:
-        return sorted((_adopted(found, "") for found in finder.find_distributions(context)), key=_order)
+        return sorted((_adopted(found, root) for found in finder.find_distributions(context)), key=_order)
     except Exception:  # foreign code
         return []
 
