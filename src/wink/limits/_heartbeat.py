@@ -1,12 +1,8 @@
 """Signs of life from work that takes long."""
 
-import logging
 import threading
 import time
 from collections.abc import Callable
-from typing import Final
-
-_log: Final = logging.getLogger("wink.limits")
 
 
 class Heartbeat:
@@ -36,7 +32,9 @@ class Heartbeat:
             try:
                 callback()
             except Exception:  # foreign code
-                _log.exception("a heartbeat's callback %r failed", callback)
+                import logging
+
+                logging.getLogger("wink.limits").exception("a heartbeat's callback %r failed", callback)
 
     def elapsed(self) -> float:
         """Seconds since the last beat, or since the heartbeat was made."""

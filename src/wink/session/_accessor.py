@@ -6,7 +6,6 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from wink.session._ops import Append, Clear, Replace, SliceOp, SlicePolicy
-from wink.session._part import Step
 from wink.session._slice import Slice, key_text
 from wink.session._view import SliceView
 
@@ -54,17 +53,17 @@ class SliceAccessor(Generic[T]):
 
     def append(self, item: T) -> None:
         """Add `item`: through the reducers that this slice has for its own type, at the end when it has none."""
-        own = [step for step in self._state.steps_for(item) if step.slice is self._slice]
-        self._state.run(own or [Step(self._slice, None, Append(item))])
+        own = [step for step in self._state.steps_for(item) if step[0] is self._slice]
+        self._state.run(own or [(self._slice, None, Append(item))])
 
     def seed(self, items: T | Iterable[T]) -> None:
         """Let the slice hold exactly `items`, one or several; no reducer is asked."""
         several = (items,) if type(items) is self._slice.cls else tuple(cast("Iterable[T]", items))
-        self._state.run([Step(self._slice, None, Replace(several))])
+        self._state.run([(self._slice, None, Replace(several))])
 
     def clear(self, predicate: Callable[[T], bool] | None = None) -> None:
         """Remove the items for which `predicate` is true, or all."""
-        self._state.run([Step(self._slice, None, Clear(predicate))])
+        self._state.run([(self._slice, None, Clear(predicate))])
 
     def register(
         self,

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from wink.errors import SubscriberErrors
+
+if TYPE_CHECKING:
+    import logging
 
 E = TypeVar("E")
 Subscriber = Callable[[Any], object]
 
-_log: Final = logging.getLogger("wink.session")
+
+def logger() -> logging.Logger:
+    """Where failures of foreign code are told; importing `logging` costs a program's start more than all else here."""
+    import logging
+
+    return logging.getLogger("wink.session")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +122,7 @@ class InProcessDispatcher:
             try:
                 subscriber(event)
             except Exception as error:  # foreign code
-                _log.exception("subscriber %r failed on %s", subscriber, type(event).__qualname__)
+                logger().exception("subscriber %r failed on %s", subscriber, type(event).__qualname__)
                 failures.append(SubscriberFailure(subscriber, error))
         return DispatchResult(event, len(subscribers), tuple(failures))
 

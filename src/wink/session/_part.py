@@ -14,7 +14,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from contextvars import ContextVar, Token
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from wink.errors import HandleRevoked, SessionError
 from wink.session._ops import SlicePolicy
@@ -30,12 +30,8 @@ current: Final[ContextVar[SessionPart | None]] = ContextVar("wink_session_part",
 """The innermost part of any session in this context."""
 
 
-class Step(NamedTuple):
-    """One reducer's share of an event; without a reducer `payload` is the operation itself."""
-
-    slice: Slice[Any]
-    reducer: Reducer | None
-    payload: Any
+Step: TypeAlias = tuple[Slice[Any], Reducer | None, Any]
+"""One reducer's share of an event; without a reducer the last is the operation itself."""
 
 
 class SessionPart:
@@ -173,13 +169,13 @@ class SessionPart:
 
     def run(self, steps: Sequence[Step], *, noted: bool = True) -> None:
         """Do all the steps, or none of them."""
-        if len(steps) == 1 and steps[0].slice.policy is SlicePolicy.STATE:
+        if len(steps) == 1 and steps[0][0].policy is SlicePolicy.STATE:
             self.do(steps[0])
             return
         draft, log = SessionPart(self.state, self, None), SessionPart(self.state, None, None)
         try:
             for step in steps:
-                (log if step.slice.policy is SlicePolicy.LOG else draft).do(step)
+                (log if step[0].policy is SlicePolicy.LOG else draft).do(step)
         except BaseException:
             draft.undo()
             log.undo()

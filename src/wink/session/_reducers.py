@@ -26,23 +26,23 @@ def replace_latest(_view: SliceView[T], event: T) -> Replace[T]:
     return Replace((event,))
 
 
-@dataclass(frozen=True, slots=True)
 class _UpsertBy(Generic[T]):
-    key: Callable[[T], Hashable]
+    """`key` tells the slice to keep its items by it."""
+
+    __slots__ = ("key",)
     name = "upsert_by"
+
+    def __init__(self, key: Callable[[T], Hashable]) -> None:
+        self.key = key
 
     def __call__(self, _view: SliceView[T], event: T) -> Upsert[T]:
         return Upsert(self.key(event), event)
 
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and other.key == self.key
 
-@dataclass(frozen=True, slots=True)
-class _ReplaceLatestBy(Generic[T]):
-    by: Callable[[T], Hashable]
-    name = "replace_latest_by"
-
-    def __call__(self, view: SliceView[T], event: T) -> Replace[T]:
-        key = self.by(event)
-        return Replace((*(item for item in view if self.by(item) != key), event))
+    def __hash__(self) -> int:
+        return hash(self.key)
 
 
 def upsert_by(key: Callable[[T], Hashable]) -> Callable[[SliceView[T], T], Upsert[T]]:
@@ -70,7 +70,12 @@ def upsert_by(key: Callable[[T], Hashable]) -> Callable[[SliceView[T], T], Upser
 
 def replace_latest_by(key: Callable[[T], Hashable]) -> Callable[[SliceView[T], T], Replace[T]]:
     """Keep one item a key, the one that came last at the end; each event costs as much as the slice is long."""
-    return _ReplaceLatestBy(key)
+
+    def replace_latest_by(view: SliceView[T], event: T) -> Replace[T]:
+        its = key(event)
+        return Replace((*(item for item in view if key(item) != its), event))
+
+    return replace_latest_by
 
 
 def reducer(*, on: type) -> Callable[[F], F]:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from wink.errors import HandleRevoked, SessionError
 from wink.session._accessor import SliceAccessor
-from wink.session._dispatcher import Dispatcher, DispatchResult, InProcessDispatcher
+from wink.session._dispatcher import Dispatcher, DispatchResult, InProcessDispatcher, logger
 from wink.session._ops import Append, Clear, ClearSlice, InitializeSlice, Replace, SliceOp, SlicePolicy
-from wink.session._part import SessionPart, Step, current
+from wink.session._part import SessionPart, current
 from wink.session._reducers import method_reducers
 from wink.session._slice import type_name
 from wink.session._snapshot import Snapshot
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
     from uuid import UUID
 
 T = TypeVar("T")
-
-_log: Final = logging.getLogger("wink.session")
 
 
 class Session:
@@ -91,7 +88,7 @@ class Session:
         for cls, policy in (slice_config or {}).items():
             self._state.slice_of(cls, policy)
         if parent is not None:
-            parent._children.append(self)  # noqa: SLF001 - our own class
+            parent._children.append(self)
 
     # -- slices and events
 
@@ -107,20 +104,23 @@ class Session:
 
         All slices change, or none does: a reducer that raises, or returns nonsense, raises `ReducerError`.
         """
-        if isinstance(event, InitializeSlice):
+        state = self._state
+        found = state.reducers.get(type(event))
+        if found is not None:
+            state.run([(slice_, reducer, event) for slice_, reducer in found])
+        elif isinstance(event, InitializeSlice):
             initialize = cast("InitializeSlice[Any]", event)
             self.stage(initialize.slice_type, [Replace(tuple(initialize.values))])
         elif isinstance(event, ClearSlice):
             clear = cast("ClearSlice[Any]", event)
             self.stage(clear.slice_type, [Clear(clear.predicate)])
         else:
-            state = self._state
-            state.run(state.steps_for(event) or [Step(state.slice_of(type(event)), None, Append(event))])
+            state.run([(state.slice_of(type(event)), None, Append(event))])
 
     def stage(self, cls: type[T], ops: Iterable[SliceOp[T]]) -> None:
         """Do these operations on a slice, all or none, without asking a reducer."""
         slice_ = self._state.slice_of(cls)
-        self._state.run([Step(slice_, None, op) for op in ops])
+        self._state.run([(slice_, None, op) for op in ops])
 
     def publish(self, event: T, *, kept: T | None = None) -> DispatchResult:
         """Say that something happened: keep it in the log of its type, and tell the subscribers.
@@ -137,15 +137,15 @@ class Session:
             slice_.policy = SlicePolicy.LOG
         payload = event if kept is None else kept
         steps = state.steps_for(payload)
-        if all(step.slice is not slice_ for step in steps):
-            state.run([Step(slice_, None, Append(payload))], noted=False)
+        if all(step[0] is not slice_ for step in steps):
+            state.run([(slice_, None, Append(payload))], noted=False)
         for step in steps:
             try:
                 state.run([step])
             except HandleRevoked:
                 raise
             except Exception:  # foreign code
-                _log.exception("a reducer failed on %s, which was published", type(event).__qualname__)
+                logger().exception("a reducer failed on %s, which was published", type(event).__qualname__)
         return self.dispatcher.dispatch(event)
 
     def install(self, cls: type[T], initial: T | Callable[[], T] | None = None) -> None:
@@ -201,7 +201,7 @@ class Session:
                 if not slice_.decided:
                     slice_.policy = policy
             steps = [
-                Step(slice_, None, Assign(target))
+                (slice_, None, Assign(target))
                 for slice_ in known.values()
                 if not (preserve_logs and slice_.policy is SlicePolicy.LOG)
                 if (target := state.as_it_was(slice_, contents)) is not (now := state.view(slice_))
@@ -228,7 +228,7 @@ class Session:
         with state.turn, state.lock:
             inside = state.part() is not None
             slices = [slice_ for slice_ in state.slices.values() if not (inside and slice_.policy is SlicePolicy.LOG)]
-            state.run([Step(slice_, None, Clear()) for slice_ in slices if len(state.view(slice_))])
+            state.run([(slice_, None, Clear[Any]()) for slice_ in slices if len(state.view(slice_))])
             if not inside:
                 state.raw = {}
 

@@ -11,7 +11,6 @@ nothing and makes no object of a named type: types are those that the session wh
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -29,23 +28,32 @@ if TYPE_CHECKING:
 SCHEMA_VERSION: Final = 1
 
 
-@dataclass(frozen=True, slots=True)
 class Raw:
-    """Stored items whose type nobody has asked for yet: JSON text, or what JSON text says."""
+    """Stored items whose type nobody has asked for yet: JSON text, or what JSON text says. Nothing changes it."""
 
-    policy: SlicePolicy
-    rows: Sequence[tuple[str | None, Any]]
+    __slots__ = ("policy", "rows")
+
+    def __init__(self, policy: SlicePolicy, rows: Sequence[tuple[str | None, Any]]) -> None:
+        self.policy, self.rows = policy, rows
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Contents:
-    """What a snapshot holds. The views belong to the session whose `owner` this is; None when they are nobody's."""
+    """What a snapshot holds; nothing changes it.
 
-    views: Mapping[type, tuple[SlicePolicy, View[Any]]]
-    raw: Mapping[str, Raw]
-    loaded: Mapping[type, View[Any]]
-    """What was loaded later, and therefore had not changed when the snapshot was taken."""
-    owner: object = None
+    `loaded` is what was loaded later, and therefore had not changed when the snapshot was taken. The views belong to the
+    session whose identity is `owner`; to nobody when it is None.
+    """
+
+    __slots__ = ("loaded", "owner", "raw", "views")
+
+    def __init__(
+        self,
+        views: Mapping[type, tuple[SlicePolicy, View[Any]]],
+        raw: Mapping[str, Raw],
+        loaded: Mapping[type, View[Any]],
+        owner: object = None,
+    ) -> None:
+        self.views, self.raw, self.loaded, self.owner = views, raw, loaded, owner
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,6 +79,8 @@ class Snapshot:
 
     def to_json(self) -> str:
         """The snapshot as JSON text; raises `SnapshotSerializationError` naming the item that has no JSON form."""
+        import json
+
         slices: dict[str, dict[str, object]] = {}
         for cls, (policy, view) in self.contents.views.items():
             name = type_name(cls)
@@ -97,6 +107,7 @@ class Snapshot:
     @classmethod
     def from_json(cls, text: str | bytes) -> Snapshot:
         """Read what `to_json` wrote; raises `SnapshotRestoreError` for anything else."""
+        import json
         from uuid import UUID
 
         try:
@@ -157,6 +168,8 @@ def _dump(name: str, at: int, item: object) -> object:
 
 
 def _value(row: object) -> object:
+    import json
+
     return json.loads(row) if isinstance(row, (str, bytes)) else row
 
 

@@ -95,7 +95,7 @@ class State:
 
     def steps_for(self, event: object) -> list[Step]:
         """What the registered reducers shall do with an event."""
-        return [Step(slice_, reducer, event) for slice_, reducer in self.reducers.get(type(event), ())]
+        return [(slice_, reducer, event) for slice_, reducer in self.reducers.get(type(event), ())]
 
     def take_definitions(self, other: State) -> None:
         """Have the slices, reducers and loader that `other` has, without its items."""
