@@ -25,9 +25,13 @@ guarded: Final[ContextVar[tuple[Tree, ...]]] = ContextVar("wink_guarded_trees", 
 
 
 class Tree:
-    """What the root of a store shares with every handle on it."""
+    """What the root of a store shares with every handle on it.
 
-    __slots__ = ("facts", "patience", "portable_names", "read_only", "recorder", "store", "turns")
+    `patience` is how long a root's operation waits for its turn, in seconds. `retire` is told of committed transactions
+    that nobody recorded, so that nobody will ask for what they replaced.
+    """
+
+    __slots__ = ("facts", "patience", "portable_names", "read_only", "recorder", "retire", "store", "turns")
 
     def __init__(
         self, store: Store, facts: FactCache, turns: Turns, *, read_only: bool, portable_names: bool, patience: float
@@ -35,6 +39,7 @@ class Tree:
         self.store, self.facts, self.turns = store, facts, turns
         self.read_only, self.portable_names, self.patience = read_only, portable_names, patience
         self.recorder: object | None = None
+        self.retire: Callable[[str], None] | None = None
 
 
 class Access(Protocol):

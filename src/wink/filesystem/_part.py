@@ -96,6 +96,11 @@ class FilePart:
             pass
 
     @property
+    def transaction_id(self) -> str | None:
+        """The transaction's name in the journal; None when it was given none and has changed nothing."""
+        return self._stack.transaction_id
+
+    @property
     def dirty(self) -> bool:
         """Whether anything was changed and not yet taken back."""
         frame = self._stack.frame
@@ -120,6 +125,8 @@ class FilePart:
             if outer is None:
                 if stack.frame is not None:
                     stack.frame.publish()
+                    if self._tree.retire is not None and self._tree.recorder is None and stack.transaction_id:
+                        self._tree.retire(stack.transaction_id)
                 stack.frame = None
                 stack.writers.clear()
                 return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Concatenate, Final, Literal, ParamSpec, Self, TypeVar
@@ -17,6 +18,7 @@ from wink.filesystem._store import Store
 from wink.filesystem._turns import Turns
 
 if TYPE_CHECKING:
+    from wink.filesystem._journal_report import Recovered
     from wink.filesystem._snapshot import FilesystemSnapshot
 
 P = ParamSpec("P")
@@ -24,6 +26,9 @@ T = TypeVar("T")
 
 PATIENCE: Final = 30.0
 """How long an operation on a root waits for its turn, in seconds."""
+
+
+_RETIRED: Final = 64
 
 
 class RootAccess:
@@ -62,6 +67,8 @@ class RootAccess:
                 result = operation(part, *args, **options)
                 part.prepare()
                 part.publish()
+                if self._tree.retire is not None and part.transaction_id is not None:
+                    self._tree.retire(part.transaction_id)
             except BaseException:
                 part.undo()
                 raise
@@ -139,36 +146,50 @@ class HostFilesystem(Filesystem):
     """Files beneath a directory of the host, which nothing reaches beyond.
 
     `state` is where the journal is kept, `<root>/.wink` unless given. With `durability="process"` a commit survives the
-    death of this process, with `"power"` that of the machine. Close it, or use it in a `with` block.
+    death of this process, with `"power"` that of the machine. Close it, or use it in a `with` block. What commits
+    replaced is dropped after a while, unless a `recorder` was set: then it is kept until `discard_preimages`.
     """
 
-    __slots__ = ("_recovered", "_store")
+    __slots__ = ("_recovered", "_retired", "_store")
 
     def __init__(
         self,
-        root: str,
+        root: str | os.PathLike[str],
         *,
-        state: str | None = None,
+        state: str | os.PathLike[str] | None = None,
         durability: Literal["process", "power"] = "process",
         read_only: bool = False,
         portable_names: bool = False,
     ) -> None:
         from wink.filesystem._disk import DiskStore
 
-        self._store: Final = DiskStore(root, state=state, durability=durability)
-        self._recovered: tuple[object, ...] = ()
-        turns = Turns(f"workspace {root!r}", locked=self._lock, unlocked=self._store.unlease)
+        where = None if state is None else os.fspath(state)
+        self._store: Final = DiskStore(os.fspath(root), state=where, durability=durability)
+        self._recovered: tuple[Recovered, ...] = ()
+        self._retired: dict[str, None] = {}
+        turns = Turns(f"workspace {self._store.root!r}", locked=self._lock, unlocked=self._store.unlease)
         facts = FactCache(trusted=False)
         tree = Tree(self._store, facts, turns, read_only=read_only, portable_names=portable_names, patience=PATIENCE)
+        tree.retire = self._retire
         super().__init__(RootAccess(tree))
 
     @property
-    def recovered(self) -> tuple[object, ...]:
-        """What was done about transactions of processes that had died, when the lease was last taken."""
+    def recovered(self) -> tuple[Recovered, ...]:
+        """What was done about transactions of processes that had died, when the turn was last taken."""
         return self._recovered
 
+    @property
+    def level(self) -> str:
+        """What keeps paths beneath the root: `openat2` (the kernel), or `walk`."""
+        return self._store.level
+
+    def discard_preimages(self, *transaction_ids: str) -> None:
+        """Free what committed transactions replaced; their changes cannot be shown or taken back afterwards."""
+        self._store.discard_preimages(*transaction_ids)
+
     def close(self) -> None:
-        """Let go of the directory; nothing can be done with these files afterwards."""
+        """Let go of the directory; nothing can be done with these files afterwards. Closing twice does nothing."""
+        self._drop_retired()
         self._store.close()
 
     def __enter__(self) -> Self:
@@ -181,12 +202,24 @@ class HostFilesystem(Filesystem):
         """Take the lease that other processes see, and mend what a dead holder left."""
         self._store.lease(timeout)
         try:
-            committed: Callable[[str], bool] = getattr(self.recorder, "committed", _never)
-            # Looking at every pre-image that is kept would make each call dearer than the one before.
-            self._recovered = tuple(self._store.recover(committed)) if self._store.pending() else ()
+            self._recovered = ()
+            if self._store.pending():
+                committed: Callable[[str], bool] = getattr(self.recorder, "committed", _never)
+                self._recovered = self._store.recover(committed)
         except BaseException:
             self._store.unlease()
             raise
+
+    def _retire(self, transaction_id: str) -> None:
+        # Freeing a replaced file may take a millisecond, and whoever looks at a change just made still finds it whole.
+        self._retired[transaction_id] = None
+        if len(self._retired) >= _RETIRED:
+            self._drop_retired()
+
+    def _drop_retired(self) -> None:
+        retired, self._retired = self._retired, {}
+        if retired:
+            self._store.discard_preimages(*retired)
 
 
 def _never(transaction_id: str) -> bool:

@@ -6,7 +6,7 @@ import errno
 from dataclasses import replace
 from typing import Final
 
-from wink.errors import EditFailed, PathRefused
+from wink.errors import FileConflict, PathRefused
 from wink.filesystem._access import Access
 from wink.filesystem._edit import edited, find_lines
 from wink.filesystem._facts import CHUNK
@@ -220,7 +220,7 @@ def _exchange(part: FilePart, path: str, before: Node, content: bytes) -> Node:
     staged = stage(part, path, content) if len(content) > _STREAMED else content
     with part.changing(path) as frame:
         if part.tree.store.node(path).identity != before.identity:
-            raise EditFailed(path, "it was changed by somebody else in this moment; read it again")
+            raise FileConflict(path)
         return frame.put(path, staged)
 
 
