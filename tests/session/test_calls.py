@@ -548,3 +548,20 @@ def test_restore_inside_a_call_is_undone_with_it() -> None:
     assert texts(session) == ["a", "b", "d"]
     session.restore(before)
     assert texts(session) == ["a", "b"]
+
+
+def test_deltas_cannot_be_prepared_by_a_call_whose_outer_call_has_ended() -> None:
+    """What it wrote has nowhere to go; and the session is free again."""
+    session = Session()
+    outer = session.begin()
+    token = outer.enter()
+    inner = session.begin()
+    outer.exit(token)
+    outer.undo()
+    with pytest.raises(HandleRevoked):
+        inner.prepare()
+    inner.undo()
+    other = threading.Thread(target=session.dispatch, args=(Note("other"),))
+    other.start()
+    other.join(30)
+    assert texts(session) == ["other"]

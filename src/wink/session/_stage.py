@@ -9,14 +9,16 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, TypeVar, cast
+from typing import Any, Final, Generic, Literal, TypeVar, cast
 
 from wink.errors import ReducerError, SliceTypeError
-from wink.session._ops import OPS, Append, Clear, Extend, Replace, SliceOp, Upsert
+from wink.session._ops import OPS, Append, Clear, Extend, Replace, SliceOp, SlicePolicy, Upsert
 from wink.session._slice import Reducer, Slice, key_text
 from wink.session._view import Key, ListView, View, new_number, view_of
 
 T = TypeVar("T")
+# Looking a member up in its enum costs more, on Python 3.11, than appending an item.
+_LOG: Final = SlicePolicy.LOG
 
 
 @dataclass(slots=True)
@@ -232,7 +234,8 @@ class Stage(Generic[T]):
 
     def deltas(self) -> tuple[SliceDelta, ...]:
         """The change, as a record keeps it."""
-        name, policy = self.slice.name, self.slice.policy.value
+        name = self.slice.name
+        policy: Literal["state", "log"] = "log" if self.slice.policy is _LOG else "state"
         if self._swapped:
             entries = dict(self.items())
             keys = tuple(key if type(key) is str else None for key in entries)
