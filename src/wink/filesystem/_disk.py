@@ -24,6 +24,7 @@ from wink.filesystem._store import Node, NodeKind
 
 Durability = Literal["process", "power"]
 
+_CAN_CONFINE = os.open in os.supports_dir_fd
 _TRANSACTION_ID = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
 
 
@@ -46,7 +47,7 @@ class DiskStore:
         resolver: Literal["openat2", "walk"] | None = None,
         exchange: bool | None = None,
     ) -> None:
-        if os.open not in os.supports_dir_fd:
+        if not _CAN_CONFINE:
             raise OSError(errno.ENOTSUP, "files cannot be confined to a directory on this system")
         self._ground = Ground(root, state, durable=durability == "power", resolver=resolver, exchange=exchange)
         self._lease = Lease(self._ground.state, self._ground.root_fd, self._ground.root)

@@ -20,7 +20,7 @@ Where = tuple[Literal["staged", "path"], str]
 class Side:
     """One path's content at one time, and where it may be now: in staging, at its path, or back where it was."""
 
-    __slots__ = ("_ground", "_is_copy", "_places", "content", "mark", "target")
+    __slots__ = ("_ground", "_is_copy", "content", "mark", "places", "target")
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class Side:
         content: bytes | None = None,
         is_copy: bool = False,
     ) -> None:
-        self._ground, self._places, self._is_copy = ground, places, is_copy
+        self._ground, self.places, self._is_copy = ground, places, is_copy
         self.mark, self.target, self.content = found, target, content
 
     def version(self) -> FileVersion:
@@ -56,7 +56,7 @@ class Side:
 
     def open(self) -> int | None:
         """The file itself, if it can still be found and nobody changed it."""
-        for kind, name in self._places:
+        for kind, name in self.places:
             try:
                 fd = _open_staged(self._ground, name) if kind == "staged" else _open_path(self._ground, name)
             except OSError:
@@ -190,7 +190,8 @@ class _Effects:
             case "P":
                 assert old is not None
                 changed = old._replace(mode=stat.S_IFMT(old.mode) | int(record.note))
-                before, after = Side(self._ground, old, (at_path,)), Side(self._ground, changed, (at_path,))
+                places = self._places(old, path, at_path)
+                before, after = Side(self._ground, old, places), Side(self._ground, changed, places)
                 yield Effect(path, before, after, keeps_origin=True)
             case "W":
                 assert old is not None
@@ -221,7 +222,7 @@ class _Effects:
     def _moved(self, record: Record) -> Iterator[Effect]:
         old, source, target = record.old, record.path, record.note
         assert old is not None
-        places: tuple[Where, ...] = (("path", target), ("path", source))
+        places = self._places(old, target, ("path", target), ("path", source))
         link = self._target(record) if stat.S_ISLNK(old.mode) else None
         moved = Side(self._ground, old, places, target=link)
         inside = self._below(target) if stat.S_ISDIR(old.mode) else {}
@@ -231,6 +232,11 @@ class _Effects:
             was = f"{source}/{path}"
             yield Effect(was, side, None)
             yield Effect(f"{target}/{path}", None, side, was)
+
+    def _places(self, old: Mark, path: str, *default: Where) -> tuple[Where, ...]:
+        """Where the file that is at `path` between two records is now: perhaps the later one put it into staging."""
+        later = self._later.get(path)
+        return default if later is None or later.mark.ino != old.ino else (*later.places, *default)
 
     def _below(self, directory: str) -> dict[str, Side]:
         """What was in a directory before the records that have been gone through."""

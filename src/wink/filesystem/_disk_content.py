@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
+import signal
 import sys
 
 _CHUNK = 1 << 20
@@ -61,9 +63,6 @@ def is_open_for_writing(fd: int) -> bool:
     """
     if sys.platform != "linux":
         return False
-    import fcntl
-    import signal
-
     try:
         # Whoever opens the file in this very moment makes the kernel signal us: not with SIGIO, which would kill.
         fcntl.fcntl(fd, fcntl.F_SETSIG, signal.SIGURG)

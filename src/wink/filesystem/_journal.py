@@ -3,36 +3,43 @@
 from __future__ import annotations
 
 import os
+import stat
 from typing import Final
 
 from wink.errors import TransactionError
 from wink.filesystem._disk_state import State
-from wink.filesystem._journal_records import HEADER, Record, compensation, encoded, standing
+from wink.filesystem._journal_records import HEADER_BYTES, MAGIC, Record, compensation, encoded, header, standing
 
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+SPARE: Final = "spare"
+"""An ended journal's file that waits in the state directory: making a file costs many times what renaming one does."""
+
+_MOST_SPARE_BYTES: Final = 1 << 18
+
+_NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _OLD = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Journal:
     """An open journal. Every record is one write, at an offset that only a whole record moves on."""
 
-    __slots__ = ("_end", "_fd", "_is_durable", "_name", "_state", "_unwritten")
+    __slots__ = ("_end", "_fd", "_is_durable", "_name", "_salt", "_state")
 
-    def __init__(self, state: State, name: str, fd: int, end: int, *, durable: bool, unwritten: bytes = b"") -> None:
-        self._state, self._name, self._fd, self._end = state, name, fd, end
+    def __init__(self, state: State, name: str, fd: int, end: int, salt: bytes, *, durable: bool) -> None:
+        self._state, self._name, self._fd, self._end, self._salt = state, name, fd, end, salt
         self._is_durable: Final = durable
-        self._unwritten = unwritten
 
     @classmethod
     def create(cls, state: State, transaction_id: str, *, durable: bool) -> Journal:
         """A new journal; its header goes to the disk with the first record."""
-        try:
-            fd = os.open(transaction_id, _NEW, 0o600, dir_fd=state.wal)
-        except FileExistsError:
-            raise TransactionError(f"a transaction {transaction_id!r} is already under way; recover it first") from None
+        fd = _reused(state, transaction_id)
+        if fd is None:
+            try:
+                fd = os.open(transaction_id, _NEW, 0o600, dir_fd=state.wal)
+            except FileExistsError:
+                raise TransactionError(f"a journal {transaction_id!r} was left behind; recover it first") from None
         if durable:
             os.fsync(state.wal)
-        return cls(state, transaction_id, fd, 0, durable=durable, unwritten=HEADER)
+        return cls(state, transaction_id, fd, 0, os.urandom(8), durable=durable)
 
     @classmethod
     def resume(cls, state: State, transaction_id: str, *, durable: bool) -> tuple[Journal, list[Record]]:
@@ -40,27 +47,21 @@ class Journal:
         fd = os.open(transaction_id, _OLD, dir_fd=state.wal)
         try:
             content = b"".join(iter(lambda: os.read(fd, 1 << 20), b""))
-            known = content[: len(HEADER)] == HEADER[: len(content)]
-            if not known:
+            if content[: len(MAGIC)] != MAGIC[: len(content)]:
                 raise TransactionError(f"the journal {transaction_id!r} was not written by this version of wink")
-            records, end = standing(content) if len(content) >= len(HEADER) else ([], 0)
+            records, end = standing(content) if len(content) >= HEADER_BYTES else ([], 0)
         except BaseException:
             os.close(fd)
             raise
-        return cls(state, transaction_id, fd, end, durable=durable), records
-
-    @property
-    def size(self) -> int:
-        """How many bytes were written."""
-        return self._end
+        return cls(state, transaction_id, fd, end, content[len(MAGIC) : HEADER_BYTES], durable=durable), records
 
     def append(self, record: Record) -> None:
         """Write down an operation; only when this has returned may it begin."""
-        self._write(encoded(record))
+        self._write(encoded(record, self._salt))
 
     def compensate(self, seq: int) -> None:
         """Write down that everything from record `seq` on has been taken back."""
-        self._write(compensation(seq))
+        self._write(compensation(seq, self._salt))
 
     def close(self) -> None:
         """Close the file; the journal stays."""
@@ -71,16 +72,19 @@ class Journal:
     def remove(self) -> None:
         """The transaction has ended. Once the name is gone, nothing can be taken back any more."""
         try:
-            os.unlink(self._name, dir_fd=self._state.wal)
+            if self._end > _MOST_SPARE_BYTES:
+                os.unlink(self._name, dir_fd=self._state.wal)
+            else:
+                os.rename(self._name, SPARE, src_dir_fd=self._state.wal, dst_dir_fd=self._state.fd)
         except FileNotFoundError:
-            pass  # an earlier attempt came this far
+            pass  # somebody removed the state
         if self._is_durable:
             os.fsync(self._state.wal)
         self.close()
 
     def _write(self, data: bytes) -> None:
-        if self._unwritten:
-            data = self._unwritten + data
+        if not self._end:
+            data = header(self._salt) + data
         # At an offset and not at the end: what a full disk cut short is overwritten by the next attempt.
         written = os.pwrite(self._fd, data, self._end)
         while written < len(data):
@@ -88,7 +92,31 @@ class Journal:
         if self._is_durable:
             os.fdatasync(self._fd)
         self._end += len(data)
-        self._unwritten = b""
+
+
+def _reused(state: State, transaction_id: str) -> int | None:
+    """Make the spare file this transaction's journal; what is in it means nothing under the new journal's salt."""
+    try:
+        fd = os.open(SPARE, _OLD, dir_fd=state.fd)
+    except OSError:
+        return None
+    found = os.fstat(fd)
+    # A copied workspace may bring its state with it, and in it a link to a file that is not ours to write to.
+    if found.st_nlink == 1 and stat.S_ISREG(found.st_mode):
+        try:
+            os.stat(transaction_id, dir_fd=state.wal, follow_symlinks=False)
+        except FileNotFoundError:
+            try:
+                os.rename(SPARE, transaction_id, src_dir_fd=state.fd, dst_dir_fd=state.wal)
+            except FileNotFoundError:
+                pass
+            else:
+                if os.stat(transaction_id, dir_fd=state.wal, follow_symlinks=False).st_ino == found.st_ino:
+                    return fd
+                # Another store used it first and has put down another one: that is what has the name now.
+                os.unlink(transaction_id, dir_fd=state.wal)
+    os.close(fd)
+    return None
 
 
 def left_behind(state: State) -> list[str]:

@@ -107,13 +107,13 @@ class Copies:
 
     def _is_mixture(self, record: Record, source: int, target: int) -> bool:
         """Whether a file can be what an interrupted write of ours left: old to here, new to there, and old again."""
+        size = os.fstat(target).st_size
+        at = _agree(target, source, 0)
         try:
             new = os.open(record.staged + "~", _READ, dir_fd=self._staged)
         except FileNotFoundError:
-            return False
+            return at >= size  # written back before, only that was not noted any more
         try:
-            size = os.fstat(target).st_size
-            at = _agree(target, source, 0)
             at = _agree(target, new, at)
             return at >= size or _agree(target, source, at) >= size
         finally:
@@ -163,7 +163,8 @@ class Copies:
     def _recreate(self, record: Record, fd: int, name: str) -> None:
         """Make a file anew from its copy, complete before it gets its name."""
         spare = f".wink-{record.staged}"
-        self._ground.status(fd, spare) and os.unlink(spare, dir_fd=fd)
+        if self._ground.status(fd, spare) is not None:
+            os.unlink(spare, dir_fd=fd)
         if record.note:
             os.symlink(record.note, spare, dir_fd=fd)
         else:

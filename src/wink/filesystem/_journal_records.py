@@ -4,6 +4,10 @@ A journal is a header and records, each with its length and checksum. A record i
 describes; one that is cut short describes an operation that was never begun. A compensation says that everything from
 some record on has been taken back (as in ARIES, Mohan et al. 1992), so that an interrupted rollback goes on where it
 stopped.
+
+Files of ended journals are used again without emptying them (ext4 writes a file that was emptied to the disk at once,
+which takes milliseconds). So every journal has its own salt in its header, and all its checksums begin with that: records
+of an earlier journal, further back in the file, are no records.
 """
 
 from __future__ import annotations
@@ -30,7 +34,8 @@ E     delete by copy: staging holds a copy; `note` is a link's body
 ====  =======================================================================================================
 """
 
-HEADER: Final = b"WINKWAL\x01"
+MAGIC: Final = b"WINKWAL\x01"
+HEADER_BYTES: Final = len(MAGIC) + 8
 _FRAME: Final = struct.Struct("<II")
 _COMPENSATION: Final = "U"
 
@@ -70,15 +75,22 @@ class Record(NamedTuple):
     note: str = ""
 
 
-def encoded(record: Record) -> bytes:
+def header(salt: bytes) -> bytes:
+    """How a journal begins; `salt` is 8 bytes that no other journal has."""
+    return MAGIC + salt
+
+
+def encoded(record: Record, salt: bytes) -> bytes:
     """A record as it is appended to a journal."""
     seq, kind, path, staged, old, new, times, note = record
-    return _framed(f"{seq}\0{kind}\0{path}\0{staged}\0{_numbers(old)}\0{_numbers(new)}\0{_numbers(times)}\0{note}")
+    return _framed(
+        f"{seq}\0{kind}\0{path}\0{staged}\0{_numbers(old)}\0{_numbers(new)}\0{_numbers(times)}\0{note}", salt
+    )
 
 
-def compensation(seq: int) -> bytes:
+def compensation(seq: int, salt: bytes) -> bytes:
     """The news that everything from record `seq` on has been taken back."""
-    return _framed(f"{seq}\0{_COMPENSATION}")
+    return _framed(f"{seq}\0{_COMPENSATION}", salt)
 
 
 def standing(journal: bytes) -> tuple[list[Record], int]:
@@ -86,15 +98,20 @@ def standing(journal: bytes) -> tuple[list[Record], int]:
 
     >>> one = Record(1, "M", "src", "", None, None, (0, 0))
     >>> two = one._replace(seq=2, path="src/new")
-    >>> standing(HEADER + encoded(one) + encoded(two) + compensation(2) + b"torn")[0] == [one]
+    >>> salt = b"8 bytes!"
+    >>> journal = header(salt) + encoded(one, salt) + encoded(two, salt) + compensation(2, salt)
+    >>> standing(journal + b"torn")[0] == [one]
+    True
+    >>> standing(journal + encoded(two, b"another."))[0] == [one]
     True
     """
     records: list[Record] = []
-    at = len(HEADER)
+    at = HEADER_BYTES
+    seed = zlib.crc32(journal[len(MAGIC) : HEADER_BYTES])
     while at + _FRAME.size <= len(journal):
         length, checksum = _FRAME.unpack_from(journal, at)
         body = journal[at + _FRAME.size : at + _FRAME.size + length]
-        if len(body) < length or zlib.crc32(body) != checksum:
+        if len(body) < length or zlib.crc32(body, seed) != checksum:
             break
         fields = body.decode("utf-8", "surrogateescape").split("\0")
         if fields[1] == _COMPENSATION:
@@ -107,9 +124,9 @@ def standing(journal: bytes) -> tuple[list[Record], int]:
     return records, at
 
 
-def _framed(text: str) -> bytes:
+def _framed(text: str, salt: bytes) -> bytes:
     body = text.encode("utf-8", "surrogateescape")
-    return _FRAME.pack(len(body), zlib.crc32(body)) + body
+    return _FRAME.pack(len(body), zlib.crc32(body, zlib.crc32(salt))) + body
 
 
 def _numbers(values: tuple[int, ...] | None) -> str:

@@ -8,7 +8,8 @@ import os
 import platform
 import struct
 import sys
-from functools import lru_cache
+from collections.abc import Callable
+from functools import lru_cache, partial
 from typing import Final
 
 RESOLVE_NO_MAGICLINKS: Final = 0x02
@@ -22,8 +23,8 @@ _OPENAT2: Final = 437  # the same number on every architecture: linux/include/ua
 _RENAMEAT2: Final = {"x86_64": 316, "aarch64": 276, "riscv64": 276, "loongarch64": 276, "ppc64le": 357, "s390x": 347}
 _HOW_SIZE: Final = 24
 _RETRIES: Final = 64
-
-_libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
+_IS_LINUX: Final = sys.platform == "linux"
+_ENCODING: Final = sys.getfilesystemencoding()
 
 
 @lru_cache(maxsize=256)
@@ -32,55 +33,61 @@ def open_how(flags: int, resolve: int) -> bytes:
     return struct.pack("QQQ", flags | os.O_CLOEXEC, 0, resolve)
 
 
-if _libc is not None:
-    _syscall = _libc.syscall
-    _syscall.restype = ctypes.c_long
-    _syscall.argtypes = [ctypes.c_long, ctypes.c_int, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t]
+_libc = ctypes.CDLL(None, use_errno=True)
+_syscall = _libc.syscall
+_syscall.restype = ctypes.c_long
+_syscall.argtypes = [ctypes.c_long, ctypes.c_int, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t]
 
-    def openat2(dir_fd: int, path: str, how: bytes) -> int:
-        """Open an existing `path` below `dir_fd`, as `open_how` says; raises a plain `OSError`."""
-        name = os.fsencode(path)
-        for _ in range(_RETRIES):
-            fd: int = _syscall(_OPENAT2, dir_fd, name, how, _HOW_SIZE)
-            if fd >= 0:
-                return fd
-            code = ctypes.get_errno()
-            # The kernel asks to try again when a rename anywhere raced with a `..` of ours.
-            if code not in (errno.EAGAIN, errno.EINTR):
-                break
-        raise OSError(code, os.strerror(code), path)
 
-    _rename = getattr(_libc, "renameat2", None)
-    if _rename is not None:
-        _rename.argtypes = [ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint]
-    elif platform.machine() in _RENAMEAT2:
-        _number = _RENAMEAT2[platform.machine()]
-        _raw = ctypes.CDLL(None, use_errno=True).syscall
-        _raw.restype = ctypes.c_long
-        _raw.argtypes = [
-            ctypes.c_long, ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint,
-        ]  # fmt: skip
-
-        def _rename(*args: object) -> int:
-            return _raw(_number, *args)
-
-    def renameat2(source_fd: int, source: str, target_fd: int, target: str, flags: int) -> None:
-        """Rename with `RENAME_EXCHANGE` or `RENAME_NOREPLACE`; raises a plain `OSError`."""
-        if _rename is None:
-            raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
-        if _rename(source_fd, os.fsencode(source), target_fd, os.fsencode(target), flags):
-            code = ctypes.get_errno()
-            raise OSError(code, os.strerror(code), target)
-
-else:
-
-    def openat2(dir_fd: int, path: str, how: bytes) -> int:  # noqa: ARG001
-        """Not here: callers walk instead."""
+def openat2(dir_fd: int, path: str, how: bytes) -> int:
+    """Open an existing `path` below `dir_fd`, as `open_how` says; raises a plain `OSError`."""
+    if not _IS_LINUX:
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS), path)
+    name, code = _encoded(path), errno.EAGAIN
+    for _ in range(_RETRIES):
+        fd: int = _syscall(_OPENAT2, dir_fd, name, how, _HOW_SIZE)
+        if fd >= 0:
+            return fd
+        code = ctypes.get_errno()
+        # The kernel asks to try again when a rename anywhere raced with a `..` of ours.
+        if code not in (errno.EAGAIN, errno.EINTR):
+            break
+    raise OSError(code, os.strerror(code), path)
 
-    def renameat2(source_fd: int, source: str, target_fd: int, target: str, flags: int) -> None:  # noqa: ARG001
-        """Not here: callers use link and rename instead."""
-        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS), target)
+
+def renameat2(source_fd: int, source: str, target_fd: int, target: str, flags: int) -> None:
+    """Rename with `RENAME_EXCHANGE` or `RENAME_NOREPLACE`; raises a plain `OSError`."""
+    if _rename(source_fd, _encoded(source), target_fd, _encoded(target), flags):
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code), target)
+
+
+def _encoded(path: str) -> bytes:
+    return path.encode(_ENCODING, "surrogateescape")
+
+
+def _find_rename() -> Callable[[int, bytes, int, bytes, int], int]:
+    kinds = [ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint]
+    if _IS_LINUX and hasattr(_libc, "renameat2"):
+        function = _libc.renameat2
+        function.argtypes = kinds
+        return function
+    number = _RENAMEAT2.get(platform.machine()) if _IS_LINUX else None
+    if number is None:
+
+        def no_rename(*arguments: object) -> int:  # noqa: ARG001
+            ctypes.set_errno(errno.ENOSYS)
+            return -1
+
+        return no_rename
+    # A C library older than the call (musl before 1.2.6).
+    raw = ctypes.CDLL(None, use_errno=True).syscall
+    raw.restype = ctypes.c_long
+    raw.argtypes = [ctypes.c_long, *kinds]
+    return partial(raw, number)
+
+
+_rename = _find_rename()
 
 
 @lru_cache(maxsize=1)
