@@ -244,6 +244,33 @@ def test_child_of_a_fork_has_a_connection_of_its_own(record: Record, entry: Make
     assert [row.transaction_id for row in record.calls()] == ["tx-3", "tx-2", "tx-1"]
 
 
+def test_processes_that_begin_a_record_at_the_same_moment_share_it(state: Path, entry: MakeEntry) -> None:
+    """Several agents may be let loose on a fresh workspace at once; none may fail, or replace another's record."""
+    start, ready = os.pipe()
+    children: list[int] = []
+    for call in [entry() for _ in range(6)]:
+        child = os.fork()
+        if child == 0:  # pragma: no cover - another process
+            status = 1
+            try:
+                os.close(ready)
+                os.read(start, 1)
+                record = Record(str(state))
+                record.commit(call)
+                record.close()
+                status = 0
+            finally:
+                os._exit(status)
+        children.append(child)
+    os.close(start)
+    os.close(ready)
+
+    assert [os.waitpid(child, 0)[1] for child in children] == [0] * 6
+    record = Record(str(state))
+    assert sorted(row.transaction_id for row in record.calls()) == [f"tx-{number}" for number in range(1, 7)]
+    record.close()
+
+
 def test_record_that_was_deleted_is_begun_anew(record: Record, state: Path, entry: MakeEntry) -> None:
     """Somebody removes the state while we run: writing on into a file without a name would lose everything."""
     record.commit(entry())

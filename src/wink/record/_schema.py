@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
 from wink.errors import RecordCorrupt, RecordTooNew
@@ -59,28 +60,30 @@ INDEXES: Final = {
     "changing": "INDEX changing ON transactions (id) WHERE changes > 0",
 }
 
+_EMPTY: Final[tuple[int, int, set[tuple[str, str]]]] = (0, 0, set())
 _SQLITE_BUSY: Final = 5
 _WAL_PATIENCE_SECONDS: Final = 10.0
 
 
 def check_or_create(path: str, connection: sqlite3.Connection) -> None:
     """Make an empty database a record; refuse one that is newer, damaged or another program's."""
-    version, application = _identity(connection)
-    if (version, application) == (0, 0) and not _objects(connection):
+    with _transaction(connection, "BEGIN"):
+        found = _look(connection)
+    if found == _EMPTY:
         # Several processes may come here at once; all but the first find it done when their turn comes.
-        connection.execute("BEGIN EXCLUSIVE")
-        try:
-            version, application = _identity(connection)
-            if (version, application) == (0, 0) and not _objects(connection):
+        with _transaction(connection, "BEGIN EXCLUSIVE"):
+            found = _look(connection)
+            if found == _EMPTY:
                 _create(connection)
-                version, application = VERSION, APPLICATION_ID
-            connection.execute("COMMIT")
-        except BaseException:
-            with suppress(Exception):
-                connection.execute("ROLLBACK")
-            raise
-    _judge(path, version, application)
-    if _objects(connection) != {("table", name) for name in TABLES} | {("index", name) for name in INDEXES}:
+                found = _look(connection)
+    version, application, objects = found
+    if application != APPLICATION_ID:
+        raise RecordCorrupt(path, "it is another program's database")
+    if version > VERSION:
+        raise RecordTooNew(path, version, VERSION)
+    if version < VERSION:
+        raise RecordCorrupt(path, f"it claims format {version}, which never was")
+    if objects != {("table", name) for name in TABLES} | {("index", name) for name in INDEXES}:
         # Triggers that came with a workspace from somewhere would run inside our transactions.
         raise RecordCorrupt(path, "its tables are not those of a record")
 
@@ -101,23 +104,25 @@ def use_write_ahead_log(connection: sqlite3.Connection) -> None:
             time.sleep(0.001)
 
 
-def _identity(connection: sqlite3.Connection) -> tuple[int, int]:
+@contextmanager
+def _transaction(connection: sqlite3.Connection, begin: str) -> Generator[None, None, None]:
+    connection.execute(begin)
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        with suppress(Exception):
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _look(connection: sqlite3.Connection) -> tuple[int, int, set[tuple[str, str]]]:
+    """Version, application id and everything that somebody created, as of one moment if inside a transaction."""
     version = connection.execute("PRAGMA user_version").fetchone()[0]
-    return version, connection.execute("PRAGMA application_id").fetchone()[0]
-
-
-def _objects(connection: sqlite3.Connection) -> set[tuple[str, str]]:
-    """Everything that somebody created; `sql` is NULL for the indexes that a table brings by itself."""
-    return set(connection.execute("SELECT type, name FROM sqlite_schema WHERE sql IS NOT NULL"))
-
-
-def _judge(path: str, version: int, application: int) -> None:
-    if application != APPLICATION_ID:
-        raise RecordCorrupt(path, "it is another program's database")
-    if version > VERSION:
-        raise RecordTooNew(path, version, VERSION)
-    if version < VERSION:
-        raise RecordCorrupt(path, f"it claims format {version}, which never was")
+    application = connection.execute("PRAGMA application_id").fetchone()[0]
+    # `sql` is NULL for the indexes that a table brings by itself.
+    objects = connection.execute("SELECT type, name FROM sqlite_schema WHERE sql IS NOT NULL")
+    return version, application, set(objects)
 
 
 def _create(connection: sqlite3.Connection) -> None:

@@ -18,7 +18,7 @@ def session_name(text: str) -> str:
     >>> session_name("Review 2")
     Traceback (most recent call last):
     ...
-    wink.errors._workspace.SessionNameError: 'Review 2' cannot name a session; use 1 to 64 of a-z, 0-9, '.', '_' and '-', beginning with a letter or a digit
+    wink.errors.SessionNameError: 'Review 2' cannot name a session; use 1 to 64 of a-z, 0-9, '.', '_' and '-', beginning with a letter or a digit
     """
     if _NAME.fullmatch(text) is None:
         raise SessionNameError(text)

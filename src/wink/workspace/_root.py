@@ -14,7 +14,7 @@ def workspace_root(root: str | os.PathLike[str]) -> str:
     >>> workspace_root("no/such/place")
     Traceback (most recent call last):
     ...
-    wink.errors._workspace.WorkspaceRootError: 'no/such/place' cannot be a workspace, it does not exist; give an existing directory
+    wink.errors.WorkspaceRootError: 'no/such/place' cannot be a workspace, it does not exist; give an existing directory
     """
     text = os.fspath(root)
     # An empty path would silently mean the current directory.

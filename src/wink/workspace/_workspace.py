@@ -7,7 +7,6 @@ import os
 import threading
 from types import TracebackType
 from typing import Final, Self
-from uuid import UUID
 
 from wink.errors import TransactionError, WorkspaceClosed
 from wink.filesystem import HostFilesystem
@@ -130,13 +129,20 @@ class Workspace:
                 raise WorkspaceClosed(self.root)
             session = self._sessions.get(name)
             if session is None:
-                known = self._record.identity(name)
-                session_id, created_at = (None, None) if known is None else (UUID(known[0]), known[1])
-                session = self._sessions[name] = Session(session_id=session_id, created_at=created_at, name=name)
+                session = self._make_session(name)
                 self._record.adopt(session)
+                self._sessions[name] = session
                 return session
         self._record.refresh(session)
         return session
+
+    def _make_session(self, name: str) -> Session:
+        stored = self._record.identity(name)
+        if stored is None:
+            return Session(name=name)
+        from uuid import UUID
+
+        return Session(session_id=UUID(stored[0]), created_at=stored[1], name=name)
 
     def sessions(self) -> tuple[str, ...]:
         """The names of all sessions that have made a call here, oldest first, then of those that are open."""
