@@ -114,7 +114,7 @@ def _row(event: object) -> dict[str, Any] | None:
             "changes": [
                 {"path": change.path, "kind": change.kind, "diff": change.diff()} for change in event.change.files
             ],
-            "rolled_back": event.change.rolled_back,
+            "rolled_back": bool(event.change) and event.change.rolled_back,
             "started_at": event.started_at.isoformat(),
             "milliseconds": round(_milliseconds(event), 3),
         }

@@ -212,7 +212,7 @@ class ToolExecutor:
 
     async def _ask_policies(self, call: _Call, waiting: Waiting, after: Future[None] | None) -> None:
         tool, context = _known(call.tool), _known(call.context)
-        policies = self._prompt.policies_for_tool(tool.name)
+        policies = self._rendered.policies_for_tool(tool.name)
         call.verdicts = ask(policies, tool, call.params, context)
         denied = denial(call.verdicts)
         if denied is not None and after is not None:
@@ -251,7 +251,7 @@ class ToolExecutor:
             return
         await waiting.sibling(after)
         tool = _known(call.tool)
-        call.verdicts = ask(self._prompt.policies_for_tool(tool.name), tool, call.params, _known(call.context))
+        call.verdicts = ask(self._rendered.policies_for_tool(tool.name), tool, call.params, _known(call.context))
         denied = denial(call.verdicts)
         if denied is not None:
             raise _Failed(denied.reason or "", "denied")
@@ -268,7 +268,7 @@ class ToolExecutor:
             raise _Failed(call.text)
         for value in new_values(result):
             self._session.dispatch(value)
-        tell(self._prompt.policies, tool, call.params, result, context)
+        tell(self._rendered.policies, tool, call.params, result, context)
         transaction.note_reads()  # last: a policy may have taken a look at files itself
 
     def _commit(self, call: _Call) -> None:
