@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator
-from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
 from wink.errors import RecordCorrupt, RecordTooNew
@@ -67,15 +65,18 @@ _WAL_PATIENCE_SECONDS: Final = 10.0
 
 def check_or_create(path: str, connection: sqlite3.Connection) -> None:
     """Make an empty database a record; refuse one that is newer, damaged or another program's."""
-    with _transaction(connection, "BEGIN"):
-        found = _look(connection)
+    connection.execute("BEGIN")
+    found = _look(connection)
+    connection.execute("ROLLBACK")
     if found == _EMPTY:
-        # Several processes may come here at once; all but the first find it done when their turn comes.
-        with _transaction(connection, "BEGIN EXCLUSIVE"):
+        # Several processes may come here at once; all but the first find it done when their turn comes. Whatever goes
+        # wrong, the caller closes the connection, and with it what was begun.
+        connection.execute("BEGIN EXCLUSIVE")
+        found = _look(connection)
+        if found == _EMPTY:
+            _create(connection)
             found = _look(connection)
-            if found == _EMPTY:
-                _create(connection)
-                found = _look(connection)
+        connection.execute("COMMIT")
     version, application, objects = found
     if application != APPLICATION_ID:
         raise RecordCorrupt(path, "it is another program's database")
@@ -102,18 +103,6 @@ def use_write_ahead_log(connection: sqlite3.Connection) -> None:
             if getattr(error, "sqlite_errorcode", None) != _SQLITE_BUSY or time.monotonic() > give_up:
                 raise
             time.sleep(0.001)
-
-
-@contextmanager
-def _transaction(connection: sqlite3.Connection, begin: str) -> Generator[None, None, None]:
-    connection.execute(begin)
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        with suppress(Exception):
-            connection.execute("ROLLBACK")
-        raise
 
 
 def _look(connection: sqlite3.Connection) -> tuple[int, int, set[tuple[str, str]]]:
