@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from wink.filesystem import Filesystem
+    from wink.plugins import Catalog
     from wink.policies import ToolPolicy
     from wink.session import Session
 
@@ -30,8 +31,8 @@ class VfsToolsSection(Section[Any]):
     brings its own: the `filesystem` given here, otherwise a new one in memory for each prompt, which the mounts of
     `config` are copied into.
 
-    Unless `read_before_write` is false, the tools are governed by the policy that the plugin `read-before-write` offers;
-    if it is not installed, a template with this section is refused. Raises `PromptValidationError` for a mount that does not
+    Unless `read_before_write` is false, the tools are governed by the policy that the plugin `read-before-write` offers,
+    to the `catalog` where there is one; if it is not installed, a template with this section is refused. Raises `PromptValidationError` for a mount that does not
     exist or is not allowed.
     """
 
@@ -45,6 +46,7 @@ class VfsToolsSection(Section[Any]):
         accepts_overrides: bool = True,
         title: str = "Files",
         key: str | None = None,
+        catalog: Catalog | None = None,
     ) -> None:
         self.config = config or VfsConfig()
         self._sources = tuple(
@@ -55,6 +57,7 @@ class VfsToolsSection(Section[Any]):
                 "mounts are copied into the section's own files; give mounts or a filesystem, not both"
             )
         self._filesystem = filesystem
+        self._catalog = catalog
         self._read_before_write = read_before_write
         super().__init__(
             title,
@@ -75,7 +78,7 @@ class VfsToolsSection(Section[Any]):
     def policies(self) -> tuple[ToolPolicy, ...]:
         """Read before write, unless it was switched off; raises `PromptValidationError` when nobody offers it."""
         return (
-            (*super().policies(), read_before_write_rule(self.key)) if self._read_before_write else super().policies()
+            (*super().policies(), read_before_write_rule(self.key, self._catalog)) if self._read_before_write else super().policies()
         )
 
     def install(self, session: Session) -> None:
@@ -102,10 +105,13 @@ class VfsToolsSection(Section[Any]):
 
 def files_section(
     *,
+    catalog: Catalog | None = None,
     config: VfsConfig | None = None,
     mounts: Sequence[HostMount] = (),
     read_before_write: bool = True,
     title: str = "Files",
 ) -> VfsToolsSection:
     """Let the agent list, read, search, write, edit, move and delete files."""
-    return VfsToolsSection(config=config, mounts=mounts, read_before_write=read_before_write, title=title)
+    return VfsToolsSection(
+        config=config, mounts=mounts, read_before_write=read_before_write, title=title, catalog=catalog
+    )

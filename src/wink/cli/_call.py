@@ -41,7 +41,7 @@ def call(
     with open_workspace(workspace) as opened:
         prompt = compose(opened, installed_catalog(workspace), sections=sections, policies=policies)
         state = opened.session(session)
-        rendered = prompt.render(session=state)
+        rendered = prompt.render(session=state, check=False)
         found = _find(rendered, tool)
         text = json_arguments if json_arguments is not None else json.dumps(_values(found, arguments))
         try:

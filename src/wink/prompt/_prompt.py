@@ -73,12 +73,13 @@ class Prompt:
         self._params.update(checked)
         return self
 
-    def render(self, *params: object, session: "Session | None" = None) -> RenderedPrompt:
+    def render(self, *params: object, session: "Session | None" = None, check: bool = True) -> RenderedPrompt:
         """The text and the tools that a model is given now.
 
         `params` count for this rendering only and win over those that were bound. Before a session's first rendering
         every section prepares it (`Section.install`). Raises `PromptRenderError` when parameters are missing or a
-        section fails, and `PromptValidationError` when a tool's examples or schema turn out to be wrong.
+        section fails, and `PromptValidationError` when a tool's examples or schema turn out to be wrong. Compiling every
+        schema takes milliseconds a tool, once; without `check` each waits until its tool is called.
         """
         if session is not None:
             self.template.plan.install(session)
@@ -87,6 +88,7 @@ class Prompt:
             name=self.name,
             bound=self._params | self._checked(params) if params else self._params,
             session=session,
+            check=check,
         )
 
     def tools(self, session: "Session | None" = None) -> tuple[Tool[Any, Any], ...]:

@@ -22,12 +22,14 @@ _DEEPEST_HEADING: Final = 6
 """Markdown has no heading below this; deeper sections keep their number and share its level."""
 
 
-def render(plan: Plan, *, name: str, bound: Mapping[type, object], session: "Session | None") -> RenderedPrompt:
+def render(
+    plan: Plan, *, name: str, bound: Mapping[type, object], session: "Session | None", check: bool
+) -> RenderedPrompt:
     """Render the sections of `plan` that are enabled now."""
     enabled = enabled_nodes(plan, bound, session)
     by_name = tools_by_name(node for node, _, _ in enabled)
     for node, _, _ in enabled:
-        if not node.checked:
+        if check and not node.checked:
             _check_tools(node)
     return RenderedPrompt(
         prompt_name=name,
