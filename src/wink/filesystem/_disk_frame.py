@@ -71,7 +71,7 @@ class DiskFrame:
         position = len(self._log.records)
         mode = None if mode is None else mode & 0o777
         try:
-            at = spot(self._ground, path, follow=not exclusive)
+            at = spot(self._ground, path, follow=not exclusive, creates=True)
             try:
                 found = at.found
                 if found is None:
@@ -216,6 +216,10 @@ class DiskFrame:
     def publish(self) -> None:
         """The commit point has passed, or without a record is this: let the changes stand."""
         self._log.end()
+
+    def leave(self) -> None:
+        """Leave the changes and their journal for recovery to judge."""
+        self._log.leave()
 
     def undo(self, to: int = 0) -> None:
         """Take back everything after a position, newest first; raises `RollbackFailed`."""

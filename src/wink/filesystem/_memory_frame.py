@@ -145,6 +145,10 @@ class MemoryFrame:
         self._store.remember(self._steps)
         self._steps, self._moves = [], []
 
+    def leave(self) -> None:
+        """Let the changes stand: there is no recovery in memory."""
+        self.publish()
+
     def undo(self, to: int = 0) -> None:
         """Take back everything after a position, newest first."""
         steps = self._steps

@@ -137,6 +137,15 @@ class FilePart:
                     outer._since = self._since
                     stack.writers.append(outer)
 
+    def leave(self) -> None:
+        """Leave the changes as they are, when it cannot be told whether they were committed; recovery will judge."""
+        self.revoke()
+        with self._stack.gate:
+            frame, self._stack.frame = self._stack.frame, None
+            self._stack.writers.clear()
+            if frame is not None:
+                frame.leave()
+
     def undo(self) -> None:
         """Take back this part's changes, newest first; raises `RollbackFailed` with the paths that it could not."""
         self.revoke()

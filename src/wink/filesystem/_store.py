@@ -97,6 +97,10 @@ class Frame(Protocol):
         """The commit point has passed: let the changes stand."""
         ...
 
+    def leave(self) -> None:
+        """Let go of the changes as they are, neither kept nor undone, for recovery to judge."""
+        ...
+
     def undo(self, to: int = 0) -> None:
         """Take back everything after a position, newest first; raises `RollbackFailed`. `undo(0)` ends the frame."""
         ...

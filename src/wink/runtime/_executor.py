@@ -8,7 +8,7 @@ import logging
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -18,6 +18,7 @@ from wink.errors import (
     PromptEvaluationError,
     RollbackFailed,
     WinkError,
+    WorkspaceNeedsRecovery,
 )
 from wink.filesystem import FileChange, Filesystem
 from wink.limits import BudgetTracker, Deadline, Heartbeat, RunContext, utc_now
@@ -281,6 +282,8 @@ class ToolExecutor:
 
     def _end_badly(self, call: _Call, error: BaseException) -> None:
         """Roll back, decide what the model is told, and raise again what must be raised."""
+        if call.transaction is not None and call.transaction.state == "committed":
+            raise error  # interrupted after the commit point: the call stands
         raising: BaseException | None = None
         text, result, call.outcome = "", call.result, "rolled back"
         if isinstance(error, _Failed):
@@ -288,6 +291,8 @@ class ToolExecutor:
         elif isinstance(error, RollbackFailed):
             text, raising = "the call failed, and its changes could not be taken back", error
             call.error = str(error)
+        elif isinstance(error, WorkspaceNeedsRecovery):
+            text, raising, call.error = "it cannot be told whether the call was stored", error, str(error)
         elif isinstance(error, CommitFailed):
             text, call.error = str(error), repr(error.__cause__)
         elif ending_of(error) is Ending.RAISE or not isinstance(error, Exception):
@@ -301,7 +306,7 @@ class ToolExecutor:
         if raising is not None:
             call.outcome = "raised"
         try:
-            if call.transaction is not None and not isinstance(error, CommitFailed | RollbackFailed):
+            if call.transaction is not None:
                 call.change = call.transaction.abort()
         except RollbackFailed as failure:
             text, raising, call.error = (
@@ -328,14 +333,23 @@ class ToolExecutor:
         return failure_text(call.tool, error, error_id)
 
     def _record_attempt(self, call: _Call) -> None:
+        """Keep the call, and those inside it that went with it, among the attempts."""
         transaction, recorder = call.transaction, self._session.recorder
+        logged: tuple[SliceDelta, ...] = ()
+        nested: list[CommitEntry] = []
         if transaction is not None:
-            recorder = transaction.recorder
-            if transaction.outer is not None:
-                transaction.outer.finished_calls.append(self._entry(call, (), call.change.files))
-        if recorder is not None:
+            recorder, logged = transaction.recorder, transaction.logged()
+            nested = [
+                replace(entry, outcome="rolled back", deltas=()) if entry.outcome == "committed" else entry
+                for entry in transaction.nested
+            ]
+        entries = [*nested, self._entry(call, logged, call.change.files)]
+        if transaction is not None and transaction.outer is not None:
+            transaction.outer.nested += entries
+        elif recorder is not None:
             try:
-                recorder.attempt(self._entry(call, (), call.change.files))
+                for entry in entries:
+                    recorder.attempt(entry)
             except Exception:  # the call has its outcome; the record's trouble must not change it
                 _log.exception("tool %r: could not record the attempt", call.request.name)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal, Protocol
@@ -39,11 +40,16 @@ class CommitEntry:
 class Recorder(Protocol):
     """Keeps what calls did, durably; a workspace has one."""
 
-    def commit(self, entry: CommitEntry) -> None:
-        """Store the entry in one step: the only commit point of a transaction.
+    def commit(self, entry: CommitEntry, nested: Sequence[CommitEntry] = ()) -> None:
+        """Store the entry, and those of the calls inside it, in one step: the only commit point of a transaction.
 
-        Raises `CommitFailed` only when it is certain that nothing was stored.
+        Raises `CommitFailed` when it is certain that nothing was stored, and `WorkspaceNeedsRecovery` when that cannot
+        be told; then nothing may be undone.
         """
+        ...
+
+    def committed(self, transaction_id: str) -> bool:
+        """Whether a transaction was stored; raises `WorkspaceNeedsRecovery` when that cannot be told."""
         ...
 
     def attempt(self, entry: CommitEntry) -> None:

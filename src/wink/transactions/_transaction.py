@@ -17,15 +17,18 @@ import threading
 import time
 from collections.abc import Callable
 from contextvars import ContextVar, Token
-from typing import Final, cast
+from typing import Final, Literal, cast
 from weakref import WeakKeyDictionary
 
-from wink.errors import CommitFailed, RollbackFailed, WinkError
+from wink.errors import CommitFailed, RollbackFailed, WinkError, WorkspaceNeedsRecovery
 from wink.filesystem import FileChange, FilePart, Filesystem, Stamp, Turns
 from wink.resources import ResourceContext, Snapshotable
 from wink.session import Session, SessionPart, SliceDelta, Upsert
 from wink.transactions._change import Change
 from wink.transactions._entry import CommitEntry, Recorder
+
+State = Literal["open", "committed", "rolled back", "in doubt"]
+"""What became of a transaction; `in doubt` is for recovery to find out."""
 
 MakeEntry = Callable[[tuple[SliceDelta, ...], tuple[FileChange, ...]], CommitEntry]
 """Builds the record's entry when deltas and changes are known, just before the commit point."""
@@ -85,15 +88,18 @@ class Transaction:
         "_sessionpart",
         "_token",
         "_token_session",
-        "finished_calls",
         "id",
+        "nested",
         "outer",
+        "state",
     )
 
     def __init__(self, session: Session, resources: ResourceContext | None, *, writable: bool) -> None:
         self.id: str = f"{time.time_ns():016x}-{os.getpid():x}-{next(_numbers):x}"
         self.outer: Transaction | None = _current.get()
-        self.finished_calls: list[CommitEntry] = []
+        self.state: State = "open"
+        self.nested: list[CommitEntry] = []
+        """The calls inside this one that have ended, for the record."""
         self._session = session
         self._root: Filesystem | None = None if resources is None else resources.get_optional(Filesystem)
         self._restorable: list[tuple[Snapshotable[object], object]] = []
@@ -128,6 +134,10 @@ class Transaction:
     def recorder(self) -> Recorder | None:
         """Who keeps this call; None in memory and for savepoints."""
         return self._recorder
+
+    def logged(self) -> tuple[SliceDelta, ...]:
+        """What was written to logs; it stands, whatever becomes of the rest."""
+        return self._sessionpart.logged()
 
     def file_part_of(self, root: Filesystem) -> FilePart | None:
         """The part that this or an outer transaction has in `root`."""
@@ -177,31 +187,69 @@ class Transaction:
             self._filepart.revoke()
 
     def commit(self, entry: MakeEntry) -> Change:
-        """Make everything stand, or raise `CommitFailed` with everything undone."""
-        files = self._filepart
+        """Make everything stand, or raise `CommitFailed` with everything undone.
+
+        Raises `WorkspaceNeedsRecovery` when it cannot be told which of the two happened; then the files stay as they are
+        until recovery has looked.
+        """
+        files, recorder = self._filepart, self._recorder
         try:
             changes = files.changes() if files is not None and files.dirty else ()
             deltas = self._sessionpart.prepare()
             if files is not None:
                 files.prepare()
-            if self._recorder is not None:
-                self._recorder.commit(entry(deltas, changes))
-            if files is not None:
+            made = entry(deltas, changes)
+            if self.outer is not None:
+                self.outer.nested += [*self.nested, made]
+            if recorder is not None:
+                recorder.commit(made, self.nested)
+            elif files is not None:
                 files.publish()
-            self._sessionpart.publish()
-        except RollbackFailed:
+        except BaseException as error:
+            if not self._stands(error):
+                raise self._failed(error) from error
+            self._publish()
             raise
-        except Exception as error:
-            self.abort()
-            reason = str(error) if isinstance(error, WinkError) else type(error).__name__
-            raise CommitFailed(f"could not commit: {reason}") from error
-        except BaseException:
-            self.abort()
-            raise
+        self._publish()
         return Change(tuple(changes))
 
+    def _publish(self) -> None:
+        """After the commit point: nothing here may fail, and a second time does nothing."""
+        self.state = "committed"
+        try:
+            if self._filepart is not None:
+                self._filepart.publish()
+        finally:
+            self._sessionpart.publish()
+
+    def _stands(self, error: BaseException) -> bool:
+        """Whether the transaction was committed in spite of an interruption; leaves it alone where nobody knows."""
+        try:
+            if isinstance(error, WorkspaceNeedsRecovery):
+                raise error
+            return not isinstance(error, Exception) and self._recorder is not None and self._recorder.committed(self.id)
+        except WorkspaceNeedsRecovery:
+            self.state = "in doubt"
+            self._sessionpart.undo()
+            if self._filepart is not None:
+                self._filepart.leave()
+            raise
+
+    def _failed(self, error: BaseException) -> BaseException:
+        """Undo everything, and say so in the right words."""
+        self.abort()
+        if not isinstance(error, Exception) or isinstance(error, RollbackFailed):
+            return error
+        return CommitFailed(f"could not commit: {error if isinstance(error, WinkError) else type(error).__name__}")
+
     def abort(self) -> Change:
-        """Take everything back; raises `RollbackFailed` when that cannot be done, after taking back all that can."""
+        """Take everything back; raises `RollbackFailed` when that cannot be done, after taking back all that can.
+
+        What has been committed, undone, or is in doubt, stays as it is.
+        """
+        if self.state != "open":
+            return Change(rolled_back=self.state == "rolled back")
+        self.state = "rolled back"
         self.revoke()
         files = self._filepart
         changes = files.changes() if files is not None and files.dirty else ()
