@@ -95,7 +95,8 @@ class Filesystem:
             raise error(errno.ENOTDIR, path)
         modified = datetime.fromtimestamp(node.modified_ns / 1e9, UTC)
         is_file, is_directory = node.kind == "file", node.kind == "directory"
-        return FileStat(name, is_file, is_directory, node.size, node.mode, modified, link.kind == "link", link.target)
+        size = node.size if is_file else 0
+        return FileStat(name, is_file, is_directory, size, node.mode, modified, link.kind == "link", link.target)
 
     def list(self, path: str = ".", *, limit: int = 1000) -> Listing[FileEntry]:
         """The names in a directory, sorted; `truncated` says that there are more than `limit`."""
@@ -223,10 +224,10 @@ class Filesystem:
         return self._access.seen(located(path)[0])
 
     def fingerprint(self, path: str) -> str | None:
-        """The digest of a file's content now, or None where there is no file."""
-        store = self._access.reading()
+        """The digest of a file's content now, or None where there is no file that could be read."""
+        name, store = located(path)[0], self._access.reading()
         try:
-            return self._access.tree.facts.at(store, located(path)[0]).digest
+            return self._access.tree.facts.at(store, name).digest
         except (FileNotFoundError, NotADirectoryError, IsADirectoryError, PathRefused):
             return None
 

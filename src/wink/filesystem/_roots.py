@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Concatenate, Final, Literal, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Final, Literal, ParamSpec, Self, TypeVar
 
 from wink.errors import HandleRevoked, ReadOnlyFilesystem, SnapshotMismatch
 from wink.filesystem._access import Seen, Tree, guarded
@@ -189,8 +189,10 @@ class HostFilesystem(Filesystem):
 
     def close(self) -> None:
         """Let go of the directory; nothing can be done with these files afterwards. Closing twice does nothing."""
-        self._drop_retired()
-        self._store.close()
+        if not isinstance(self._access.tree.store, _Closed):
+            self._drop_retired()
+            self._access.tree.store = _Closed(self._store.root)
+            self._store.close()
 
     def __enter__(self) -> Self:
         return self
@@ -220,6 +222,16 @@ class HostFilesystem(Filesystem):
         retired, self._retired = self._retired, {}
         if retired:
             self._store.discard_preimages(*retired)
+
+
+class _Closed:
+    """Stands for a store that was closed: its descriptors may be somebody else's by now."""
+
+    def __init__(self, root: str) -> None:
+        self.root = root
+
+    def __getattr__(self, name: str) -> Any:
+        raise ValueError(f"the filesystem of {self.root!r} has been closed")
 
 
 def _never(transaction_id: str) -> bool:

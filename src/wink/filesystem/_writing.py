@@ -15,7 +15,7 @@ from wink.filesystem._part import FilePart
 from wink.filesystem._paths import located, unportable_name
 from wink.filesystem._reading import bounded, decode, has_plain_newlines, opened
 from wink.filesystem._results import EditResult, WriteMode, WriteResult
-from wink.filesystem._stamps import Stamp, shifted, whole
+from wink.filesystem._stamps import Stamp, joined, shifted, whole
 from wink.filesystem._store import Frame, Node, Staging, Store
 
 _STREAMED: Final = CHUNK
@@ -47,18 +47,19 @@ def append_bytes(part: FilePart, text: str, content: bytes, create_parents: bool
     with stream:
         old = bounded(path, stream, before, "write it anew through open_write")
     known = _current(part, path, part.tree.facts.of(before, old).digest)
-    joined = old + content
-    node = _exchange(part, path, before, joined)
-    facts = part.tree.facts.of(node, joined)
-    if known is None or not known.complete:
-        # A last line without a newline becomes another line.
-        begin = old.count(b"\n")
-        lines = old.count(b"\n") + (old[-1:] not in (b"", b"\n"))
-        ranges = shifted(known.ranges if known else (), begin, lines, facts.lines)
-        stamp = Stamp(path, facts.digest, facts.size, ranges, ranges == ((0, facts.lines),), facts.lines, "write")
-        part.note(path, stamp)
-    else:
+    together = old + content
+    node = _exchange(part, path, before, together)
+    facts = part.tree.facts.of(node, together)
+    if known is not None and known.complete:
         part.note(path, whole(path, facts.digest, facts.size, facts.lines, "write"))
+    else:
+        begin = old.count(b"\n")
+        # A last line without a newline becomes another line, which is known only when its beginning was.
+        is_open = old[-1:] not in (b"", b"\n")
+        first = begin + (is_open and not (known and known.knows(begin, begin + 1)))
+        ranges = joined((*shifted(known.ranges if known else (), begin, begin + is_open, begin), (first, facts.lines)))
+        complete = not facts.lines or ranges == ((0, facts.lines),)
+        part.note(path, Stamp(path, facts.digest, facts.size, ranges, complete, facts.lines, "write"))
     return WriteResult(path, len(content), node.size, "append")
 
 
@@ -75,7 +76,7 @@ def edit(part: FilePart, text: str, old: str, new: str, replace_all: bool, encod
         part.note(path, None)
     else:
         ranges = change.shifted(known.ranges)
-        complete = known.complete or ranges == ((0, total),)
+        complete = known.complete or not total or ranges == ((0, total),)
         ranges = ((0, total),) if complete and total else ranges
         part.note(path, Stamp(path, facts.digest, facts.size, ranges, complete, total, "write"))
     return EditResult(path, len(change.places), node.size, tuple(place.start + 1 for place in change.places))

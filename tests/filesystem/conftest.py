@@ -1,0 +1,52 @@
+"""Filesystems of every kind, so that one test holds for all of them."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from wink.filesystem import Filesystem, HostFilesystem, InMemoryFilesystem
+
+Make = Callable[..., Filesystem]
+
+
+@pytest.fixture(params=["memory", "disk"])
+def make(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Make]:
+    """Makes empty filesystems, with the options that both kinds have."""
+    made: list[HostFilesystem] = []
+
+    def make_one(**options: bool) -> Filesystem:
+        if request.param == "memory":
+            return InMemoryFilesystem(**options)
+        root = tmp_path / f"root{len(made)}"
+        root.mkdir()
+        made.append(HostFilesystem(root, **options))
+        return made[-1]
+
+    yield make_one
+    for files in made:
+        files.close()
+
+
+@pytest.fixture
+def files(make: Make) -> Filesystem:
+    """One empty filesystem of each kind."""
+    return make()
+
+
+@pytest.fixture
+def memory() -> InMemoryFilesystem:
+    """An empty filesystem in memory, for what does not depend on the kind."""
+    return InMemoryFilesystem()
+
+
+def tree_of(files: Filesystem) -> dict[str, bytes | None]:
+    """Every path with its content; None for directories."""
+    found = files.glob("**", limit=100_000, include_git=True)
+    return {match.path: files.read_bytes(match.path) if match.is_file else None for match in found}
+
+
+@pytest.fixture
+def tree() -> Callable[[Filesystem], dict[str, bytes | None]]:
+    """The function that tells what is in a filesystem."""
+    return tree_of

@@ -1,0 +1,146 @@
+"""Searching files for what a model wrote."""
+
+import pytest
+
+from wink.errors import PatternError
+from wink.filesystem import Filesystem, InMemoryFilesystem
+
+
+def test_lines_that_match_are_found_in_order(files: Filesystem) -> None:
+    """Line numbers count from 1, positions are characters."""
+    files.write("b.txt", "no\nthe été word\n")
+    files.write("a/x.py", "word word\r\n\r\nlast word")
+
+    found = files.grep("w[o]rd")
+
+    assert [(match.path, match.line_number, match.line_content) for match in found] == [
+        ("a/x.py", 1, "word word"),
+        ("a/x.py", 3, "last word"),
+        ("b.txt", 2, "the été word"),
+    ]
+    assert [match.line_content[match.match_start : match.match_end] for match in found] == ["word"] * 3
+
+
+@pytest.mark.parametrize(
+    ("pattern", "lines"),
+    [
+        ("^b", [2]),
+        ("b$", [2, 3]),
+        ("^$", [4]),
+        ("x*", [1, 2, 3, 4, 5]),
+        (r"a\s+b", []),
+        ("[^q]+", [1, 2, 3, 5]),
+        (r"\bb\b", [2]),
+        ("(?i)B", [2, 3]),
+        ("a|c", [1, 5]),
+        ("é.", []),
+        (".é", [5]),
+        ("a.c", []),
+        ("b", [2, 3]),
+    ],
+)
+def test_a_pattern_is_searched_in_each_line(memory: InMemoryFilesystem, pattern: str, lines: list[int]) -> None:
+    """`^` and `$` mean the line, with either newline, and nothing reaches over its end."""
+    memory.write("a.txt", "a\nb\r\nxb\n\ncé")
+
+    assert [match.line_number for match in memory.grep(pattern)] == lines
+
+
+@pytest.mark.parametrize(
+    ("pattern", "reason"),
+    [
+        (r"(a)\1", "back-references"),
+        ("(?=a)", "look-around"),
+        ("(?<!a)b", "look-around"),
+        ("(?>a)", "atomic"),
+        ("a++", "possessive"),
+        ("a{1001}", "at most 1000"),
+        ("(", "is not a regular expression"),
+        ("a)(b", "is not a regular expression"),
+        ("[", "is not a regular expression"),
+        ("", "is empty"),
+        ("a" * 1001, "longer than"),
+        ("a\nb", "newline"),
+        ("\ud800", "Unicode"),
+    ],
+)
+def test_what_is_not_supported_is_named(memory: InMemoryFilesystem, pattern: str, reason: str) -> None:
+    """The model rewrites the pattern when it knows what in it is the matter."""
+    with pytest.raises(PatternError, match=reason):
+        memory.grep(pattern)
+
+
+def test_a_catastrophic_pattern_is_only_a_pattern(memory: InMemoryFilesystem) -> None:
+    """A backtracking engine needs 2**5000 steps for this line."""
+    memory.write("a.txt", "a" * 5000 + "!")
+
+    assert memory.grep("(a+)+$") == ()
+
+
+def test_matches_are_limited(memory: InMemoryFilesystem) -> None:
+    """And the listing says that there are more."""
+    memory.write("a.txt", "x\n" * 10)
+
+    assert len(memory.grep("x", max_matches=3)) == 3
+    assert memory.grep("x", max_matches=3).truncated
+    assert not memory.grep("x", max_matches=10).truncated
+
+
+def test_long_lines_are_cut_around_the_match(memory: InMemoryFilesystem) -> None:
+    """A minified file is one line of a megabyte."""
+    memory.write("a.js", "é" * 100_000 + "needle" + "y" * 100_000)
+    memory.write("b.js", "x" * 100_000)
+
+    first, second = memory.grep("needle")[0], memory.grep("x+")[0]
+
+    assert first.line_content[first.match_start : first.match_end] == "needle"
+    assert first.clipped
+    assert len(first.line_content) == len(second.line_content) == 500
+
+
+def test_binary_files_are_passed_over(files: Filesystem) -> None:
+    """Their lines mean nothing."""
+    files.write_bytes("a.bin", b"\0word\n")
+    files.write_bytes("b.txt", b"\xff word\n")
+
+    assert [(match.path, match.line_content) for match in files.grep("word")] == [("b.txt", "\ufffd word")]
+
+
+@pytest.mark.parametrize(
+    ("glob", "paths"),
+    [("*.py", ["a.py", "src/b.py"]), ("src/*.py", ["src/b.py"]), ("**/*.md", ["src/c.md"]), ("*.{py,md}", ["a.py", "src/b.py", "src/c.md"])],
+)  # fmt: skip
+def test_a_glob_chooses_the_files(memory: InMemoryFilesystem, glob: str, paths: list[str]) -> None:
+    """By name alone where it has no slash, as ripgrep's -g."""
+    for path in ("a.py", "src/b.py", "src/c.md"):
+        memory.write(path, "word\n")
+
+    assert [match.path for match in memory.grep("word", glob=glob)] == paths
+
+
+def test_one_file_can_be_searched(files: Filesystem) -> None:
+    """`path` may be a file; a missing one is an error and not an empty result."""
+    files.write("a/b.txt", "word\n")
+
+    assert [match.path for match in files.grep("word", "a/b.txt")] == ["a/b.txt"]
+    assert [match.path for match in files.grep("word", "a")] == ["a/b.txt"]
+    with pytest.raises(FileNotFoundError):
+        files.grep("word", "c.txt")
+
+
+def test_large_files_are_searched_in_pieces(memory: InMemoryFilesystem) -> None:
+    """Line numbers must be right beyond the first piece."""
+    lines = [f"{number:08d}\n" for number in range(1_000_000)]
+    memory.write("big.log", "".join(lines))
+
+    for number in (1, 466_033, 466_034, 999_999):
+        match = memory.grep(f"0*{number}$", max_matches=1, glob="big.log")[0]
+        assert (match.line_number, match.line_content) == (number + 1, f"{number:08d}")
+
+
+def test_case_can_be_ignored(memory: InMemoryFilesystem) -> None:
+    """Also for patterns without special characters."""
+    memory.write("a.txt", "Word\n")
+
+    assert memory.grep("word") == ()
+    assert len(memory.grep("word", ignore_case=True)) == 1
