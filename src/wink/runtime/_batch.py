@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextvars
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Final
 
@@ -87,7 +87,7 @@ def _together(executor: ToolExecutor, group: Sequence[ToolCall]) -> list[Ended]:
     for index in range(len(group)):
         context = contextvars.copy_context()
         threading.Thread(target=context.run, args=(run, index), name="wink-read", daemon=True).start()
-    return [_outcome(future) for future in ended]
+    return [_outcome(future.result) for future in ended]
 
 
 async def _atogether(executor: ToolExecutor, group: Sequence[ToolCall]) -> list[Ended]:
@@ -114,7 +114,7 @@ async def _atogether(executor: ToolExecutor, group: Sequence[ToolCall]) -> list[
             task.cancel()
         await asyncio.wait(tasks)
         raise
-    return [_outcome(task) for task in tasks]
+    return [_outcome(task.result) for task in tasks]
 
 
 def _gates(count: int) -> list[Future[None]]:
@@ -124,9 +124,9 @@ def _gates(count: int) -> list[Future[None]]:
     return gates
 
 
-def _outcome(ended: Future[ToolReply]) -> Ended:
+def _outcome(result: Callable[[], ToolReply]) -> Ended:
     try:
-        return ended.result()
+        return result()
     except Exception as error:  # raised again when the siblings have run
         return error
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from wink.errors import (
     CommitFailed,
@@ -30,7 +30,7 @@ from wink.runtime._results import check_result, json_text, new_values, rendered
 from wink.runtime._waiting import Blocking, Cooperative, HandlerTimedOut, Waiting, drive
 from wink.session import Session, SliceDelta
 from wink.tools import Tool, ToolContext, ToolResult
-from wink.transactions import Change, CommitEntry, Outcome, Transaction, holds, turns_of
+from wink.transactions import Change, CommitEntry, Outcome, Recorder, Transaction, holds, turns_of
 
 LEASE_SECONDS: Final = 60.0
 """How long a mutating call waits for the one before it when the run has no deadline."""
@@ -285,7 +285,8 @@ class ToolExecutor:
         if call.transaction is not None and call.transaction.state == "committed":
             raise error  # interrupted after the commit point: the call stands
         raising: BaseException | None = None
-        text, result, call.outcome = "", call.result, "rolled back"
+        text, result = "", call.result
+        call.outcome = "rolled back"
         if isinstance(error, _Failed):
             text, call.outcome, call.error = error.text, error.outcome, error.error or call.error
         elif isinstance(error, RollbackFailed):
@@ -334,7 +335,8 @@ class ToolExecutor:
 
     def _record_attempt(self, call: _Call) -> None:
         """Keep the call, and those inside it that went with it, among the attempts."""
-        transaction, recorder = call.transaction, self._session.recorder
+        transaction = call.transaction
+        recorder = cast("Recorder | None", self._session.recorder)
         logged: tuple[SliceDelta, ...] = ()
         nested: list[CommitEntry] = []
         if transaction is not None:

@@ -26,7 +26,7 @@ class Ending(enum.Enum):
     FAIL_WITH_ID = "a failed result with the exception's type and a short id; the event keeps the text"
 
 
-OUTCOMES: Final = (
+OUTCOMES: Final[tuple[tuple[type[BaseException], Ending], ...]] = (
     # first match wins               what happens after the rollback
     (VisibilityExpansionRequired,    Ending.RAISE),
     (PromptEvaluationError,          Ending.RAISE),
@@ -58,7 +58,9 @@ def failure_text(tool: Tool[Any, Any], error: Exception, error_id: str) -> str:
 
 def _place(error: Exception) -> str:
     """The file that an error of the file layer is about; paths of the host are not for the model."""
-    path = error.filename if isinstance(error, OSError) else None
+    if not isinstance(error, OSError):
+        return ""
+    path: object = error.filename
     if not isinstance(path, str) or path.startswith(("/", "~")) or "\\" in path:
         return ""
     return f": {path!r} {error.strerror or ''}".rstrip()

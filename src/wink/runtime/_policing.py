@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from wink.policies import PolicyDecision, ToolPolicy
 from wink.runtime._call import PolicyVerdict
@@ -39,7 +39,7 @@ def denial(verdicts: Sequence[PolicyVerdict]) -> PolicyVerdict | None:
 def _verdict(policy: ToolPolicy, tool: Tool[Any, Any], params: Any, context: ToolContext) -> PolicyVerdict:
     name = _name(policy)
     try:
-        decision: object = policy.check(tool, params, context=context)
+        decision = cast("object", policy.check(tool, params, context=context))
     except Exception as error:  # foreign code
         return PolicyVerdict(
             name, False, f"policy {name!r} denied {tool.name}: its check raised {type(error).__name__}"

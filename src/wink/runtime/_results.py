@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import is_dataclass
-from typing import Any
+from typing import Any, cast
 
 from wink.serde import dumps
 from wink.tools import Tool, ToolResult
@@ -14,7 +14,8 @@ def check_result(tool: Tool[Any, Any], returned: object) -> str | None:
     """What is wrong with a handler's return value; None when it is what the tool declares."""
     if not isinstance(returned, ToolResult):
         return f"{tool.name} returned {_kind(returned)} where a ToolResult was expected"
-    if type(returned.success) is not bool or not isinstance(returned.message, str):
+    returned = cast("ToolResult[Any]", returned)
+    if type(returned.success) is not bool or not isinstance(cast("object", returned.message), str):
         return f"{tool.name} returned a ToolResult whose message is not text or whose success is not a bool"
     declared, value = tool.result_type, returned.value
     if declared is None or value is None or not returned.success:
@@ -23,7 +24,7 @@ def check_result(tool: Tool[Any, Any], returned: object) -> str | None:
         return None if isinstance(value, declared) else _mismatch(tool, declared.__name__, _kind(value))
     if not isinstance(value, list | tuple):
         return _mismatch(tool, f"a list of {declared.__name__}", _kind(value))
-    for item in value:
+    for item in cast("Sequence[object]", value):
         if not isinstance(item, declared):
             return _mismatch(tool, f"a list of {declared.__name__}", f"a list with {_kind(item)} in it")
     return None
@@ -37,7 +38,7 @@ def rendered(tool: Tool[Any, Any], result: ToolResult[Any]) -> str:
     """
     if result.value is not None:
         dumps(result.value)
-    text: object = result.render()
+    text = cast("object", result.render())
     if not isinstance(text, str):
         raise TypeError(f"render() returned {_kind(text)}")
     if not text.strip():
@@ -64,7 +65,7 @@ def new_values(result: ToolResult[Any]) -> tuple[Any, ...]:
     if is_dataclass(value):
         return (value,)
     if isinstance(value, list | tuple):
-        return tuple(item for item in value if is_dataclass(item))
+        return tuple(item for item in cast("Sequence[Any]", value) if is_dataclass(item))
     return ()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -46,7 +46,7 @@ def restore_snapshot(session: Session, resource_context: ResourceContext | None,
 @contextmanager
 def tool_transaction(
     session: Session, resource_context: ResourceContext | None, tag: str | None = None
-) -> Iterator[Transaction]:
+) -> Generator[Transaction]:
     """Run a block as one transaction over session, files and resources: it commits at the end, or rolls back if it raises.
 
     Inside the block `transaction.filesystem` is the handle on the files, and writes to `session` are part of it. In a

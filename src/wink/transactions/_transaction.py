@@ -156,7 +156,7 @@ class Transaction:
 
     def leave(self) -> None:
         """Undo `enter`, in the same context."""
-        if self._filepart is not None:
+        if self._filepart is not None and self._guard is not None:
             self._filepart.unguard(self._guard)
         self._sessionpart.exit(self._token_session)
         _current.reset(self._token)
