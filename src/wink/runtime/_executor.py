@@ -22,6 +22,7 @@ from wink.errors import (
 )
 from wink.filesystem import FileChange, Filesystem
 from wink.limits import BudgetTracker, Deadline, Heartbeat, RunContext, utc_now
+from wink.resources import ResourceContext
 from wink.runtime._call import PolicyVerdict, ToolCall, ToolReply
 from wink.runtime._events import ToolInvoked
 from wink.runtime._outcomes import Ending, ending_of, failure_text
@@ -57,6 +58,8 @@ class _Call:
     started: float
     tool: Tool[Any, Any] | None = None
     params: Any = None
+    resources: ResourceContext | None = None
+    root: Filesystem | None = None
     context: ToolContext | None = None
     transaction: Transaction | None = None
     verdicts: tuple[PolicyVerdict, ...] = ()
@@ -164,6 +167,8 @@ class ToolExecutor:
             raise _Failed(self._unknown(call.request.name), "refused")
         if call.tool.handler is None:
             raise _Failed(f"{call.tool.name} cannot be called: it has no handler", "refused")
+        call.resources = self._prompt.resources
+        call.root = call.resources.get_optional(Filesystem)
 
     def _parse(self, call: _Call) -> None:
         tool = _known(call.tool)
@@ -179,7 +184,7 @@ class ToolExecutor:
         """One mutating call at a time, from before the policies to the commit; what they saw then still holds."""
         if _known(call.tool).effects == "read":
             return
-        turns = turns_of(self._session, self._prompt.resources.get_optional(Filesystem))
+        turns = turns_of(self._session, call.root)
         if holds(turns):
             return  # a savepoint: the turn is the outer call's
         seconds = LEASE_SECONDS
@@ -189,9 +194,9 @@ class ToolExecutor:
         call.ends.append(turns.release)
 
     def _begin(self, call: _Call) -> None:
-        resources = self._prompt.resources
+        resources = _known(call.resources)
         call.transaction = transaction = Transaction(
-            self._session, resources, writable=_known(call.tool).effects != "read"
+            self._session, resources, root=call.root, writable=_known(call.tool).effects != "read"
         )
         files = transaction.filesystem
         scope = resources.call_scope({} if files is None else {Filesystem: files})

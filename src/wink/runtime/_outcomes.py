@@ -43,7 +43,7 @@ OUTCOMES: Final[tuple[tuple[type[BaseException], Ending], ...]] = (
 
 def ending_of(error: BaseException) -> Ending:
     """The row of `OUTCOMES` that an exception falls under."""
-    return next(ending for kind, ending in OUTCOMES if isinstance(error, kind))
+    return next(ending for kind, ending in OUTCOMES if issubclass(type(error), kind))
 
 
 def failure_text(tool: Tool[Any, Any], error: Exception, error_id: str) -> str:

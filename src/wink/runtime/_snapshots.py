@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from wink.filesystem import Filesystem
 from wink.limits import utc_now
 from wink.resources import ResourceContext, Snapshotable
 from wink.session import Session, Snapshot
@@ -53,7 +54,8 @@ def tool_transaction(
     workspace the block is recorded under `tag`; inside a tool call it is a savepoint of that call.
     """
     started_at, started = utc_now(), time.perf_counter()
-    transaction = Transaction(session, resource_context, writable=True)
+    root = None if resource_context is None else resource_context.get_optional(Filesystem)
+    transaction = Transaction(session, resource_context, root=root, writable=True)
     transaction.enter()
     try:
         try:

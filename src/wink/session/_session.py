@@ -137,6 +137,8 @@ class Session:
             slice_.policy = SlicePolicy.LOG
         payload = event if kept is None else kept
         steps = state.steps_for(payload)
+        if not steps and state.log_at_once(slice_, payload):
+            return self.dispatcher.dispatch(event)
         if all(step[0] is not slice_ for step in steps):
             state.run([(slice_, None, Append(payload))], noted=False)
         for step in steps:

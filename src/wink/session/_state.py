@@ -170,6 +170,19 @@ class State:
             raise
         part.publish()
 
+    def log_at_once(self, slice_: Slice[T], item: T) -> bool:
+        """Put an item at the end of a log outside of any call, which needs no stage; False where it is not that simple."""
+        if slice_.policy is not SlicePolicy.LOG or slice_.key is not None or type(item) is not slice_.cls:
+            return False
+        if self.own_part() is not None:
+            return False
+        with self.lock:
+            root = self.root(slice_)
+            if type(root) is not ListView:
+                return False
+            self.views[slice_.cls] = root.extended((item,))
+        return True
+
     def publish(self, stage: Stage[Any]) -> None:
         """Let a slice be what a stage made of it; the caller holds `lock`."""
         self.views[stage.slice.cls] = stage.onto(self.root(stage.slice))

@@ -94,22 +94,24 @@ class Transaction:
         "state",
     )
 
-    def __init__(self, session: Session, resources: ResourceContext | None, *, writable: bool) -> None:
+    def __init__(
+        self, session: Session, resources: ResourceContext | None, *, root: Filesystem | None, writable: bool
+    ) -> None:
         self.id: str = f"{time.time_ns():016x}-{os.getpid():x}-{next(_numbers):x}"
         self.outer: Transaction | None = _current.get()
         self.state: State = "open"
         self.nested: list[CommitEntry] = []
         """The calls inside this one that have ended, for the record."""
         self._session = session
-        self._root: Filesystem | None = None if resources is None else resources.get_optional(Filesystem)
+        self._root = root
         self._restorable: list[tuple[Snapshotable[object], object]] = []
-        recorder = session.recorder or (self._root.recorder if self._root is not None else None)
+        recorder = session.recorder or (root.recorder if root is not None else None)
         # A savepoint is recorded with the transaction that it belongs to.
         self._recorder: Recorder | None = cast("Recorder | None", recorder) if self.outer is None else None
         if self._recorder is not None:
             self._recorder.refresh(session)
         self._sessionpart: SessionPart = session.begin()
-        self._filepart: FilePart | None = None if self._root is None else self._begin_files(self._root, writable)
+        self._filepart: FilePart | None = None if root is None else self._begin_files(root, writable)
         if resources is not None:
             self._snapshot(resources)
 
