@@ -200,11 +200,10 @@ class Transaction:
             deltas = self._sessionpart.prepare()
             if files is not None:
                 files.prepare()
-            made = entry(deltas, changes)
             if self.outer is not None:
-                self.outer.nested += [*self.nested, made]
+                self.outer.nested += [*self.nested, entry(deltas, changes)]
             if recorder is not None:
-                recorder.commit(made, self.nested)
+                recorder.commit(entry(deltas, changes), self.nested)
             elif files is not None:
                 files.publish()
         except BaseException as error:
