@@ -211,12 +211,13 @@ class _Effects:
         return Side(self._ground, new, (("path", record.path),), target=record.note or None, content=content)
 
     def _written(self, record: Record) -> Side:
-        fd, name = self._ground.beneath.directory(record.path.rpartition("/")[0]), record.path.rpartition("/")[2]
+        known = self._later.get(record.path)
+        if known is not None:
+            return known
         try:
-            found = self._ground.status(fd, name)
-        finally:
-            self._ground.beneath.close(fd)
-        now = Mark(0, len(record.note), 0, stat.S_IFLNK | 0o777) if found is None else mark(found)
+            now = mark(self._ground.beneath.status(record.path, follow=False)[0])
+        except OSError:
+            now = Mark(0, len(record.note), 0, (stat.S_IFLNK if record.note else stat.S_IFREG) | 0o777)
         return self._new(record, now)
 
     def _moved(self, record: Record) -> Iterator[Effect]:

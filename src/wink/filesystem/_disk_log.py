@@ -28,7 +28,16 @@ class Log:
     """
 
     __slots__ = (
-        "_count", "_is_over", "_journal", "_seq", "_transaction_id", "conflicts", "contents", "ground", "records",
+        "_count",
+        "_is_over",
+        "_journal",
+        "_renumbered",
+        "_seq",
+        "_transaction_id",
+        "conflicts",
+        "contents",
+        "ground",
+        "records",
         "rewritten",
     )  # fmt: skip
 
@@ -38,6 +47,7 @@ class Log:
         self._journal: Journal | None = None
         self._is_over = False
         self._count = self._seq = 0
+        self._renumbered: dict[int, int] = {}
         self.records: list[Record] = []
         self.contents: dict[int, bytes] = {}
         self.rewritten: dict[int, Mark] = {}
@@ -47,7 +57,8 @@ class Log:
     def resume(cls, ground: Ground, transaction_id: str) -> Log:
         """The log of a transaction whose process died."""
         log = cls(ground, transaction_id)
-        log._journal, log.records = Journal.resume(ground.state, transaction_id, durable=ground.is_durable)
+        log._journal, left = Journal.resume(ground.state, transaction_id, durable=ground.is_durable)
+        log.records, log._renumbered = left.records, left.renumbered
         return log
 
     # -- records
@@ -88,7 +99,7 @@ class Log:
         """Undo the records after a position, newest first; raises `RollbackFailed`."""
         if len(self.records) <= position:
             return
-        undo = Undo(self.ground, self.contents, self.rewritten)
+        undo = Undo(self.ground, self.contents, self.rewritten, self._renumbered)
         directories: set[str] = set()
         try:
             while len(self.records) > position:
@@ -181,7 +192,7 @@ class Log:
     def _compensate(self, seq: int) -> None:
         if self._journal is not None:
             try:
-                self._journal.compensate(seq)
+                self._journal.compensate(seq, self._renumbered)
             except OSError as error:
                 # A full disk must not stop a rollback: without this note recovery repeats a step, which is harmless.
                 if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EIO):

@@ -5,11 +5,13 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from wink.errors import PathRefused
 from wink.filesystem._disk_ground import Ground
 from wink.filesystem._store import Node, NodeKind
+
+DANGLING: Final = "is a link that leads to nothing"
 
 
 class Spot(NamedTuple):
@@ -22,11 +24,16 @@ class Spot(NamedTuple):
     found: os.stat_result | None
 
 
-def spot(ground: Ground, path: str, *, follow: bool) -> Spot:
-    """Where `path` is, open for a change; the caller closes `fd` through `ground.beneath.close`."""
+def spot(ground: Ground, path: str, *, follow: bool, creates: bool = False) -> Spot:
+    """Where `path` is, open for a change; the caller closes `fd` through `ground.beneath.close`.
+
+    A link that is followed must lead to something; `creates` says that otherwise something would be made there.
+    """
+    ground.check_writable(path, path)
     fd, name, real = ground.beneath.parent(path)
     try:
-        ground.check_writable(real, path)
+        if real != path:
+            ground.check_writable(real, path)
         found = ground.status(fd, name)
     except BaseException:
         ground.beneath.close(fd)
@@ -39,7 +46,7 @@ def spot(ground: Ground, path: str, *, follow: bool) -> Spot:
         ground.check_writable(real, path)
         found = ground.status(fd, name)
         if found is None or stat.S_ISLNK(found.st_mode):
-            raise PathRefused(path, "is a link that leads to nothing")
+            raise PathRefused(path, DANGLING) if creates else failure(errno.ENOENT, path)
     except BaseException:
         ground.beneath.close(fd)
         raise

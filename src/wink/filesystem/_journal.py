@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Mapping
 from typing import Final
 
 from wink.errors import TransactionError
 from wink.filesystem._disk_state import State
-from wink.filesystem._journal_records import HEADER_BYTES, MAGIC, Record, compensation, encoded, header, standing
+from wink.filesystem._journal_records import (
+    HEADER_BYTES,
+    MAGIC,
+    Record,
+    Standing,
+    compensation,
+    encoded,
+    header,
+    standing,
+)
 
 SPARE: Final = "spare"
 """An ended journal's file that waits in the state directory: making a file costs many times what renaming one does."""
@@ -42,26 +52,26 @@ class Journal:
         return cls(state, transaction_id, fd, 0, os.urandom(8), durable=durable)
 
     @classmethod
-    def resume(cls, state: State, transaction_id: str, *, durable: bool) -> tuple[Journal, list[Record]]:
-        """A journal that was left behind, and the records in it that still stand."""
+    def resume(cls, state: State, transaction_id: str, *, durable: bool) -> tuple[Journal, Standing]:
+        """A journal that was left behind, and what in it still stands."""
         fd = os.open(transaction_id, _OLD, dir_fd=state.wal)
         try:
             content = b"".join(iter(lambda: os.read(fd, 1 << 20), b""))
             if content[: len(MAGIC)] != MAGIC[: len(content)]:
                 raise TransactionError(f"the journal {transaction_id!r} was not written by this version of wink")
-            records, end = standing(content) if len(content) >= HEADER_BYTES else ([], 0)
+            left = standing(content) if len(content) >= HEADER_BYTES else Standing([], {}, 0)
         except BaseException:
             os.close(fd)
             raise
-        return cls(state, transaction_id, fd, end, content[len(MAGIC) : HEADER_BYTES], durable=durable), records
+        return cls(state, transaction_id, fd, left.size, content[len(MAGIC) : HEADER_BYTES], durable=durable), left
 
     def append(self, record: Record) -> None:
         """Write down an operation; only when this has returned may it begin."""
         self._write(encoded(record, self._salt))
 
-    def compensate(self, seq: int) -> None:
+    def compensate(self, seq: int, renumbered: Mapping[int, int]) -> None:
         """Write down that everything from record `seq` on has been taken back."""
-        self._write(compensation(seq, self._salt))
+        self._write(compensation(seq, renumbered, self._salt))
 
     def close(self) -> None:
         """Close the file; the journal stays."""

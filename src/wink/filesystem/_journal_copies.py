@@ -46,6 +46,7 @@ class Copies:
                 if here is not None:
                     self._set_aside(record, fd, name, here)
                 self._recreate(record, fd, name)
+        self._drop_spare(record, fd)
         # The pre-image goes last: it is what says that this step is still to be done.
         self._undo.unlink(kept + "~")
         self._undo.unlink(kept)
@@ -66,10 +67,14 @@ class Copies:
             if here is None:
                 self._undo.lost.append(record.path)
             return
-        if here is None or here.st_ino != old.ino:
+        if here is None or (here.st_ino != old.ino and not self._is_back(record, fd, name, here)):
             if here is not None:
                 self._set_aside(record, fd, name, here)
             self._recreate(record, fd, name)
+        here = self._ground.status(fd, name)
+        if here is not None and here.st_ino != old.ino:
+            self._undo.renumber(old, here)
+        self._drop_spare(record, fd)
         self._undo.unlink(kept)
 
     def _removed(self, record: Record, fd: int, name: str) -> None:
@@ -80,9 +85,24 @@ class Copies:
         try:
             os.mkdir(name, 0o700, dir_fd=fd)
         except FileExistsError:
-            return
+            if self._is_in_use(fd, name):
+                return
         set_mode(fd, name, stat.S_IMODE(old.mode))
         os.utime(name, ns=(old.modified_ns, old.modified_ns), dir_fd=fd, follow_symlinks=False)
+        here = os.stat(name, dir_fd=fd, follow_symlinks=False)
+        if here.st_ino != old.ino:
+            self._undo.renumber(old, here)
+
+    def _is_in_use(self, fd: int, name: str) -> bool:
+        """Whether this is anything but an empty directory, such as we leave when we die in the middle of making it."""
+        try:
+            inside = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=fd)
+        except NotADirectoryError:
+            return True
+        try:
+            return bool(os.listdir(inside))
+        finally:
+            os.close(inside)
 
     def _write_back(self, record: Record, fd: int, name: str) -> None:
         old = record.old
@@ -92,7 +112,10 @@ class Copies:
         source = os.open(record.staged, _READ, dir_fd=self._staged)
         try:
             found = os.fstat(target)
-            ours = after.fits(found) if after is not None else self._is_mixture(record, source, target)
+            if after is not None and after.ino == found.st_ino:
+                ours = after.fits(found)
+            else:
+                ours = self._is_mixture(record, source, target)
             if not ours:
                 self._keep_copy(record, target)
             os.lseek(source, 0, os.SEEK_SET)
@@ -118,6 +141,23 @@ class Copies:
             return at >= size or _agree(target, source, at) >= size
         finally:
             os.close(new)
+
+    def _is_back(self, record: Record, fd: int, name: str, here: os.stat_result) -> bool:
+        """Whether the file was restored before, only that was not noted any more."""
+        old = record.old
+        if old is None or here.st_mtime_ns != old.modified_ns or here.st_size != old.size:
+            return False
+        if record.note:
+            return stat.S_ISLNK(here.st_mode) and os.readlink(name, dir_fd=fd) == record.note
+        if not stat.S_ISREG(here.st_mode):
+            return False
+        target = os.open(name, _READ, dir_fd=fd)
+        source = os.open(record.staged, _READ, dir_fd=self._staged)
+        try:
+            return _agree(target, source, 0) >= old.size
+        finally:
+            os.close(source)
+            os.close(target)
 
     def _is_ours(self, record: Record, fd: int, name: str, here: os.stat_result) -> bool:
         if record.note:
@@ -160,13 +200,19 @@ class Copies:
             os.close(copy)
         self._undo.keep(record.path, aside)
 
+    def _drop_spare(self, record: Record, fd: int) -> None:
+        """Remove what an earlier attempt left, or the second name that a rename by links left."""
+        if self._ground.status(fd, _spare(record)) is not None:
+            os.unlink(_spare(record), dir_fd=fd)
+
     def _recreate(self, record: Record, fd: int, name: str) -> None:
         """Make a file anew from its copy, complete before it gets its name."""
-        spare = f".wink-{record.staged}"
-        if self._ground.status(fd, spare) is not None:
-            os.unlink(spare, dir_fd=fd)
+        self._drop_spare(record, fd)
+        spare = _spare(record)
         if record.note:
             os.symlink(record.note, spare, dir_fd=fd)
+            times = record.old.modified_ns if record.old is not None else 0
+            os.utime(spare, ns=(times, times), dir_fd=fd, follow_symlinks=False)
         else:
             source = os.open(record.staged, _READ, dir_fd=self._staged)
             target = os.open(spare, _NEW, 0o600, dir_fd=fd)
@@ -181,6 +227,10 @@ class Copies:
                 os.close(source)
                 os.close(target)
         self._ground.place(fd, spare, fd, name)
+
+
+def _spare(record: Record) -> str:
+    return f".wink-{record.staged}"
 
 
 def _agree(one: int, two: int, at: int) -> int:

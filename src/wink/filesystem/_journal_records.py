@@ -15,6 +15,8 @@ from __future__ import annotations
 import os
 import struct
 import zlib
+from collections.abc import Mapping
+from itertools import chain
 from typing import Final, Literal, NamedTuple
 
 Kind = Literal["X", "C", "D", "N", "M", "T", "P", "W", "K", "E"]
@@ -88,24 +90,36 @@ def encoded(record: Record, salt: bytes) -> bytes:
     )
 
 
-def compensation(seq: int, salt: bytes) -> bytes:
-    """The news that everything from record `seq` on has been taken back."""
-    return _framed(f"{seq}\0{_COMPENSATION}", salt)
+def compensation(seq: int, renumbered: Mapping[int, int], salt: bytes) -> bytes:
+    """The news that everything from record `seq` on has been taken back, and which inodes came back as others."""
+    return _framed(f"{seq}\0{_COMPENSATION}\0{_numbers(tuple(chain.from_iterable(renumbered.items())))}", salt)
 
 
-def standing(journal: bytes) -> tuple[list[Record], int]:
-    """The records that were not taken back, and how many bytes of the journal are whole.
+class Standing(NamedTuple):
+    """What a journal says: the records that were not taken back, and by which inodes restored copies go now.
+
+    `size` is how many of its bytes are whole.
+    """
+
+    records: list[Record]
+    renumbered: dict[int, int]
+    size: int
+
+
+def standing(journal: bytes) -> Standing:
+    """Read a journal.
 
     >>> one = Record(1, "M", "src", "", None, None, (0, 0))
     >>> two = one._replace(seq=2, path="src/new")
     >>> salt = b"8 bytes!"
-    >>> journal = header(salt) + encoded(one, salt) + encoded(two, salt) + compensation(2, salt)
-    >>> standing(journal + b"torn")[0] == [one]
+    >>> journal = header(salt) + encoded(one, salt) + encoded(two, salt) + compensation(2, {}, salt)
+    >>> standing(journal + b"torn").records == [one]
     True
-    >>> standing(journal + encoded(two, b"another."))[0] == [one]
+    >>> standing(journal + encoded(two, b"another.")).records == [one]
     True
     """
     records: list[Record] = []
+    renumbered: dict[int, int] = {}
     at = HEADER_BYTES
     seed = zlib.crc32(journal[len(MAGIC) : HEADER_BYTES])
     while at + _FRAME.size <= len(journal):
@@ -118,10 +132,12 @@ def standing(journal: bytes) -> tuple[list[Record], int]:
             seq = int(fields[0])
             while records and records[-1].seq >= seq:
                 records.pop()
+            numbers = list(map(int, fields[2].split()))
+            renumbered = dict(zip(numbers[::2], numbers[1::2], strict=True))
         else:
             records.append(_record(fields))
         at += _FRAME.size + length
-    return records, at
+    return Standing(records, renumbered, at)
 
 
 def _framed(text: str, salt: bytes) -> bytes:

@@ -32,14 +32,16 @@ Step = Callable[[Record, int, str], None]
 class Undo:
     """Takes records back, newest first; `conflicts` and `lost` tell what could not be as expected."""
 
-    __slots__ = ("_contents", "_ground", "_staged", "_steps", "conflicts", "lost", "rewritten")
+    __slots__ = ("_contents", "_ground", "_staged", "_steps", "conflicts", "lost", "renumbered", "rewritten")
 
     def __init__(
-        self, ground: Ground, contents: Mapping[int, bytes] | None = None, rewritten: Mapping[int, Mark] | None = None
+        self, ground: Ground, contents: Mapping[int, bytes], rewritten: Mapping[int, Mark], renumbered: dict[int, int]
     ) -> None:
         self._ground, self._staged = ground, ground.state.staged
         # What the transaction's own process still knows: small contents, and files after writing in place.
-        self._contents, self.rewritten = contents or {}, rewritten or {}
+        self._contents, self.rewritten = contents, rewritten
+        # A file that comes back from a copy has another inode: earlier records mean that one from now on.
+        self.renumbered = renumbered
         self.conflicts: list[Conflict] = []
         self.lost: list[str] = []
         self._steps: dict[str, Step] = {
@@ -63,6 +65,9 @@ class Undo:
                 raise
             self._homeless(record)
             return
+        if self.renumbered and record.kind not in "ET":
+            # Not those: a number may be used again, and here it is the one of the file that was removed.
+            record = record._replace(old=self._now(record.old), new=self._now(record.new))
         try:
             step = self._steps.get(record.kind)
             if step is not None:
@@ -86,9 +91,10 @@ class Undo:
         if out is None:
             if here is not None and here.st_ino == new.ino:
                 self.lost.append(record.path)
+        elif here is not None and here.st_ino == out.st_ino:
+            self.unlink(kept)  # a second link to the same file, made where files cannot be exchanged
         elif here is not None and here.st_ino == old.ino:
-            if out.st_ino == old.ino:
-                self.unlink(kept)  # a second link to it, made where files cannot be exchanged
+            pass  # not begun, or turned round before
         elif out.st_ino == old.ino or (here is not None and here.st_ino == new.ino and out.st_ino != new.ino):
             self._put_back(record, fd, name, here)
         self.settle(record, kept)
@@ -103,9 +109,8 @@ class Undo:
                 self.lost.append(record.path)
         elif here is None:
             self._ground.place(self._staged, kept, fd, name)
-        elif here.st_ino == old.ino:
-            if out.st_ino == old.ino:
-                self.unlink(kept)
+        elif here.st_ino == out.st_ino:
+            self.unlink(kept)
         elif out.st_ino == old.ino:
             self._put_back(record, fd, name, here)
         self.settle(record, kept)
@@ -178,6 +183,13 @@ class Undo:
         set_mode(fd, name, stat.S_IMODE(old.mode))
 
     # -- what the steps are made of
+
+    def _now(self, mark: Mark | None) -> Mark | None:
+        return mark and mark._replace(ino=self.renumbered.get(mark.ino, mark.ino))
+
+    def renumber(self, old: Mark, now: os.stat_result) -> None:
+        """A file came back as another inode."""
+        self.renumbered[old.ino] = now.st_ino
 
     def settle(self, record: Record, staged: str) -> None:
         """Remove what is left in staging if wink put it there, otherwise keep it as a conflict."""

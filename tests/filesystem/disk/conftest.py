@@ -8,7 +8,7 @@ import shutil
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pytest
 
@@ -48,7 +48,7 @@ class Faults:
         """Count from here."""
         self.left, self.torn, self.calls, self.is_dead = left, torn, 0, False
 
-    def __enter__(self) -> Faults:
+    def __enter__(self) -> Self:
         for name in self.CALLS:
             self._real[name] = getattr(os, name)
             setattr(os, name, self._wrapped(name, self._real[name]))
@@ -176,7 +176,11 @@ def store(tree: Path, variant: dict[str, Any], open_store: Callable[..., DiskSto
 
 def left_in(root: Path) -> list[str]:
     """What a store left in its journals and staging."""
-    return sorted(os.listdir(root / ".wink/wal")) + sorted(os.listdir(root / ".wink/staged"))
+    found: list[str] = []
+    for name in ("wal", "staged"):
+        directory = root / ".wink" / name
+        found += sorted(os.listdir(directory)) if directory.exists() else []
+    return found
 
 
 @pytest.fixture

@@ -1,0 +1,501 @@
+"""Changes take effect at once, and taking them back leaves no trace."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from wink.errors import FileConflict, PathRefused, TransactionError
+from wink.filesystem import _disk_log
+from wink.filesystem._disk import DiskStore
+from wink.filesystem._disk_frame import DiskFrame
+
+from .conftest import State
+from .test_crash import work
+
+ATTRIBUTE = "user.wink.test"
+
+
+def test_everything_at_once_is_taken_back(
+    store: DiskStore, tree: Path, look: Callable[[Path], State], leftovers: Callable[[Path], list[str]]
+) -> None:
+    """Bytes, modes, times, inodes, links and empty directories are as they were, of directories too."""
+    before = look(tree)
+    frame = store.begin("tx")
+    work(frame)
+    assert look(tree) != before
+
+    frame.undo(0)
+
+    assert look(tree) == before
+    assert leftovers(tree) == []
+    assert frame.conflicts == ()
+
+
+def test_beginning_touches_nothing(store: DiskStore, tree: Path) -> None:
+    """A call that changes nothing leaves nothing behind."""
+    frame = store.begin("tx")
+    staging = frame.stage()
+    staging.write(b"never published")
+    staging.discard()
+    frame.prepare()
+    frame.publish()
+    store.lease(0)
+    store.unlease()
+
+    assert not (tree / ".wink").exists()
+    assert not store.pending()
+    assert store.recover(lambda _: False) == ()
+
+
+def test_a_savepoint_takes_back_only_what_came_after_it(
+    store: DiskStore, tree: Path, look: Callable[[Path], State]
+) -> None:
+    """A nested call that fails must not cost the outer one its changes."""
+    before = look(tree)
+    frame = store.begin("tx")
+    frame.put("top.txt", b"outer")
+    position = frame.position
+    half_way = look(tree)
+    frame.put("top.txt", b"inner")
+    frame.delete("src", recursive=True)
+    frame.mkdir("src")
+
+    frame.undo(position)
+    assert look(tree) == half_way
+    frame.put("src/a/1.txt", b"later")
+    frame.undo(0)
+
+    assert look(tree) == before
+
+
+def test_published_changes_stay_and_cannot_be_undone(
+    store: DiskStore, tree: Path, leftovers: Callable[[Path], list[str]]
+) -> None:
+    """Once the journal is gone the transaction is over; what it replaced is kept until it is discarded."""
+    frame = store.begin("tx")
+    frame.put("top.txt", b"new")
+    frame.delete("src/a", recursive=True)
+    (change, *_) = frame.changes()
+    frame.prepare()
+    frame.publish()
+
+    assert (tree / "top.txt").read_bytes() == b"new"
+    assert leftovers(tree) == ["tx.1", "tx.2"]
+    assert change.diff().splitlines()[-2:] == ["-top", "+new"] or change.before.content() == b"top\r\n"
+    assert store.recover(lambda tx: tx == "tx") == ()
+    with pytest.raises(TransactionError):
+        frame.put("top.txt", b"late")
+
+    store.discard_preimages("tx")
+    assert leftovers(tree) == []
+    assert change.before.content() is None
+    assert change.after.content() == b"new"
+
+
+def test_an_overwritten_file_keeps_its_attributes(store: DiskStore, tree: Path) -> None:
+    """New content in an old file: mode, owner and extended attributes belong to the name."""
+    os.setxattr(tree / "tool.sh", ATTRIBUTE, b"kept")
+    os.chown(tree / "tool.sh", os.getuid(), os.getgid())
+    frame = store.begin("tx")
+
+    node = frame.put("tool.sh", b"new")
+
+    assert (tree / "tool.sh").stat().st_mode & 0o777 == node.mode == 0o750
+    assert os.getxattr(tree / "tool.sh", ATTRIBUTE) == b"kept"
+    assert store.node("tool.sh") == node
+    frame.put("tool.sh", b"newer", mode=0o640)
+    assert (tree / "tool.sh").stat().st_mode & 0o777 == 0o640
+
+
+def test_new_files_get_the_mode_that_the_umask_leaves(store: DiskStore, tree: Path) -> None:
+    """As if a plain program had made them."""
+    old = os.umask(0o027)
+    try:
+        frame = store.begin("tx")
+        frame.put("new.txt", b"")
+        frame.put("given.txt", b"", mode=0o666)
+        frame.mkdir("made")
+    finally:
+        os.umask(old)
+
+    assert (tree / "new.txt").stat().st_mode & 0o7777 == 0o640
+    assert (tree / "given.txt").stat().st_mode & 0o7777 == 0o666
+    assert (tree / "made").stat().st_mode & 0o7777 == 0o750
+
+
+def test_special_bits_do_not_survive_new_content(store: DiskStore, tree: Path) -> None:
+    """The kernel takes them away from whoever writes to a program, so an exchange must not keep them."""
+    (tree / "tool.sh").chmod(0o4755)
+    frame = store.begin("tx")
+
+    frame.put("tool.sh", b"evil")
+    assert (tree / "tool.sh").stat().st_mode & 0o7777 == 0o755
+
+    frame.undo(0)
+    assert (tree / "tool.sh").stat().st_mode & 0o7777 == 0o4755
+
+
+def test_hard_links_stay_links(store: DiskStore, tree: Path, look: Callable[[Path], State]) -> None:
+    """Both names show the new content, and both the old one again."""
+    before = look(tree)
+    inode = (tree / "one-name.txt").stat().st_ino
+    frame = store.begin("tx")
+
+    frame.put("one-name.txt", b"new content for both", mode=0o600)
+    assert (tree / "other-name.txt").read_bytes() == b"new content for both"
+    assert (tree / "one-name.txt").stat().st_ino == inode
+    (content, mode) = [(c.before.content(), c.after.mode) for c in frame.changes() if c.path == "one-name.txt"][0]
+    assert (content, mode) == (b"linked", 0o600)
+
+    frame.undo(0)
+    assert look(tree) == before
+
+
+def test_a_file_that_is_open_for_writing_keeps_its_inode(
+    store: DiskStore, tree: Path, look: Callable[[Path], State]
+) -> None:
+    """Whoever has it open goes on writing into the file that everybody sees."""
+    before = look(tree)
+    inode = (tree / "top.txt").stat().st_ino
+    with (tree / "top.txt").open("ab"):
+        frame = store.begin("tx")
+        frame.put("top.txt", b"x")
+        assert (tree / "top.txt").stat().st_ino == inode
+        assert (tree / "top.txt").read_bytes() == b"x"
+        frame.undo(0)
+
+    assert look(tree) == before
+
+
+def test_a_write_in_place_keeps_aside_what_somebody_wrote(store: DiskStore, tree: Path) -> None:
+    """In place there is no inode to tell by; time and content do."""
+    frame = store.begin("tx")
+    frame.put("one-name.txt", b"by the tool")
+    (tree / "other-name.txt").write_bytes(b"by a person")
+
+    frame.undo(0)
+
+    assert (tree / "one-name.txt").read_bytes() == b"linked"
+    assert [path.read_bytes() for path in (tree / ".wink/conflicts").iterdir()] == [b"by a person"]
+
+
+def test_streams_are_published_at_once(store: DiskStore, tree: Path, leftovers: Callable[[Path], list[str]]) -> None:
+    """However large: nobody sees half a file."""
+    frame = store.begin("tx")
+    large, small = frame.stage(), frame.stage()
+    for _ in range(20):
+        assert large.write(b"x" * 50_000) == 50_000
+    small.write(b"small")
+    assert (tree / "big.bin").stat().st_size == 300_000
+
+    frame.put("big.bin", large)
+    frame.put("src/new.bin", small)
+    unused = frame.stage()
+    unused.write(b"y" * 500_000)
+    unused.discard()
+    for staging in (large, small):
+        staging.discard()
+
+    assert (tree / "big.bin").stat().st_size == 1_000_000
+    assert (tree / "src/new.bin").read_bytes() == b"small"
+    frame.undo(0)
+    assert leftovers(tree) == []
+
+
+def test_a_failed_operation_leaves_nothing_of_itself(
+    store: DiskStore, tree: Path, look: Callable[[Path], State], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A full disk stops one change, and neither those before it nor the rollback."""
+    before = look(tree)
+    frame = store.begin("tx")
+    frame.put("top.txt", b"first")
+    first = look(tree)
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_disk_log, "write_all", full)
+        patch.setattr("wink.filesystem._disk_frame.write_all", full)
+        with pytest.raises(OSError, match="No space"):
+            frame.put("src/a/1.txt", b"second")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "pwrite", full)
+        for attempt in (
+            lambda: frame.put("src/a/1.txt", b"second"),
+            lambda: frame.put("src/new.txt", b"second"),
+            lambda: frame.put("one-name.txt", b"second"),
+            lambda: frame.delete("src/a/1.txt"),
+            lambda: frame.move("src/a/1.txt", "x"),
+            lambda: frame.mkdir("made"),
+            lambda: frame.chmod("tool.sh", 0o600),
+            lambda: frame.symlink("new-link", "src"),
+        ):
+            with pytest.raises(OSError, match="No space"):
+                attempt()
+        assert look(tree) == first
+        assert frame.position == 1
+        frame.undo(0)
+
+    assert look(tree) == before
+
+
+def test_a_mode_of_nothing_does_not_stop_a_rollback(
+    store: DiskStore, tree: Path, look: Callable[[Path], State]
+) -> None:
+    """Changing a mode needs no right to read."""
+    before = look(tree)
+    frame = store.begin("tx")
+    frame.chmod("tool.sh", 0)
+    frame.chmod("src", 0o755)
+    frame.chmod("dir-link", 0o700)
+    assert (tree / "src/a").stat().st_mode & 0o777 == 0o700
+
+    frame.undo(0)
+
+    assert look(tree) == before
+
+
+def test_links_are_made_only_inside(store: DiskStore, tree: Path) -> None:
+    """A link is a path that somebody else will follow."""
+    frame = store.begin("tx")
+    frame.symlink("src/up", "../top.txt")
+    assert store.read("src/up")[0] == b"top\r\n"
+
+    for target in ("/etc/passwd", "../../x", "a/../../../x", ""):
+        with pytest.raises(PathRefused):
+            frame.symlink("src/bad", target)
+
+
+def test_a_directory_is_not_moved_into_itself(store: DiskStore) -> None:
+    """Nor over another one."""
+    frame = store.begin("tx")
+    with pytest.raises(OSError, match="Invalid"):
+        frame.move("src", "src/a/b")
+    with pytest.raises(FileExistsError):
+        frame.move("src/a", "src/b", overwrite=True)
+    with pytest.raises(FileExistsError):
+        frame.move("top.txt", "tool.sh")
+    with pytest.raises(OSError, match="not empty"):
+        frame.delete("src")
+    assert frame.position == 0
+
+
+@pytest.fixture
+def elsewhere(tree: Path, monkeypatch: pytest.MonkeyPatch, variant: dict[str, Any], open_store: Any) -> DiskStore:
+    """A store whose state is on another mount than the tree: no rename leads from one to the other."""
+    from wink.filesystem._disk_ground import Ground
+
+    store: DiskStore = open_store(tree, **variant)
+    real_take, real_swap, real_place, real_link = Ground.take, Ground.swap, Ground.place, os.link
+
+    def crosses(ground: Ground, *fds: int) -> bool:
+        own = {ground.state.staged, ground.state.conflicts()}
+        return len({fd in own for fd in fds}) > 1
+
+    def refuse(*_: object) -> None:
+        raise OSError(18, "Invalid cross-device link")
+
+    def take(ground: Ground, fd: int, name: str, staged: str) -> None:
+        refuse()
+
+    def swap(ground: Ground, one_fd: int, one: str, two_fd: int, two: str) -> bool:
+        refuse() if crosses(ground, one_fd, two_fd) else None
+        return real_swap(ground, one_fd, one, two_fd, two)
+
+    def place(ground: Ground, from_fd: int, source: str, to_fd: int, target: str) -> None:
+        refuse() if crosses(ground, from_fd, to_fd) else None
+        real_place(ground, from_fd, source, to_fd, target)
+
+    def link(*arguments: Any, src_dir_fd: int, dst_dir_fd: int, **options: Any) -> None:
+        if "lease" not in arguments:
+            refuse() if crosses(store._ground, src_dir_fd, dst_dir_fd) else None
+        real_link(*arguments, src_dir_fd=src_dir_fd, dst_dir_fd=dst_dir_fd, **options)
+
+    monkeypatch.setattr(Ground, "take", take)
+    monkeypatch.setattr(Ground, "swap", swap)
+    monkeypatch.setattr(Ground, "place", place)
+    monkeypatch.setattr(os, "link", link)
+    del real_take
+    return store
+
+
+def test_a_state_on_another_mount_costs_copies_and_nothing_else(
+    elsewhere: DiskStore, tree: Path, look: Callable[[Path], State], leftovers: Callable[[Path], list[str]]
+) -> None:
+    """Deleted files come back as new inodes; all else is as it was."""
+    before = look(tree)
+    frame = elsewhere.begin("tx")
+    work_on_another_mount(frame)
+    told = {change.path: change.kind for change in frame.changes()}
+    assert (tree / "made/1.txt").read_bytes() == b"new content"
+    assert told["src/a/1.txt"] == "deleted"
+
+    frame.undo(0)
+
+    assert plain(look(tree)) == plain(before)
+    assert leftovers(tree) == []
+    assert frame.conflicts == ()
+
+
+def plain(state: State) -> dict[str, tuple[object, ...]]:
+    """Modes, times and contents."""
+    return {name: (*value[:2], value[-1]) for name, value in state.items()}
+
+
+def work_on_another_mount(frame: DiskFrame) -> None:
+    """One of each kind that copies."""
+    frame.put("top.txt", b"in place")
+    frame.put("src/a/new.txt", b"new")
+    frame.put("src/a/1.txt", b"new content", mode=0o600)
+    frame.mkdir("made")
+    frame.move("src/a/1.txt", "made/1.txt")
+    frame.symlink("new-link", "src")
+    frame.delete("link")
+    frame.delete("empty", recursive=True)
+    frame.delete("src", recursive=True)
+    large = frame.stage()
+    large.write(b"z" * 400_000)
+    frame.put("big.bin", large)
+    frame.move("tool.sh", "top.txt", overwrite=True)
+
+
+def test_crashes_on_another_mount(
+    elsewhere: DiskStore, tree: Path, look: Callable[[Path], State], faults: Any, leftovers: Any
+) -> None:
+    """Copies are taken back after a crash at any call, too."""
+    from .conftest import Crash
+
+    elsewhere._ground.state.create()
+    before = plain(look(tree))
+    point, done = 0, False
+    while not done:
+        faults.arm(point)
+        frame = elsewhere.begin(f"tx{point}")
+        try:
+            work_on_another_mount(frame)
+            frame.undo(0)
+            done = True
+        except Crash:
+            frame._log.leave()
+        faults.arm(point % 17)
+        try:
+            elsewhere.recover(lambda _: False)
+        except Crash:
+            pass
+        faults.arm(None)
+        elsewhere._ground.active.clear()
+        recovered = elsewhere.recover(lambda _: False)
+        after = plain(look(tree))
+        assert after == before, (
+            point,
+            {k: (before.get(k), after.get(k)) for k in before | after if before.get(k) != after.get(k)},
+        )
+        assert not any(one.conflicts for one in recovered), (point, recovered)
+        assert leftovers(tree) == []
+        point += 1
+
+
+def test_a_closed_directory_does_not_stop_a_writable_file(
+    store: DiskStore, tree: Path, look: Callable[[Path], State], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where names cannot be changed the file itself still can."""
+    from wink.filesystem._disk_ground import Ground
+
+    def refuse(*_: object) -> bool:
+        raise PermissionError(13, "Permission denied")
+
+    before = look(tree)
+    frame = store.begin("tx")
+    with monkeypatch.context() as patch:
+        patch.setattr(Ground, "swap", refuse)
+        frame.put("top.txt", b"in place")
+    assert (tree / "top.txt").stat().st_ino == before["top.txt"][2]
+    frame.undo(0)
+
+    assert look(tree) == before
+
+
+def test_a_file_changed_while_it_is_copied_is_not_overwritten(
+    store: DiskStore, tree: Path, monkeypatch: pytest.MonkeyPatch, leftovers: Callable[[Path], list[str]]
+) -> None:
+    """The copy would be neither the one version nor the other."""
+    from wink.filesystem import _disk_copies
+
+    real = _disk_copies.copy_all
+
+    def copying(source: int, target: int) -> int:
+        (tree / "other-name.txt").write_bytes(b"by a person")
+        return real(source, target)
+
+    frame = store.begin("tx")
+    monkeypatch.setattr(_disk_copies, "copy_all", copying)
+    with pytest.raises(FileConflict):
+        frame.put("one-name.txt", b"by the tool")
+
+    assert (tree / "one-name.txt").read_bytes() == b"by a person"
+    assert leftovers(tree) == []
+
+
+def test_power_durability_does_the_same(
+    tree: Path, variant: dict[str, Any], open_store: Any, look: Callable[[Path], State]
+) -> None:
+    """Only slower: everything is flushed in the order in which it is relied on."""
+    before = look(tree)
+    store = open_store(tree, durability="power", **variant)
+    frame = store.begin("tx")
+    work(frame)
+    frame.prepare()
+    frame.undo(0)
+    assert look(tree) == before
+
+    frame = store.begin("tx")
+    work(frame)
+    frame.prepare()
+    frame.publish()
+    assert not store.pending()
+
+
+def test_the_state_may_be_removed_between_transactions(store: DiskStore, tree: Path, look: Any) -> None:
+    """`git clean -fdx` does that; a store that is open goes on."""
+    import shutil
+
+    frame = store.begin("one")
+    frame.put("top.txt", b"one")
+    frame.publish()
+    before = look(tree)
+    shutil.rmtree(tree / ".wink")
+    frame = store.begin("two")
+    frame.put("top.txt", b"two")
+    frame.undo(0)
+
+    assert look(tree) | {".": 0} == before | {".": 0}
+
+
+@pytest.mark.parametrize("name", ["", "../x", "a/b", ".hidden", "x" * 200, "a\n"])
+def test_transaction_ids_are_file_names(store: DiskStore, name: str) -> None:
+    """They name journals."""
+    with pytest.raises(ValueError, match="transaction id"):
+        store.begin(name)
+
+
+def test_a_copy_that_came_back_is_known_to_earlier_records(
+    elsewhere: DiskStore, tree: Path, look: Callable[[Path], State]
+) -> None:
+    """It has another inode than the file which they were about."""
+    before = plain(look(tree))
+    frame = elsewhere.begin("tx")
+    frame.chmod("top.txt", 0o600)
+    frame.put("top.txt", b"changed")
+    frame.move("top.txt", "src/top.txt")
+    frame.delete("src", recursive=True)
+
+    frame.undo(0)
+
+    assert plain(look(tree)) == before
+    assert frame.conflicts == ()
