@@ -33,11 +33,12 @@ class _Comparison:
 
     def changes(self) -> tuple[FileChange, ...]:
         seen: set[str] = set()
+        entries = {step.path for step in self._steps if step.name is not None}
         for step in self._steps:
             if step.path not in seen:
                 seen.add(step.path)
                 before, after = self._at(step.path, self._was), self._at(step.path, self._is)
-                self._compare(step.path, before, after, deep=step.name is not None)
+                self._compare(step.path, before, after, deep=step.path in entries)
         return tuple(self._found.values())
 
     def _compare(self, path: str, before: Entry | None, after: Entry | None, *, deep: bool) -> None:
