@@ -149,7 +149,7 @@ def test_hard_links_stay_links(store: DiskStore, tree: Path, look: Callable[[Pat
     frame.put("one-name.txt", b"new content for both", mode=0o600)
     assert (tree / "other-name.txt").read_bytes() == b"new content for both"
     assert (tree / "one-name.txt").stat().st_ino == inode
-    (content, mode) = [(c.before.content(), c.after.mode) for c in frame.changes() if c.path == "one-name.txt"][0]
+    (content, mode) = next((c.before.content(), c.after.mode) for c in frame.changes() if c.path == "one-name.txt")
     assert (content, mode) == (b"linked", 0o600)
 
     frame.undo(0)
