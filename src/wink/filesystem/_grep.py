@@ -11,9 +11,9 @@ from typing import Any, BinaryIO, Final
 from wink.errors import PatternError, WinkError
 from wink.filesystem._access import Access
 from wink.filesystem._facts import CHUNK
-from wink.filesystem._glob import Pattern
 from wink.filesystem._listing import GrepMatch, Listing
 from wink.filesystem._paths import located
+from wink.filesystem._pattern import Pattern
 from wink.filesystem._walk import check_limit, walk
 
 MAX_LINE_CHARS: Final = 500
@@ -39,22 +39,21 @@ def grep(
     """The first `max_matches` lines that match."""
     check_limit(max_matches)
     search = compiled(pattern, ignore_case=ignore_case)
-    fits = Pattern(glob if "/" in glob else f"**/{glob}") if glob is not None else None
+    chosen = None if glob is None else Pattern(glob if "/" in glob else f"**/{glob}")
     top, _ = located(path)
     found: list[GrepMatch] = []
-    enter = fits.may_fit_beneath if fits is not None else None
-    for at in walk(access, path, enter=enter, include_git=include_git, respect_ignore=respect_ignore):
-        if at.kind != "file" or (fits is not None and not fits.fits(at.below)):
+    for at in walk(access, path, chosen, include_git=include_git, respect_ignore=respect_ignore):
+        if at.kind != "file":
             continue
         store = access.reading()
         try:
-            stream, _ = store.open(at.path)
+            stream, node = store.open(at.path)
         except (OSError, WinkError):
             if at.path == top:
                 raise
             continue  # gone in this moment, or not ours to read: grep goes on, as everybody's does
         with stream:
-            for match in _matches(at.path, stream, search):
+            for match in _matches(at.path, stream, node.size, search):
                 if len(found) == max_matches:
                     return Listing(found, truncated=True)
                 found.append(match)
@@ -106,9 +105,9 @@ def _explain(reason: object) -> str:
     return f"is not a regular expression of RE2 ({text}); escape what is meant literally with a backslash"
 
 
-def _matches(path: str, stream: BinaryIO, search: Search) -> Iterator[GrepMatch]:
+def _matches(path: str, stream: BinaryIO, size: int, search: Search) -> Iterator[GrepMatch]:
     number = 1
-    for block in _blocks(stream):
+    for block in _blocks(stream, size):
         content = block.replace(b"\r\n", b"\n") if b"\r\n" in block else block
         counted = at = 0
         while at < len(content) and (span := search(content, at)) is not None:
@@ -125,14 +124,15 @@ def _matches(path: str, stream: BinaryIO, search: Search) -> Iterator[GrepMatch]
         number += content.count(b"\n", counted)
 
 
-def _blocks(stream: BinaryIO) -> Iterator[bytes]:
+def _blocks(stream: BinaryIO, size: int) -> Iterator[bytes]:
     """A text file in pieces of whole lines; nothing for a binary one."""
-    content = stream.read(4 * CHUNK)
+    piece = min(size + 1, 4 * CHUNK)  # for most files a buffer of their size is enough
+    content = stream.read(piece)
     if b"\0" in content[:8192]:
         return
     rest = b""
     while content:
-        more = stream.read(4 * CHUNK)
+        more = stream.read(piece) if len(content) == piece else b""
         content = rest + content
         cut = content.rfind(b"\n") + 1 if more else len(content)
         if not cut and len(content) > _MAX_LINE:

@@ -17,6 +17,7 @@ MAX_PATH_BYTES: Final = 4095
 """Linux's PATH_MAX without its final NUL."""
 
 # Text, not compiled: importing should cost nothing, and what was found is kept.
+_PLAIN: Final = r"(?:[A-Za-z0-9_][A-Za-z0-9_.+-]{0,99}/){0,20}[A-Za-z0-9_][A-Za-z0-9_.+-]{0,99}"
 _CONTROL: Final = r"[\x00-\x1f\x7f-\x9f]"
 _SURROGATE: Final = r"[\ud800-\udfff]"
 _URL: Final = r"[A-Za-z][A-Za-z0-9+.-]*://"
@@ -58,6 +59,8 @@ def workspace_path(text: str) -> WorkspacePath:
     ...
     wink.errors.PathRefused: '../secrets.txt' is outside the workspace
     """
+    if re.fullmatch(_PLAIN, text):
+        return WorkspacePath(tuple(text.split("/")))
     refused = _refusal(text)
     if refused:
         raise PathRefused(text, refused)
@@ -106,13 +109,19 @@ def _refusal(text: str) -> str | None:
     return None
 
 
-@lru_cache(maxsize=4096)
 def protected_as(name: str) -> str | None:
     """`".git"` or `".wink"` when some filesystem would take `name` for it, otherwise None.
 
     >>> protected_as(".GIT "), protected_as("git~1"), protected_as(".github")
     ('.git', '.git', None)
     """
+    if name.isascii() and name[:1] != "." and "~" not in name:
+        return None  # nothing folds such a name onto one that has a dot in front, or a tilde
+    return _folded(name)
+
+
+@lru_cache(maxsize=4096)
+def _folded(name: str) -> str | None:
     # NTFS drops trailing dots and spaces and everything from a colon on (a stream of the file); HFS+ drops what is
     # ignorable; both fold case. See CVE-2014-9390 and CVE-2019-1353.
     plain = re.sub(_IGNORABLE, "", unicodedata.normalize("NFKC", name)).split(":", 1)[0].rstrip(". ")

@@ -79,9 +79,11 @@ def bounded(path: str, stream: BinaryIO, node: Node, remedy: str) -> bytes:
     """All of a stream, unless it is too large."""
     if node.size > MAX_HELD:
         raise FileTooLarge(path, node.size, MAX_HELD, remedy)
-    content = stream.read(MAX_HELD + 1)
-    if len(content) > MAX_HELD:
-        raise FileTooLarge(path, len(content), MAX_HELD, remedy)
+    content = stream.read(node.size + 1)
+    if len(content) > node.size:  # it has grown since it was opened
+        content += stream.read(MAX_HELD + 1 - len(content))
+        if len(content) > MAX_HELD:
+            raise FileTooLarge(path, len(content), MAX_HELD, remedy)
     return content
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Concatenate, Final, Literal, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Final, Literal, ParamSpec, Self, TypeVar, cast
 
 from wink.errors import HandleRevoked, ReadOnlyFilesystem, SnapshotMismatch
 from wink.filesystem._access import Seen, Tree, guarded
@@ -117,14 +117,12 @@ class InMemoryFilesystem(Filesystem):
 
     def snapshot(self, tag: str | None = None) -> FilesystemSnapshot:
         """The committed state now; costs the same at any size, and memory only while the snapshot is kept."""
-        from datetime import UTC, datetime
-
         from wink.filesystem._snapshot import FilesystemSnapshot
 
         self._access.reading()
         self._snapshots += 1
-        identity = f"{id(self):x}-{self._snapshots}"
-        return FilesystemSnapshot(identity, datetime.now(UTC), self.root, tag, self._store.mark())
+        store = self._store
+        return FilesystemSnapshot(store.root, self._snapshots, store.clock(), tag, store.mark())
 
     def restore(self, snapshot: FilesystemSnapshot) -> None:
         """Bring everything back to a snapshot, in one transaction; later snapshots can still be restored after it."""
@@ -191,7 +189,7 @@ class HostFilesystem(Filesystem):
         """Let go of the directory; nothing can be done with these files afterwards. Closing twice does nothing."""
         if not isinstance(self._access.tree.store, _Closed):
             self._drop_retired()
-            self._access.tree.store = _Closed(self._store.root)
+            self._access.tree.store = cast("Store", _Closed(self._store.root))
             self._store.close()
 
     def __enter__(self) -> Self:

@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True, weakref_slot=True)
-class FilesystemSnapshot:
-    """A state that the filesystem which took it can come back to, as long as the snapshot is kept."""
+class FilesystemSnapshot(NamedTuple):
+    """A state that the filesystem which took it can come back to, as long as the snapshot is kept.
 
-    snapshot_id: str
-    created_at: datetime
+    `root` is for people, `created_ns` nanoseconds since the epoch; `number` counts the snapshots of one filesystem.
+    """
+
     root: str
-    tag: str | None = None
-    mark: object = field(default=None, repr=False, compare=False)
+    number: int
+    created_ns: int
+    tag: str | None
+    mark: object
+
+    @property
+    def snapshot_id(self) -> str:
+        """A name for messages and logs."""
+        return f"{self.created_ns:x}-{self.number}"
+
+    @property
+    def created_at(self) -> datetime:
+        """When it was taken, in UTC."""
+        return datetime.fromtimestamp(self.created_ns / 1e9, UTC)
+
+    def __repr__(self) -> str:
+        return f"FilesystemSnapshot({self.snapshot_id!r}, root={self.root!r}, tag={self.tag!r})"

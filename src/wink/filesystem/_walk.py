@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from wink.filesystem._access import Access
@@ -14,12 +14,13 @@ from wink.filesystem._store import NodeKind, Store
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
+    from wink.filesystem._pattern import Pattern
+
 
 class Found(NamedTuple):
-    """A path beneath where the walk began, and the same path from there."""
+    """Something that a walk came by, and that fits."""
 
     path: str
-    below: str
     kind: NodeKind
 
 
@@ -37,47 +38,47 @@ def entries(access: Access, text: str, limit: int) -> Listing[FileEntry]:
 def walk(
     access: Access,
     text: str,
+    pattern: Pattern | None = None,
     *,
-    enter: Callable[[str], bool] | None = None,
     include_git: bool = False,
     respect_ignore: bool = False,
 ) -> Iterator[Found]:
-    """Files, directories and links beneath a directory, sorted within each; `enter` says whether to go into one.
+    """Files, directories and links beneath a directory that fit, sorted within each directory.
 
     A file is walked as the only thing beneath itself. Directories that cannot be read are passed over, except the first.
     """
     store = access.reading()
     top, _ = located(text)
     node = store.node(top)
+    start = 0 if pattern is None else pattern.start
     if node.kind != "directory":
-        yield Found(top, top.rpartition("/")[2], node.kind)
+        if pattern is None or pattern.is_end(pattern.step(start, top.rpartition("/")[2])):
+            yield Found(top, node.kind)
         return
     ignored = _Ignored(store) if respect_ignore else None
-    waiting = [sorted(store.scan(top), reverse=True)]
-    where: list[str] = []
+    waiting = [(sorted(store.scan(top), reverse=True), f"{top}/" if top else "", start)]
     while waiting:
-        if not waiting[-1]:
+        names, prefix, state = waiting[-1]
+        if not names:
             waiting.pop()
-            if where:
-                where.pop()
             continue
-        name, kind = waiting[-1].pop()
+        name, kind = names.pop()
         protected = protected_as(name)
-        if protected == ".wink" or (protected == ".git" and not include_git):
+        if protected is not None and (protected == ".wink" or not include_git):
             continue
-        below = "/".join([*where, name])
-        path = f"{top}/{below}" if top else below
+        path = prefix + name
         if ignored is not None and ignored.covers(path, is_directory=kind == "directory"):
             continue
-        yield Found(path, below, kind)
-        if kind == "directory" and (enter is None or enter(below)):
+        after = 0 if pattern is None else pattern.step(state, name)
+        if pattern is None or pattern.is_end(after, is_directory=kind == "directory"):
+            yield Found(path, kind)
+        if kind == "directory" and (pattern is None or pattern.may_go_on(after)):
             access.reading()
             try:
-                names = sorted(store.scan(path), reverse=True)
+                inside = sorted(store.scan(path), reverse=True)
             except OSError:
                 continue
-            where.append(name)
-            waiting.append(names)
+            waiting.append((inside, path + "/", after))
 
 
 def check_limit(limit: int) -> None:
