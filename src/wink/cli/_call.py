@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Iterable
 from typing import Any, cast
 
 import click
 
-from wink.cli._compose import compose, open_workspace, workspace_options, wrong
+from wink.cli._compose import compose, open_workspace, workspace_options
 from wink.cli._settings import installed_catalog
+from wink.cli._shorten import visible
+from wink.cli._wrong import nearest, wrong
 from wink.errors import ParseError
 from wink.prompt import RenderedPrompt
 from wink.runtime import ToolCall, ToolExecutor
@@ -50,34 +54,49 @@ def call(
             raise wrong(f"the arguments of {tool} are not valid: {error}") from error
         with prompt.resources:
             reply = ToolExecutor(prompt=prompt, rendered=rendered, session=state).execute(ToolCall(tool, text))
-    click.echo(reply.text, err=not reply.success)
+    stream = sys.stdout if reply.success else sys.stderr
+    # A file's bytes go through a pipe as they are; a terminal would obey them.
+    click.echo(visible(reply.text) if stream.isatty() else reply.text, file=stream)
     return 0 if reply.success else 1
 
 
 def _find(rendered: RenderedPrompt, name: str) -> Tool[Any, Any]:
     tool = rendered.tool(name)
     if tool is None:
-        from difflib import get_close_matches
-
         names = [known.name for known in rendered.tools]
-        close = get_close_matches(name, names, n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"the tools are: {', '.join(names)}"
-        raise wrong(f"there is no tool {name!r}; {hint}")
+        raise wrong(f"there is no tool {name!r}; {nearest(name, names, otherwise=f'the tools are: {_and(names)}')}")
     return tool
 
 
 def _values(tool: Tool[Any, Any], arguments: tuple[str, ...]) -> dict[str, Any]:
     schema = tool.schema()
-    properties = cast("dict[str, dict[str, Any]]", schema.get("properties", {}))
+    fields = cast("dict[str, dict[str, Any]]", schema.get("properties", {}))
+    is_open = bool(schema.get("additionalProperties", False))
     values: dict[str, Any] = {}
     for argument in arguments:
         key, equals, value = argument.partition("=")
         if not equals:
-            raise wrong(f"{argument!r} is not KEY=VALUE; {tool.name} takes {', '.join(properties) or 'no arguments'}")
+            raise wrong(f"{argument!r} is not KEY=VALUE; {tool.name} takes {_and(fields)}")
         if key in values:
             raise wrong(f"{key!r} is given twice")
-        values[key] = value if _takes_text(properties.get(key, {}), schema) else _json(key, value)
+        if key not in fields and not is_open:
+            raise wrong(f"{tool.name} has no {key!r}; {nearest(key, fields, otherwise=f'it takes {_and(fields)}')}")
+        if not _is_unicode(value):
+            raise wrong(f"the value of {key} is not valid Unicode; give text in UTF-8")
+        values[key] = value if _takes_text(fields.get(key, {}), schema) else _json(key, value)
     return values
+
+
+def _and(names: Iterable[str]) -> str:
+    return ", ".join(names) or "no arguments"
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _takes_text(field: dict[str, Any], schema: dict[str, Any]) -> bool:
@@ -97,5 +116,6 @@ def _takes_text(field: dict[str, Any], schema: dict[str, Any]) -> bool:
 def _json(key: str, value: str) -> Any:
     try:
         return json.loads(value)
-    except json.JSONDecodeError as error:
-        raise wrong(f"{key}={value!r} is not JSON ({error.msg}); {key} is not a text field") from error
+    except (ValueError, RecursionError) as error:
+        reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+        raise wrong(f"{key}={value!r} is not JSON ({reason}); {key} is no text field, so it takes JSON") from error

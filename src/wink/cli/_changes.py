@@ -13,9 +13,12 @@ class ChangesSoFar:
 
     def __init__(self) -> None:
         self._net: dict[str, FileChange] = {}
+        self.touched: set[str] = set()
+        """The paths that calls named or changed, whatever became of the calls."""
 
     def see(self, event: ToolInvoked) -> None:
         """Take in one call."""
+        self.touched.update(event.change.paths, _named(event.params))
         if event.change.rolled_back:
             return
         for change in event.change.files:
@@ -31,6 +34,12 @@ class ChangesSoFar:
     def paths(self) -> list[str]:
         """The changed paths."""
         return [change.path for change in self.net()]
+
+
+def _named(params: object) -> tuple[str, ...]:
+    """The path that a call was about, by the name that file tools give it."""
+    path = getattr(params, "file_path", None)
+    return (path,) if isinstance(path, str) else ()
 
 
 def _holding_content(change: FileChange) -> FileChange:

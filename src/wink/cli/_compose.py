@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import click
 
+from wink.cli._warnings import show_warnings
 from wink.filesystem import Filesystem
 from wink.plugins import Catalog
 from wink.prompt import MarkdownSection, Prompt, PromptTemplate, Section
@@ -37,6 +37,7 @@ def workspace_options(command: F) -> F:
 
 def open_workspace(path: str) -> Workspace:
     """Open a workspace, and say on standard error what was recovered from a call that died."""
+    show_warnings()
     workspace = Workspace.open(path)
     for recovered in workspace.recovered:
         click.echo(f"wink: recovered: {recovered}", err=True)
@@ -66,18 +67,3 @@ def compose(
         policies=[catalog.use("policy", name) for name in dict.fromkeys(policies)],
     )
     return Prompt(template).bind(resources={Filesystem: workspace.filesystem})
-
-
-def wrong(message: str) -> click.UsageError:
-    """Wrong input: one line, exit status 2."""
-    return click.UsageError(message)
-
-
-def readable(path: str, what: str) -> str:
-    """The text of a file that the user named."""
-    try:
-        return Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        raise wrong(f"cannot read {what} {path!r}: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise wrong(f"cannot read {what} {path!r}: it is not UTF-8 text") from error

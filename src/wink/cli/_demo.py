@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 import shutil
-import subprocess
 import sys
 import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Final
@@ -16,9 +15,12 @@ import click
 
 from wink.adapters import Script, ScriptedAdapter, parse_script
 from wink.cli._changes import ChangesSoFar
-from wink.cli._compose import compose, open_workspace, readable, wrong
+from wink.cli._compose import compose, open_workspace
 from wink.cli._progress import Progress, progress, showing
-from wink.cli._view import Line, diff_lines
+from wink.cli._repository import copy_project, fingerprint, make_repository, run_unittest
+from wink.cli._run import ended_early
+from wink.cli._story import Began, Ended, Suggested, TestsRan
+from wink.cli._wrong import readable, wrong
 from wink.errors import PromptEvaluationError, ScriptMismatch
 from wink.plugins import Catalog, Settings
 from wink.runtime import ToolInvoked
@@ -36,138 +38,134 @@ def demo(project: str | None, script_file: str | None, into: str | None, as_json
     """Watch a scripted model mend a small git project.
 
     It needs no key and no network. A write is refused because the file was not read; a tool fails half-way through a
-    change of several files and is undone; the project's own tests fail before and pass after.
+    change of several files and is undone; the project's own tests fail before and pass after. With a project and a
+    script of your own, the exit status is 0 when the script came to its end, the tests pass and `.git` is untouched.
     """
     script = _script(script_file)
-    directory = _directory(into)
-    _copy(project, directory)
-    shown = progress(as_json=as_json)
-    shown.say([Line("")])
-    has_git = _make_repository(directory)
-    _step(shown, f"A project with a bug, in {directory}" + ("" if has_git else " (no git here, so no repository)"))
-    before = _fingerprint(directory / ".git")
-    passed_before = _run_tests(shown, directory)
-    ended, changes = _work(shown, directory, script)
-    shown.close()
-    if ended is not None:
-        click.echo(f"wink: the run ended early: {ended}", err=True)
-    _step(shown, "The tests of the project again")
-    passed = _run_tests(shown, directory)
-    _step(shown, "What changed in the end")
-    shown.say(diff_lines(changes.net()))
-    untouched = before == _fingerprint(directory / ".git")
-    if has_git:
-        shown.say([Line(f".git is {'untouched' if untouched else 'CHANGED'}", "good" if untouched else "bad")])
-    _next(shown, directory)
-    return 0 if ended is None and passed and untouched and not passed_before else 1
+    with _source(project) as source:
+        directory = _copied(source, into)
+    return play(script, directory, progress(as_json=as_json))
 
 
-def _work(shown: Progress, directory: Path, script: Script) -> tuple[str | None, ChangesSoFar]:
-    """Evaluate the script on the project: why it ended early, if it did, and what it changed."""
-    _step(shown, f"A model, played by {script.name}, works on it: {script.task}")
+def play(script: Script, directory: Path, shown: Progress) -> int:
+    """Let the script work on the project in `directory`, and show it; the exit status."""
+    has_git = make_repository(directory)
+    before = fingerprint(directory / ".git")
+    names = _names(directory)
+    task = script.task or "Mend the project."
+    shown.event(Began("A small project", str(directory), task, "" if has_git else "no git here, so no repository"))
+    _test(shown, directory)
     changes = ChangesSoFar()
+    text, problem = _work(shown, directory, script, task, changes)
+    passed = _test(shown, directory)
+    is_untouched = fingerprint(directory / ".git") == before
+    repository = ("untouched" if is_untouched else "CHANGED") if has_git else None
+    shown.event(Ended(problem, text, changes.net(), repository))
+    shown.event(Suggested(_suggestions(directory, names, changes)))
+    if problem is not None:
+        return ended_early(problem)
+    return 0 if passed and is_untouched else 1
+
+
+def _work(shown: Progress, directory: Path, script: Script, task: str, changes: ChangesSoFar) -> tuple[str, str | None]:
+    """Evaluate the script on the project: its last words, and why it ended early, if it did."""
     with open_workspace(str(directory)) as workspace:
         session = workspace.session()
         session.dispatcher.subscribe(ToolInvoked, changes.see)
-        prompt = compose(
-            workspace, Catalog.installed(Settings()), task=script.task or "Mend the project.", sections=SECTIONS
-        )
+        prompt = compose(workspace, Catalog.installed(Settings()), task=task, sections=SECTIONS)
         with showing(session, shown), prompt.resources:
             try:
-                ScriptedAdapter.from_script(script).evaluate(prompt, session=session)
+                return ScriptedAdapter.from_script(script).evaluate(prompt, session=session).text, None
             except (PromptEvaluationError, ScriptMismatch) as error:
-                return str(error), changes
-    return None, changes
+                return "", str(error)
+
+
+def _test(shown: Progress, directory: Path) -> bool:
+    passed, outcome, failures = run_unittest(sys.executable, directory, seconds=TEST_SECONDS)
+    shown.event(TestsRan(passed, outcome, failures))
+    return passed
 
 
 def _script(name: str | None) -> Script:
     if name is not None:
         return parse_script(readable(name, "the script"), name=name)
-    return parse_script((files("wink.cli") / "demo" / "script.toml").read_text(encoding="utf-8"), name="a script")
+    return shipped_script()
 
 
-def _directory(into: str | None) -> Path:
-    if into is None:
-        return Path(tempfile.mkdtemp(prefix="wink-demo-"))
+def shipped_script() -> Script:
+    """The turns that come with wink."""
+    return parse_script(
+        (files("wink.cli") / "demo" / "script.toml").read_text(encoding="utf-8"), name="the demo's script"
+    )
+
+
+@contextmanager
+def _source(project: str | None) -> Generator[Path]:
+    if project is None:
+        with as_file(files("wink.cli") / "demo" / "project") as shipped:
+            yield shipped
+        return
+    if not project or not Path(project).is_dir():
+        raise wrong(f"the project {project!r} is not a directory; name the one to copy")
+    yield Path(project)
+
+
+def _copied(source: Path, into: str | None) -> Path:
+    """A copy of the project where the user wants it; what cannot be completed is taken away again."""
+    is_new = into is None or not Path(into).exists()
+    target = Path(tempfile.mkdtemp(prefix="wink-demo-")) if into is None else _empty(into)
+    try:
+        if target.resolve().is_relative_to(source.resolve()):
+            raise wrong(f"{str(target)!r} is inside the project; name another place with --into")
+        copy_project(source, target)
+    except OSError as error:
+        _clear(target, completely=is_new)
+        path = error.filename or target
+        raise wrong(
+            f"cannot copy the project: {path}: {error.strerror or error}; name another with --project"
+        ) from error
+    except click.UsageError:
+        _clear(target, completely=is_new)
+        raise
+    return target
+
+
+def _empty(into: str) -> Path:
     path = Path(into).absolute()
-    if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise wrong(f"{into!r} is not an empty directory; name one that is new or empty")
+    try:
+        if not into or (path.exists() and any(path.iterdir())):
+            raise wrong(f"{into!r} is not empty; name a directory that is new or empty with --into")
+        path.mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise wrong(f"cannot put the copy into {into!r}: {reason}; name another directory with --into") from error
     return path
 
 
-def _copy(project: str | None, directory: Path) -> None:
-    ignore = shutil.ignore_patterns("__pycache__", ".git", ".wink")
-    if project is not None:
-        if not Path(project).is_dir():
-            raise wrong(f"the project {project!r} is not a directory")
-        shutil.copytree(project, directory, ignore=ignore, dirs_exist_ok=True, symlinks=True)
-        return
-    with as_file(files("wink.cli") / "demo" / "project") as source:
-        shutil.copytree(source, directory, ignore=ignore, dirs_exist_ok=True)
+def _clear(directory: Path, *, completely: bool) -> None:
+    for path in directory.iterdir():
+        shutil.rmtree(path, ignore_errors=True) if path.is_dir() and not path.is_symlink() else path.unlink()
+    if completely:
+        directory.rmdir()
 
 
-def _make_repository(directory: Path) -> bool:
-    """Commit the project to a new git repository; False where there is no git."""
-    try:
-        from git import Actor, Repo
-    except ImportError:
-        return False
-    author = Actor("wink demo", "demo@example.invalid")
-    with Repo.init(directory, initial_branch="main") as repository:
-        names = sorted(
-            str(path.relative_to(directory))
-            for path in directory.rglob("*")
-            if path.is_file() and ".git" not in path.parts
+def _names(directory: Path) -> list[str]:
+    """The files of a project, README first."""
+    found = (path.relative_to(directory) for path in directory.rglob("*") if path.is_file())
+    names = [path.as_posix() for path in found if ".git" not in path.parts]
+    return sorted(names, key=lambda name: (not name.lower().startswith("readme"), name))
+
+
+def _suggestions(directory: Path, names: list[str], changes: ChangesSoFar) -> tuple[tuple[str, str], ...]:
+    """What to try next in this very project."""
+    commands = [(f"cd {directory}", ""), ("wink tools", "what the model was offered")]
+    changed = [name for name in changes.paths if (directory / name).is_file()]
+    if readable_names := [*changed, *names]:
+        commands.append(
+            (f"wink call read_file file_path={readable_names[0]}", "a call of your own, in the same session")
         )
-        repository.index.add(names)
-        repository.index.commit("A project with a bug", author=author, committer=author, skip_hooks=True)
-    return True
-
-
-def _fingerprint(directory: Path) -> str:
-    """One digest of all names and contents below a directory."""
-    digest = hashlib.sha256()
-    for path in sorted(directory.rglob("*")):
-        digest.update(str(path.relative_to(directory)).encode() + b"\0")
-        if path.is_file():
-            digest.update(path.read_bytes())
-    return digest.hexdigest()
-
-
-def _run_tests(shown: Progress, directory: Path) -> bool:
-    """Run the project's own tests with its own runner, leaving no bytecode behind."""
-    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
-    try:
-        done = subprocess.run(
-            [sys.executable, "-m", "unittest"],
-            cwd=directory,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=TEST_SECONDS,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        shown.say([Line(f"tests  not done after {TEST_SECONDS} s", "bad")])
-        return False
-    lines = [line for line in done.stderr.splitlines() if line.startswith(("FAIL:", "ERROR:", "Ran ", "OK", "FAILED"))]
-    shown.say(Line(f"tests  {line}", "good" if done.returncode == 0 else "bad") for line in lines)
-    return done.returncode == 0
-
-
-def _step(shown: Progress, text: str) -> None:
-    shown.say([Line(""), Line(text, "title")])
-
-
-def _next(shown: Progress, directory: Path) -> None:
-    shown.say(
-        [
-            Line(""),
-            Line("Try next", "title"),
-            Line(f"  cd {directory}"),
-            Line("  wink tools                                           what the model was offered"),
-            Line("  wink call read_file file_path=invoice/money.py       a call of your own, in the same session"),
-            Line("  wink call write_file file_path=README.md content=hi  refused: it has not been read"),
-            Line("  wink plugins                                         where the tools came from"),
-        ]
-    )
+    untouched = [name for name in names if name not in changes.touched]
+    if untouched:
+        commands.append((f"wink call write_file file_path={untouched[0]} content=hi", "refused: it has not been read"))
+    commands.append(("wink plugins", "where the tools came from"))
+    return tuple(commands)

@@ -1,19 +1,23 @@
 """Find the command that was asked for, and turn what goes wrong into one line and an exit status.
 
-Exit statuses: 0 done, 1 the work failed, 2 the input was wrong and nothing was changed, 130 interrupted.
+Exit statuses: 0 done, 1 the work failed, 2 the input was wrong and nothing was changed, 130 interrupted, 141 nobody reads
+the output.
 """
 
 from __future__ import annotations
 
 import importlib
+import io
+import os
 import sys
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NoReturn
 
 import click
 
 from wink import __version__
-from wink.errors import WinkError
+from wink.cli._wrong import WrongInput, nearest, wrong
+from wink.errors import PromptEvaluationError, RecordError, ScriptMismatch, TransactionError, WinkError
 
 COMMANDS: Final = {
     # name: (module, attribute, one line for the list of commands)
@@ -23,6 +27,9 @@ COMMANDS: Final = {
     "tools": ("wink.cli._tools", "tools", "List the tools that a model would be shown."),
     "plugins": ("wink.cli._plugins", "plugins", "List, explain and check plugins."),
 }
+WORK_FAILED: Final = (TransactionError, RecordError, PromptEvaluationError, ScriptMismatch)
+"""The errors that say that work failed; every other one of wink's means that the input was wrong."""
+FAILED, WRONG, INTERRUPTED, UNREAD = 1, 2, 130, 141
 
 
 class LazyGroup(click.Group):
@@ -41,6 +48,16 @@ class LazyGroup(click.Group):
         module, attribute, _ = COMMANDS[cmd_name]
         return getattr(importlib.import_module(module), attribute)
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, or say which ones there are."""
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            hint = nearest(name, COMMANDS, otherwise=f"the commands are: {', '.join(COMMANDS)}")
+            raise wrong(f"there is no command {name!r}; {hint}")
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing them."""
         del ctx
@@ -50,37 +67,92 @@ class LazyGroup(click.Group):
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="wink")
-def wink() -> None:
+@click.option("--debug", is_flag=True, help="Show the tracebacks of what raises.")
+@click.pass_context
+def wink(ctx: click.Context, *, debug: bool) -> None:
     """Tools for agents that cannot leave a mess: every call commits, or it never happened."""
+    ctx.meta["wink.tracebacks"] = debug
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit."""
-    sys.exit(run(sys.argv[1:] if arguments is None else list(arguments)))
+    _write_whatever_the_encoding()
+    status = run(sys.argv[1:] if arguments is None else arguments)
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        status = UNREAD
+    except OSError as error:
+        status = _complain(f"cannot write the output: {error.strerror or error}", FAILED)
+    if status == UNREAD:
+        # The interpreter flushes once more at its end, and would complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    sys.exit(status)
 
 
 def run(arguments: Sequence[str]) -> int:
     """Run the command line; the exit status."""
+    arguments = [_text(argument) for argument in arguments]
     try:
-        status = wink.main(args=list(arguments), prog_name="wink", standalone_mode=False)
+        status = wink.main(args=arguments, prog_name="wink", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message())
         return 0
     except click.ClickException as error:
-        return _complain(error.format_message(), error.exit_code)
-    except click.Abort:
-        return _complain("interrupted", 130)
-    except KeyboardInterrupt:
-        return _complain("interrupted", 130)
+        return _complain(_with_remedy(error), error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        return _complain("interrupted; what had been committed stays, a call in the middle was taken back", INTERRUPTED)
     except WinkError as error:
-        return _complain(str(error), 2)
+        return _complain(str(error), FAILED if isinstance(error, WORK_FAILED) else WRONG)
     except BrokenPipeError:
-        # Whoever read our output has gone; a second complaint from the interpreter's own flush helps nobody.
-        sys.stdout = None
-        return 141
+        return UNREAD
+    except OSError as error:
+        return _complain(_of_system(error), FAILED)
+    except BaseException as error:
+        if type(error).__name__ == "ReaderGone":  # imported by the commands that can raise it
+            return UNREAD
+        if not isinstance(error, Exception) or "--debug" in arguments:
+            raise
+        # foreign code: a plugin's, or a mistake of wink's own
+        return _complain(
+            f"{type(error).__name__}: {error}; this should not happen, `wink --debug …` shows where", FAILED
+        )
     return status if isinstance(status, int) else 0
 
 
 def _complain(message: str, status: int) -> int:
-    click.echo(f"wink: {' '.join(message.split())}", err=True)
+    try:
+        click.echo(f"wink: {' '.join(message.split())}", err=True)
+    except OSError:  # nobody reads standard error either; the status still tells
+        pass
     return status
+
+
+def _with_remedy(error: click.ClickException) -> str:
+    """click's own messages say what is wrong and not what to do."""
+    message = error.format_message()
+    if isinstance(error, WrongInput) or not isinstance(error, click.UsageError):
+        return message
+    message = message[:1].lower() + message[1:].rstrip(".")
+    path = error.ctx.command_path if error.ctx is not None else "wink"
+    return f"{message}; `{path} --help` shows what it takes"
+
+
+def _of_system(error: OSError) -> str:
+    reason = error.strerror or str(error)
+    return f"{error.filename}: {reason}" if error.filename else reason
+
+
+def _text(argument: str) -> str:
+    """The argument as UTF-8, also where the locale made something else of its bytes."""
+    try:
+        return os.fsencode(argument).decode()
+    except UnicodeError:
+        return argument
+
+
+def _write_whatever_the_encoding() -> None:
+    """Characters that the terminal's encoding lacks are written as escapes; output must not end a run."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from wink.adapters import ProviderAdapter, ScriptedAdapter, parse_script
-from wink.cli._compose import readable, wrong
+from wink.cli._wrong import readable, wrong
 from wink.plugins import Catalog
 
 

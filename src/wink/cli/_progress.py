@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, Protocol
 
 import click
 
 from wink.adapters import ModelReplied
-from wink.cli._view import Line, Tone, json_of, lines_of
+from wink.cli._rows import json_of
+from wink.cli._view import LABEL, USUAL, Limits, Tone, lines_of
 from wink.runtime import PromptRendered, RenderedTools, ToolInvoked
 from wink.session import Session
 
@@ -22,8 +23,8 @@ STYLES: Final[dict[Tone, str]] = {
     "plain": "",
     "quiet": "dim",
     "title": "bold",
-    "good": "green",
-    "bad": "red",
+    "good": "bold green",
+    "bad": "bold red",
     "warning": "yellow",
     "added": "green",
     "removed": "red",
@@ -33,12 +34,15 @@ STYLES: Final[dict[Tone, str]] = {
 EVENTS: Final = (PromptRendered, RenderedTools, ModelReplied, ToolInvoked)
 
 
+class ReaderGone(BaseException):
+    """Whoever read the output has closed the pipe.
+
+    It is raised between two calls, never inside one, and is no `Exception`: a subscriber's exceptions stop nothing.
+    """
+
+
 class Progress(Protocol):
     """Where a run is shown."""
-
-    def say(self, lines: Iterable[Line]) -> None:
-        """Show lines that are about no event."""
-        ...
 
     def event(self, event: object) -> None:
         """Show an event."""
@@ -49,63 +53,76 @@ class Progress(Protocol):
         ...
 
 
-class PlainProgress:
-    """Lines of text, each complete when it is written."""
+class Lines:
+    """Complete lines on standard output; once nobody reads them, the run ends before the next call."""
 
-    def say(self, lines: Iterable[Line]) -> None:
-        """Write the lines."""
-        for line in lines:
-            click.echo(line.text)
+    def __init__(self) -> None:
+        self._is_read = True
 
     def event(self, event: object) -> None:
-        """Write what a person is shown of the event."""
-        self.say(lines_of(event))
-        sys.stdout.flush()
+        """Write what there is to say of the event."""
+        try:
+            if self._is_read:
+                for line in self.texts(event):
+                    click.echo(line)
+                sys.stdout.flush()
+        except BrokenPipeError:
+            self._is_read = False
+        if not self._is_read and not isinstance(event, ToolInvoked):
+            raise ReaderGone
+
+    def texts(self, event: object) -> Iterator[str]:
+        """The lines to write."""
+        raise NotImplementedError
 
     def close(self) -> None:
         """Nothing moves here."""
 
 
-class JsonProgress:
+class PlainLines(Lines):
+    """Lines of text."""
+
+    def texts(self, event: object) -> Iterator[str]:
+        """What a person is shown."""
+        yield from map(str, lines_of(event))
+
+
+class JsonLines(Lines):
     """One JSON object a line."""
 
-    def say(self, lines: Iterable[Line]) -> None:
-        """Machines are told of events only."""
-
-    def event(self, event: object) -> None:
-        """Write the event."""
+    def texts(self, event: object) -> Iterator[str]:
+        """What a machine is told."""
         row = json_of(event)
         if row is not None:
-            click.echo(row)
-            sys.stdout.flush()
-
-    def close(self) -> None:
-        """Nothing moves here."""
+            yield row
 
 
 class LiveProgress:
     """Coloured lines, and below them a moving line that says what is being waited for."""
 
-    def __init__(self, console: Console | None = None) -> None:
+    def __init__(self, console: Console | None = None, *, moving: bool = True, limits: Limits = USUAL) -> None:
         from rich.console import Console
 
-        self._console: Console = console or Console(highlight=False, soft_wrap=True)
+        self._console: Console = console or Console(highlight=False)
+        self._is_moving = moving
+        self._limits = limits
         self._status: Status | None = None
-
-    def say(self, lines: Iterable[Line]) -> None:
-        """Print the lines in colour."""
-        from rich.text import Text
-
-        for line in lines:
-            self._console.print(Text(line.text, style=STYLES[line.tone]))
 
     def event(self, event: object) -> None:
         """Print what a person is shown of the event, and say what comes next."""
-        self.say(lines_of(event))
+        from rich.text import Text
+
+        for line in lines_of(event, width=self._console.width, limits=self._limits):
+            text = Text(f"{line.label:<{LABEL}}" if line.label else "", STYLES[line.label_tone])
+            shown = Text.assemble(text, (line.text, STYLES[line.tone]))
+            if line.aside:
+                shown.append(f"  {line.aside}", STYLES["quiet"])
+            shown.rstrip()
+            self._console.print(shown, soft_wrap=True)
         if isinstance(event, ModelReplied) and event.turn.calls:
             names = ", ".join(dict.fromkeys(call.name for call in event.turn.calls))
             self._wait(f"running {names}")
-        else:
+        elif isinstance(event, EVENTS):
             self._wait("waiting for the model")
 
     def close(self) -> None:
@@ -115,22 +132,26 @@ class LiveProgress:
             self._status = None
 
     def _wait(self, text: str) -> None:
+        from rich.markup import escape
+
+        if not self._is_moving:
+            return
         if self._status is None:
-            self._status = self._console.status(text)
+            self._status = self._console.status(escape(text))
             self._status.start()
         else:
-            self._status.update(text)
+            self._status.update(escape(text))
 
 
 def progress(*, as_json: bool) -> Progress:
     """What suits the place that standard output goes to."""
     if as_json:
-        return JsonProgress()
-    return LiveProgress() if sys.stdout.isatty() else PlainProgress()
+        return JsonLines()
+    return LiveProgress() if sys.stdout.isatty() else PlainLines()
 
 
 @contextmanager
-def showing(session: Session, shown: Progress) -> Iterator[Progress]:
+def showing(session: Session, shown: Progress) -> Generator[Progress]:
     """Show the events of a session while the block runs."""
     for kind in EVENTS:
         session.dispatcher.subscribe(kind, shown.event)

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-import json
+import os
 
 import click
 
 from wink.cli._changes import ChangesSoFar
-from wink.cli._compose import compose, open_workspace, workspace_options, wrong
+from wink.cli._compose import compose, open_workspace, workspace_options
 from wink.cli._model import model_adapter
-from wink.cli._progress import Progress, progress, showing
+from wink.cli._progress import progress, showing
 from wink.cli._settings import installed_catalog
-from wink.cli._view import Line, diff_lines
+from wink.cli._shorten import fit
+from wink.cli._story import Began, Ended
+from wink.cli._wrong import wrong
 from wink.errors import PromptEvaluationError, ScriptMismatch
 from wink.runtime import ToolInvoked
+
+PROBLEM_LENGTH = 400
+"""How much of a problem is told, in characters; it can quote a whole reply."""
 
 
 @click.command()
@@ -47,26 +52,18 @@ def run(
         changes = ChangesSoFar()
         state.dispatcher.subscribe(ToolInvoked, changes.see)
         with showing(state, progress(as_json=as_json)) as shown, prompt.resources:
+            shown.event(Began("A run", os.path.abspath(workspace), task, f"by {model}"))
+            text, problem = "", None
             try:
-                response = adapter.evaluate(prompt, session=state)
-                text, problem = response.text, None
+                text = adapter.evaluate(prompt, session=state).text
             except (PromptEvaluationError, ScriptMismatch) as error:
-                text, problem = "", str(error)
+                problem = str(error)
             shown.close()
-            _end(shown, changes, text, problem, as_json=as_json)
-    return 0 if problem is None else 1
+            shown.event(Ended(problem, text, changes.net()))
+    return 0 if problem is None else ended_early(problem)
 
 
-def _end(shown: Progress, changes: ChangesSoFar, text: str, problem: str | None, *, as_json: bool) -> None:
-    if as_json:
-        row = {"event": "end", "success": problem is None, "text": text, "problem": problem, "changed": changes.paths}
-        click.echo(json.dumps(row, ensure_ascii=False))
-        return
-    files = changes.net()
-    shown.say([Line("")])
-    shown.say(
-        [Line(f"changed  {', '.join(change.path for change in files)}" if files else "changed  nothing", "title")]
-    )
-    shown.say(diff_lines(files))
-    if problem is not None:
-        click.echo(f"wink: the run ended early: {problem}", err=True)
+def ended_early(problem: str) -> int:
+    """Say why a run did not come to its end; the exit status for that."""
+    click.echo(f"wink: the run ended early: {fit(problem, PROBLEM_LENGTH)}", err=True)
+    return 1

@@ -1,54 +1,74 @@
-"""Put what happens in a run into lines for a person, or into JSON for a machine."""
+"""Put what happens in a run into lines for a person."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Sequence
+import textwrap
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from wink.adapters import ModelReplied
+from wink.cli._shorten import arguments, changed_lines, counts, fit, visible
+from wink.cli._story import Began, Ended, Suggested, TestsRan
 from wink.filesystem import FileChange
-from wink.runtime import PromptRendered, RenderedTools, ToolInvoked
+from wink.runtime import ToolInvoked
 
 Tone = Literal["plain", "quiet", "title", "good", "bad", "warning", "added", "removed", "place"]
 
-REPLY_LINES: Final = 6
-"""How many lines of a reply are shown."""
-DIFF_LINES: Final = 60
-"""How many lines of one call's diff are shown."""
+WIDTH: Final = 100
+"""How many columns lines take where nobody says how many there are."""
+LABEL: Final = 13
+"""The columns of the word at the beginning of a line, with the space after it."""
+COMPLAINT_LINES: Final = 12
+"""How many lines of a reply that says what is wrong are shown."""
+FAILURES: Final = 5
+"""How many of the tests that failed are named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How many lines of one reply, and how many changed lines of one call, are shown."""
+
+    reply: int = 6
+    diff: int = 20
+
+
+USUAL: Final = Limits()
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of output, and how it wants to look where there are colours."""
+    """One line of output, and how it wants to look where there are colours.
 
-    text: str
+    `label` is the word in front, in a column of its own; `aside` follows the text, for whoever looks closely.
+    """
+
+    text: str = ""
     tone: Tone = "plain"
+    label: str = ""
+    label_tone: Tone = "title"
+    aside: str = ""
+
+    def __str__(self) -> str:
+        if not self.label:
+            return f"{self.text}{self.aside and '  ' + self.aside}"
+        return f"{self.label:<{LABEL}}{self.text}{self.aside and '  ' + self.aside}".rstrip()
 
 
-def lines_of(event: object) -> tuple[Line, ...]:
+def lines_of(event: object, *, width: int = WIDTH, limits: Limits = USUAL) -> tuple[Line, ...]:
     """What a person is shown of an event; nothing for events that say nothing to a person."""
-    if isinstance(event, ModelReplied):
-        return tuple(Line(f"model  {text}", "title") for text in event.turn.text.splitlines()[:REPLY_LINES])
+    width = max(width, 3 * LABEL)
     if isinstance(event, ToolInvoked):
-        return tuple(_call_lines(event))
-    return ()
+        return tuple(_call(event, width - LABEL, limits))
+    tell = _TELL.get(type(event))
+    return () if tell is None else tuple(tell(event, width))
 
 
-def diff_lines(changes: Iterable[FileChange], *, indent: str = "", limit: int | None = None) -> tuple[Line, ...]:
-    """A unified diff, cut after `limit` lines with a word about the rest."""
-    lines = [Line(indent + text, _tone_of_diff(text)) for change in changes for text in change.diff().splitlines()]
-    if limit is not None and len(lines) > limit:
-        rest = len(lines) - limit
-        lines = [*lines[:limit], Line(f"{indent}… {rest} more lines", "quiet")]
-    return tuple(lines)
-
-
-def json_of(event: object) -> str | None:
-    """One line of JSON for an event; None for events that machines are not told of."""
-    row = _row(event)
-    return None if row is None else json.dumps(row, ensure_ascii=False, default=str)
+def diff_lines(changes: Iterable[FileChange]) -> Iterable[Line]:
+    """The whole unified diff, each line as it is, but for the space that an empty line of context is marked with."""
+    for change in changes:
+        for text in change.diff().rstrip("\n").split("\n"):
+            yield Line("" if text == " " else visible(text), _tone_of_diff(text))
 
 
 def ending(event: ToolInvoked) -> tuple[str, Tone]:
@@ -62,72 +82,134 @@ def ending(event: ToolInvoked) -> tuple[str, Tone]:
     return "failed", "bad"
 
 
-def _call_lines(event: ToolInvoked) -> Iterable[Line]:
-    word, tone = ending(event)
-    yield Line(f"{word:<11}  {event.name}{_arguments(event.params)}  {_milliseconds(event):.1f} ms", tone)
-    shown = event.rendered_output.splitlines()
-    for text in shown[:REPLY_LINES]:
-        yield Line(f"  | {text}", "quiet" if event.success else tone)
-    if len(shown) > REPLY_LINES:
-        yield Line(f"  | … {len(shown) - REPLY_LINES} more lines", "quiet")
-    if not event.change:
-        return
-    if event.change.rolled_back:
-        yield Line(f"  undone in {_files(event.change.files)}; this is what did not stay:", "warning")
-    yield from diff_lines(event.change.files, indent="    ", limit=DIFF_LINES)
-
-
-def _arguments(params: Any) -> str:
-    """The arguments in brief: names and short values."""
-    if params is None:
-        return ""
-    from dataclasses import fields
-
-    shown: list[str] = []
-    for part in fields(params):
-        value = getattr(params, part.name)
-        if value == part.default:
-            continue
-        text = json.dumps(value, ensure_ascii=False, default=str)
-        shown.append(f"{part.name}={text if len(text) <= 48 else text[:45] + '…'}")
-    return "  " + " ".join(shown) if shown else ""
-
-
-def _row(event: object) -> dict[str, Any] | None:
-    if isinstance(event, PromptRendered):
-        return {"event": "prompt", "prompt": event.prompt_name, "text": event.text, "at": event.at.isoformat()}
-    if isinstance(event, RenderedTools):
-        return {"event": "tools", "prompt": event.prompt_name, "names": list(event.names)}
-    if isinstance(event, ModelReplied):
-        calls = [{"id": call.call_id, "tool": call.name, "arguments": call.arguments} for call in event.turn.calls]
-        return {"event": "model", "text": event.turn.text, "calls": calls, "at": event.at.isoformat()}
-    if isinstance(event, ToolInvoked):
-        return {
-            "event": "call",
-            "id": event.call_id,
-            "tool": event.name,
-            "success": event.success,
-            "outcome": ending(event)[0],
-            "reply": event.rendered_output,
-            "error": event.error,
-            "decisions": [verdict._asdict() for verdict in event.decisions],
-            "changes": [
-                {"path": change.path, "kind": change.kind, "diff": change.diff()} for change in event.change.files
-            ],
-            "rolled_back": bool(event.change) and event.change.rolled_back,
-            "started_at": event.started_at.isoformat(),
-            "milliseconds": round(_milliseconds(event), 3),
-        }
-    return None
-
-
-def _milliseconds(event: ToolInvoked) -> float:
+def milliseconds(event: ToolInvoked) -> float:
+    """How long a call took."""
     return event.duration.total_seconds() * 1000
 
 
-def _files(changes: Sequence[FileChange]) -> str:
+def _model(event: ModelReplied, width: int) -> Iterable[Line]:
+    if not event.turn.text.strip():
+        return
+    yield Line()
+    label = "model"
+    for paragraph in event.turn.text.strip().split("\n"):
+        for text in textwrap.wrap(visible(paragraph), width - LABEL) or [""]:
+            yield _beside(text, "title") if not label else Line(text, "title", label, "place")
+            label = ""
+
+
+def _call(event: ToolInvoked, room: int, limits: Limits) -> Iterable[Line]:
+    word, tone = ending(event)
+    name, took = fit(event.name, room), f"{milliseconds(event):.1f} ms"
+    given = arguments(event.params, room - len(name) - len(took) - 4)
+    yield Line(f"{name}  {given}".rstrip(), "plain", word, tone, took)
+    if event.success:
+        yield from _reply(event, room, limits.reply)
+    else:
+        yield from _complaint(event, room, tone)
+    if event.change:
+        if event.change.rolled_back:
+            yield _beside("taken back; nothing of this stayed:", "warning")
+        yield from _what_changed(event.change.files, room, limits.diff)
+
+
+def _reply(event: ToolInvoked, room: int, limit: int) -> Iterable[Line]:
+    lines = [text for text in event.rendered_output.splitlines() if text.strip()]
+    if event.change:
+        # What it did is shown below; a first line that only announces the rest has nothing to add.
+        lines, limit = [text for text in lines[:1] if not text.rstrip().endswith(":")], 1
+    shown = lines if len(lines) <= limit else lines[: max(limit - 2, 1)]
+    yield from (_beside(fit(text, room), "quiet") for text in shown)
+    if len(shown) < len(lines):
+        yield _beside(f"… {len(lines) - len(shown)} more lines", "quiet")
+
+
+def _complaint(event: ToolInvoked, room: int, tone: Tone) -> Iterable[Line]:
+    """What went wrong, not cut short, unless it is a page long."""
+    texts = [text for line in event.rendered_output.splitlines() for text in textwrap.wrap(visible(line), room)]
+    yield from (_beside(text, tone) for text in texts[:COMPLAINT_LINES])
+    if len(texts) > COMPLAINT_LINES:
+        yield _beside(f"… {len(texts) - COMPLAINT_LINES} more lines", "quiet")
+
+
+def _what_changed(changes: Sequence[FileChange], room: int, limit: int) -> Iterable[Line]:
+    """The changed lines of each file; when there are many, each file gets its share."""
+    share = max(limit // len(changes), 2)
+    left = limit
+    for index, change in enumerate(changes):
+        if left <= 0:
+            yield _beside(f"… {len(changes) - index} more files", "quiet")
+            return
+        diff = change.diff()
+        lines = changed_lines(diff)
+        yield _beside(f"{fit(change.path, room - 16)}  {counts(diff)}".rstrip(), "place")
+        shown = lines if len(lines) <= share + 1 else lines[:share]
+        yield from (_beside(fit(text, room), _tone_of_change(text)) for text in shown)
+        if len(shown) < len(lines):
+            yield _beside(f"     … {len(lines) - len(shown)} more lines", "quiet")
+        left -= len(shown)
+
+
+def _began(event: Began, width: int) -> Iterable[Line]:
+    yield Line(visible(event.title), "title", aside=event.details)
+    yield Line(f"  {visible(event.directory)}", "quiet")
+    yield from (
+        Line(text)
+        for text in textwrap.wrap(visible(event.task), width - 2, initial_indent="  ", subsequent_indent="  ")
+    )
+
+
+def _tests(event: TestsRan, width: int) -> Iterable[Line]:
+    yield Line()
+    tone: Tone = "good" if event.passed else "bad"
+    yield Line(fit(event.outcome, width - LABEL), "plain", f"tests {'pass' if event.passed else 'fail'}", tone)
+    yield from (_beside(fit(text, width - LABEL), "quiet") for text in event.failures[:FAILURES])
+    if len(event.failures) > FAILURES:
+        yield _beside(f"… {len(event.failures) - FAILURES} more", "quiet")
+
+
+def _ended(event: Ended, width: int) -> Iterable[Line]:
+    yield Line()
+    yield Line(fit(_paths(event.changes), width - LABEL) or "nothing", "title", "changed", "title")
+    if event.repository is not None:
+        is_safe = event.repository == "untouched"
+        yield Line(event.repository, "good" if is_safe else "bad", ".git", "title")
+    if event.changes:
+        yield Line()
+        yield from diff_lines(event.changes)
+
+
+def _suggested(event: Suggested, width: int) -> Iterable[Line]:
+    del width
+    yield Line()
+    yield Line("Try next", "title")
+    wide = max((len(command) for command, shows in event.commands if shows), default=0)
+    for command, shows in event.commands:
+        yield Line(f"  {visible(command):<{wide if shows else 0}}", aside=shows)
+
+
+_TELL: Final[dict[type, Callable[[Any, int], Iterable[Line]]]] = {
+    Began: _began,
+    TestsRan: _tests,
+    ModelReplied: _model,
+    Ended: _ended,
+    Suggested: _suggested,
+}
+
+
+def _beside(text: str, tone: Tone) -> Line:
+    """A line without a word in front."""
+    return Line(text, tone, " ")
+
+
+def _paths(changes: Sequence[FileChange]) -> str:
     names = ", ".join(change.path for change in changes[:5])
     return names if len(changes) <= 5 else f"{names} and {len(changes) - 5} more"
+
+
+def _tone_of_change(text: str) -> Tone:
+    sign = text[5:6]
+    return "added" if sign == "+" else "removed" if sign == "-" else "plain"
 
 
 def _tone_of_diff(text: str) -> Tone:

@@ -1,0 +1,87 @@
+"""Put what happens in a run into JSON for machines: one object for each event, with the key `event` to tell them apart."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+from wink.adapters import ModelReplied
+from wink.cli._story import Began, Ended, TestsRan
+from wink.cli._view import ending, milliseconds
+from wink.filesystem import FileChange
+from wink.runtime import PromptRendered, RenderedTools, ToolInvoked
+
+
+def json_of(event: object) -> str | None:
+    """One line of JSON for an event; None for events that machines are not told of.
+
+    It is plain ASCII, so that no encoding of standard output and no lone surrogate can get in its way.
+    """
+    row_of = _ROWS.get(type(event))
+    return None if row_of is None else json.dumps(row_of(event), default=str)
+
+
+def _began(event: Began) -> dict[str, Any]:
+    return {"event": "begin", "directory": event.directory, "task": event.task}
+
+
+def _prompt(event: PromptRendered) -> dict[str, Any]:
+    return {"event": "prompt", "prompt": event.prompt_name, "text": event.text, "at": event.at.isoformat()}
+
+
+def _tools(event: RenderedTools) -> dict[str, Any]:
+    return {"event": "tools", "prompt": event.prompt_name, "names": list(event.names)}
+
+
+def _model(event: ModelReplied) -> dict[str, Any]:
+    calls = [{"id": call.call_id, "tool": call.name, "arguments": call.arguments} for call in event.turn.calls]
+    return {"event": "model", "text": event.turn.text, "calls": calls, "at": event.at.isoformat()}
+
+
+def _call(event: ToolInvoked) -> dict[str, Any]:
+    return {
+        "event": "call",
+        "id": event.call_id,
+        "tool": event.name,
+        "success": event.success,
+        "outcome": ending(event)[0],
+        "reply": event.rendered_output,
+        "error": event.error,
+        "decisions": [verdict._asdict() for verdict in event.decisions],
+        "changes": _changes(event.change.files),
+        "rolled_back": bool(event.change) and event.change.rolled_back,
+        "started_at": event.started_at.isoformat(),
+        "milliseconds": round(milliseconds(event), 3),
+    }
+
+
+def _tests(event: TestsRan) -> dict[str, Any]:
+    return {"event": "tests", "passed": event.passed, "outcome": event.outcome, "failures": list(event.failures)}
+
+
+def _ended(event: Ended) -> dict[str, Any]:
+    return {
+        "event": "end",
+        "success": event.success,
+        "problem": event.problem,
+        "text": event.text,
+        "changed": [change.path for change in event.changes],
+        "changes": _changes(event.changes),
+        **({} if event.repository is None else {"git": event.repository}),
+    }
+
+
+def _changes(changes: Iterable[FileChange]) -> list[dict[str, str]]:
+    return [{"path": change.path, "kind": change.kind, "diff": change.diff()} for change in changes]
+
+
+_ROWS: Final[dict[type, Callable[[Any], dict[str, Any]]]] = {
+    Began: _began,
+    PromptRendered: _prompt,
+    RenderedTools: _tools,
+    ModelReplied: _model,
+    ToolInvoked: _call,
+    TestsRan: _tests,
+    Ended: _ended,
+}

@@ -1,0 +1,115 @@
+"""Make texts fit on a screen: arguments, replies and diffs in brief, and nothing that a terminal would obey."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from typing import Any, Final, cast
+
+ELLIPSIS: Final = "…"
+# What moves a cursor, colours a screen or turns the direction of text: all controls but tab and newline, and bidi marks.
+_CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+_PLAIN_WORD: Final = re.compile(r"[\w./:@+-]+")
+_HUNK: Final = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
+_VALUE_WIDTHS: Final = (1000, *range(160, 60, -20), *range(60, 8, -4))
+_WORD_WIDTH: Final = 40
+"""Up to this length words, such as paths, are shortened only where nothing else helps."""
+
+
+def visible(text: str) -> str:
+    r"""The text with its control characters written out, so that a file's content cannot play with a terminal.
+
+    >>> visible("\x1b[2Jgone\tnot")
+    '\\x1b[2Jgone\tnot'
+    """
+    return _CONTROLS.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
+
+
+def fit(text: str, width: int) -> str:
+    """The text on one line of at most `width` characters.
+
+    >>> fit("a long story", 7)
+    'a long…'
+    """
+    line = visible(text.replace("\n", " ").expandtabs(4)).rstrip()
+    return line if len(line) <= width else line[: max(width - 1, 0)].rstrip() + ELLIPSIS
+
+
+def arguments(params: object, width: int) -> str:
+    """Arguments as a person would write them, each shortened until all fit; those left at their defaults are left out."""
+    given = dict(_given(params))
+    text = ""
+    for value_width in _VALUE_WIDTHS if given else ():
+        text = " ".join(f"{name}={_value(value, value_width)}" for name, value in given.items())
+        if len(text) <= width:
+            break
+    return fit(text, width)
+
+
+def changed_lines(diff: str) -> tuple[str, ...]:
+    r"""Of one file's unified diff only the lines that changed, each with its number; all of what is no such diff.
+
+    >>> print(*changed_lines("--- a/x\n+++ b/x\n@@ -4,3 +4,3 @@\n same\n-old\n+new\n same\n"), sep="\n")
+       5 - old
+       5 + new
+    """
+    found: list[str] = []
+    old = new = 0
+    for line in diff.split("\n"):
+        hunk = _HUNK.match(line)
+        if hunk is not None:
+            old, new = int(hunk[1]), int(hunk[2])
+        elif not old and not new:  # before the first hunk: the names of the two sides, or a sentence
+            if line and not line.startswith(("--- ", "+++ ")):
+                found.append(line)
+        elif line.startswith("-"):
+            found.append(f"{old:>4} - {line[1:]}".rstrip())
+            old += 1
+        elif line.startswith("+"):
+            found.append(f"{new:>4} + {line[1:]}".rstrip())
+            new += 1
+        elif line.startswith(" "):
+            old, new = old + 1, new + 1
+    return tuple(found)
+
+
+def counts(diff: str) -> str:
+    """How many lines a unified diff adds and removes: `+2 -1`."""
+    lines = changed_lines(diff)
+    return " ".join(
+        f"{sign}{count}"
+        for sign in "+-"
+        if (count := sum(line[5:6] == sign and line[:4].strip().isdigit() for line in lines))
+    )
+
+
+def _given(params: object) -> Iterable[tuple[str, object]]:
+    if isinstance(params, Mapping):
+        yield from ((str(name), value) for name, value in cast("Mapping[Any, Any]", params).items())
+    elif is_dataclass(params) and not isinstance(params, type):
+        for part in fields(params):
+            value = getattr(params, part.name)
+            default = part.default if part.default_factory is MISSING else part.default_factory()
+            if type(value) is not type(default) or value != default:
+                yield part.name, value
+
+
+def _value(value: object, width: int) -> str:
+    if isinstance(value, str):
+        text = value if _PLAIN_WORD.fullmatch(value) else json.dumps(value, ensure_ascii=False)
+    else:
+        text = json.dumps(value, ensure_ascii=False, default=_plain)
+    if len(text) <= (width if text[:1] in ('"', "[", "{") else max(width, _WORD_WIDTH)):
+        return visible(text)
+    closing = {'"': '"', "[": "]", "{": "}"}.get(text[0], "")
+    return visible(text[: width - 1 - len(closing)].rstrip("\\").rstrip()) + ELLIPSIS + closing
+
+
+def _plain(value: object) -> object:
+    if is_dataclass(value) and not isinstance(value, type):
+        return {part.name: getattr(value, part.name) for part in fields(value)}
+    if isinstance(value, (set, frozenset)):
+        return list(cast("Iterable[object]", value))
+    return str(value)
