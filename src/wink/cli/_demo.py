@@ -19,7 +19,7 @@ from wink.cli._compose import compose, open_workspace
 from wink.cli._progress import Progress, progress, showing
 from wink.cli._repository import copy_project, fingerprint, make_repository, run_unittest
 from wink.cli._run import ended_early
-from wink.cli._story import Began, Ended, Suggested, TestsRan
+from wink.cli._story import Began, Differs, Ended, Suggested, TestsRan
 from wink.cli._wrong import readable, wrong
 from wink.errors import PromptEvaluationError, ScriptMismatch
 from wink.plugins import Catalog, Settings
@@ -60,7 +60,10 @@ def play(script: Script, directory: Path, shown: Progress) -> int:
     passed = _test(shown, directory)
     is_untouched = fingerprint(directory / ".git") == before
     repository = ("untouched" if is_untouched else "CHANGED") if has_git else None
-    shown.event(Ended(problem, text, changes.net(), repository))
+    net = changes.net()
+    shown.event(Ended(problem, text, net, repository))
+    if net:
+        shown.event(Differs(net))
     shown.event(Suggested(_suggestions(directory, names, changes)))
     if problem is not None:
         return ended_early(problem)

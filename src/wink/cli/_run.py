@@ -12,7 +12,7 @@ from wink.cli._model import model_adapter
 from wink.cli._progress import progress, showing
 from wink.cli._settings import installed_catalog
 from wink.cli._shorten import fit
-from wink.cli._story import Began, Ended
+from wink.cli._story import Began, Differs, Ended
 from wink.cli._wrong import wrong
 from wink.errors import PromptEvaluationError, ScriptMismatch
 from wink.runtime import ToolInvoked
@@ -59,7 +59,10 @@ def run(
             except (PromptEvaluationError, ScriptMismatch) as error:
                 problem = str(error)
             shown.close()
-            shown.event(Ended(problem, text, changes.net()))
+            net = changes.net()
+            shown.event(Ended(problem, text, net))
+            if net:
+                shown.event(Differs(net))
     return 0 if problem is None else ended_early(problem)
 
 

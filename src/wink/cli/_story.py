@@ -42,6 +42,13 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True)
+class Differs:
+    """What is different after a run, in full."""
+
+    changes: tuple[FileChange, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Suggested:
     """Commands to try next, each with what it shows."""
 

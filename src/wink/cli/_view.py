@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 
 from wink.adapters import ModelReplied
 from wink.cli._shorten import arguments, changed_lines, counts, fit, visible
-from wink.cli._story import Began, Ended, Suggested, TestsRan
+from wink.cli._story import Began, Differs, Ended, Suggested, TestsRan
 from wink.filesystem import FileChange
 from wink.runtime import ToolInvoked
 
@@ -27,10 +27,11 @@ FAILURES: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How many lines of one reply, and how many changed lines of one call, are shown."""
+    """How much is shown: lines of one reply, changed lines of one call, and what is the same in no two runs."""
 
     reply: int = 6
     diff: int = 20
+    times: bool = True
 
 
 USUAL: Final = Limits()
@@ -64,13 +65,6 @@ def lines_of(event: object, *, width: int = WIDTH, limits: Limits = USUAL) -> tu
     return () if tell is None else tuple(tell(event, width))
 
 
-def diff_lines(changes: Iterable[FileChange]) -> Iterable[Line]:
-    """The whole unified diff, each line as it is, but for the space that an empty line of context is marked with."""
-    for change in changes:
-        for text in change.diff().rstrip("\n").split("\n"):
-            yield Line("" if text == " " else visible(text), _tone_of_diff(text))
-
-
 def ending(event: ToolInvoked) -> tuple[str, Tone]:
     """In a word, how a call ended."""
     if event.success:
@@ -100,7 +94,7 @@ def _model(event: ModelReplied, width: int) -> Iterable[Line]:
 
 def _call(event: ToolInvoked, room: int, limits: Limits) -> Iterable[Line]:
     word, tone = ending(event)
-    name, took = fit(event.name, room), f"{milliseconds(event):.1f} ms"
+    name, took = fit(event.name, room), f"{milliseconds(event):.1f} ms" if limits.times else ""
     given = arguments(event.params, room - len(name) - len(took) - 4)
     yield Line(f"{name}  {given}".rstrip(), "plain", word, tone, took)
     if event.success:
@@ -120,7 +114,7 @@ def _reply(event: ToolInvoked, room: int, limit: int) -> Iterable[Line]:
         lines, limit = [text for text in lines[:1] if not text.rstrip().endswith(":")], 1
     shown = lines if len(lines) <= limit else lines[: max(limit - 2, 1)]
     yield from (_beside(fit(text, room), "quiet") for text in shown)
-    if len(shown) < len(lines):
+    if len(shown) < len(lines) and limit > 1:
         yield _beside(f"… {len(lines) - len(shown)} more lines", "quiet")
 
 
@@ -174,9 +168,15 @@ def _ended(event: Ended, width: int) -> Iterable[Line]:
     if event.repository is not None:
         is_safe = event.repository == "untouched"
         yield Line(event.repository, "good" if is_safe else "bad", ".git", "title")
-    if event.changes:
-        yield Line()
-        yield from diff_lines(event.changes)
+
+
+def _differs(event: Differs, width: int) -> Iterable[Line]:
+    """The whole unified diff, each line as it is, but for the space that an empty line of context is marked with."""
+    del width
+    yield Line()
+    for change in event.changes:
+        for text in change.diff().rstrip("\n").split("\n"):
+            yield Line("" if text == " " else visible(text), _tone_of_diff(text))
 
 
 def _suggested(event: Suggested, width: int) -> Iterable[Line]:
@@ -193,6 +193,7 @@ _TELL: Final[dict[type, Callable[[Any, int], Iterable[Line]]]] = {
     TestsRan: _tests,
     ModelReplied: _model,
     Ended: _ended,
+    Differs: _differs,
     Suggested: _suggested,
 }
 
