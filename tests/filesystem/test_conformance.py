@@ -1,11 +1,13 @@
 """What every filesystem does, in memory and on disk alike."""
 
+import pickle
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from wink.errors import FileTooLarge, NotText, PathRefused, ReadOnlyFilesystem
-from wink.filesystem import Filesystem, HostFilesystem, InMemoryFilesystem
+from wink.filesystem import Filesystem, HostFilesystem, InMemoryFilesystem, Listing
 
 Tree = Callable[[Filesystem], dict[str, bytes | None]]
 Make = Callable[..., Filesystem]
@@ -440,9 +442,9 @@ def test_each_in_memory_filesystem_has_its_own_files() -> None:
     assert not second.exists("a.txt")
 
 
-def test_a_host_filesystem_shows_the_directory_and_hides_its_state(tmp_path: object) -> None:
+def test_a_host_filesystem_shows_the_directory_and_hides_its_state(tmp_path: Path) -> None:
     """What wink keeps in `.wink` is not a part of the project."""
-    with HostFilesystem(str(tmp_path)) as files:
+    with HostFilesystem(tmp_path) as files:
         files.write("a.txt", "x\n")
 
         assert [entry.name for entry in files.list()] == ["a.txt"]
@@ -450,3 +452,52 @@ def test_a_host_filesystem_shows_the_directory_and_hides_its_state(tmp_path: obj
         assert files.level in ("openat2", "walk")
         assert files.recovered == ()
     files.close()
+
+
+def test_a_closed_filesystem_is_of_no_use(tmp_path: Path) -> None:
+    """Its descriptors may be another file's by now."""
+    files = HostFilesystem(tmp_path)
+    files.write("a.txt", "x\n")
+    handle = files.begin().handle
+    files.close()
+
+    for use in (lambda: files.read("a.txt"), lambda: files.write("a.txt", "y"), lambda: handle.write("a.txt", "y")):
+        with pytest.raises(ValueError, match="has been closed"):
+            use()
+    assert files.root == str(tmp_path)
+
+
+def test_what_direct_changes_replaced_does_not_pile_up(tmp_path: Path) -> None:
+    """Nobody recorded them, so nobody will ask for it."""
+    with HostFilesystem(tmp_path) as files:
+        for number in range(200):
+            files.write("a.txt", str(number))
+        assert len(list((tmp_path / ".wink/staged").iterdir())) < 100
+
+    assert list((tmp_path / ".wink/staged").iterdir()) == []
+
+
+def test_threads_take_turns(files: Filesystem) -> None:
+    """Each operation on a root is a transaction, and one waits for another."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda number: files.append("a.txt", f"{number}\n"), range(40)))
+
+    assert sorted(map(int, files.read("a.txt").content.split())) == list(range(40))
+
+
+def test_results_can_be_copied_and_pickled(memory: InMemoryFilesystem) -> None:
+    """They travel in events and over process boundaries."""
+    memory.write("a.txt", "word\n")
+    for found in (
+        memory.list(),
+        memory.glob("*", limit=1),
+        memory.grep("word"),
+        memory.read("a.txt"),
+        memory.stat("a.txt"),
+    ):
+        assert pickle.loads(pickle.dumps(found)) == found
+    listing = pickle.loads(pickle.dumps(Listing(["a"], truncated=True)))
+    assert listing == ("a",)
+    assert listing.truncated

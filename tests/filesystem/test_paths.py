@@ -156,3 +156,15 @@ class TestPortableNames:
 
         assert files.read("aux.c").content == "new\n"
         memory.write("aux.c", "made without the setting")
+
+    def test_a_directory_that_exists_can_be_filled(self) -> None:
+        """Only what is made is looked at, its missing parents too."""
+        files = InMemoryFilesystem(portable_names=True)
+        part = files.begin()
+        with part.changing("aux") as frame:
+            frame.mkdir("aux")
+        part.publish()
+
+        files.write("aux/fine.txt", "x")
+        with pytest.raises(PathRefused, match="'aux/nul' has a name that Windows cannot hold"):
+            files.write("aux/nul/fine.txt", "x")

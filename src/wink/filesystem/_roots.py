@@ -200,6 +200,8 @@ class HostFilesystem(Filesystem):
 
     def _lock(self, timeout: float) -> None:
         """Take the lease that other processes see, and mend what a dead holder left."""
+        if isinstance(self._access.tree.store, _Closed):
+            raise _closed(self.root)
         self._store.lease(timeout)
         try:
             self._recovered = ()
@@ -229,7 +231,12 @@ class _Closed:
         self.root = root
 
     def __getattr__(self, name: str) -> Any:
-        raise ValueError(f"the filesystem of {self.root!r} has been closed")
+        del name
+        raise _closed(self.root)
+
+
+def _closed(root: str) -> ValueError:
+    return ValueError(f"the filesystem of {root!r} has been closed")
 
 
 def _never(transaction_id: str) -> bool:

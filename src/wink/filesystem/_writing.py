@@ -9,7 +9,7 @@ from typing import Final
 from wink.errors import FileConflict, PathRefused
 from wink.filesystem._access import Access
 from wink.filesystem._edit import edited, find_lines
-from wink.filesystem._facts import CHUNK
+from wink.filesystem._facts import CHUNK, Scanner
 from wink.filesystem._memory import error
 from wink.filesystem._part import FilePart
 from wink.filesystem._paths import located, unportable_name
@@ -123,11 +123,13 @@ def copy(part: FilePart, text: str, target_text: str, overwrite: bool, create_pa
     """Copy one file, with its mode."""
     source, stream, node = opened(part, text)
     target = file_path(target_text)
+    scanner = Scanner()
     with stream:
         staged = begin_staging(part, target)
         try:
-            while chunk := stream.read(CHUNK):
+            while chunk := stream.read(min(CHUNK, node.size + 1)):
                 staged.write(chunk)
+                scanner.add(chunk)
             known = part.seen(source)
             created, copied = put(
                 part, target, staged, exclusive=not overwrite, create_parents=create_parents, mode=node.mode
@@ -135,7 +137,9 @@ def copy(part: FilePart, text: str, target_text: str, overwrite: bool, create_pa
         except BaseException:
             staged.discard()
             raise
-    same = known is not None and known.digest == part.tree.facts.at(part.reading(), target).digest
+    facts = scanner.facts()
+    part.tree.facts.learn(copied, facts)
+    same = known is not None and known.digest == facts.digest
     part.note(target, replace(known, path=target, origin="write") if same and known else None)
     return WriteResult(target, copied.size, copied.size, "overwrite" if overwrite else "create", created)
 
@@ -253,9 +257,14 @@ def _require_directory(part: FilePart, path: str, text: str, is_directory: bool)
 
 
 def _check_portable(part: FilePart, path: str) -> None:
-    name = unportable_name(path) if part.tree.portable_names else None
-    if name is not None and not _exists(part.tree.store, path):
-        raise PathRefused(path, f"has a name that Windows cannot hold, {name!r}")
+    """Refuse to make a name that Windows cannot hold; what is there already may be used."""
+    if not part.tree.portable_names or unportable_name(path) is None:
+        return
+    while path and not _exists(part.tree.store, path):
+        path, _, last = path.rpartition("/")
+        name = unportable_name(last)
+        if name is not None:
+            raise PathRefused(f"{path}/{last}" if path else last, f"has a name that Windows cannot hold, {name!r}")
 
 
 def _forget_beneath(part: FilePart, path: str) -> None:
