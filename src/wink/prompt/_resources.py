@@ -1,6 +1,6 @@
 """The resources of a prompt: opened when they are first needed, closed when the outermost `with` ends."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from threading import RLock
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -48,9 +48,13 @@ class PromptResources:
         """The resource bound to `protocol`, or `None`."""
         return self.opened().get_optional(protocol)
 
-    def call_scope(self, overrides: Mapping[type, object] | None = None) -> "ResourceContext":
+    def call_scope(
+        self,
+        overrides: Mapping[type, object] | None = None,
+        on_made: Callable[["Snapshotable[Any]"], object] | None = None,
+    ) -> "ResourceContext":
         """A scope for one tool call, in which `overrides` win and `TOOL_CALL` resources are fresh; close it after."""
-        return self.opened().call_scope(overrides)
+        return self.opened().call_scope(overrides, on_made)
 
     def snapshotables(self) -> "tuple[tuple[type, Snapshotable[Any]], ...]":
         """The resources that exist already and can be rolled back."""

@@ -58,11 +58,14 @@ class _Shared:
 class ResourceContext:
     """An opened registry, or the resources of one tool call in it; made by `ResourceRegistry.open` and `call_scope`."""
 
-    __slots__ = ("_layer", "_shared")
+    __slots__ = ("_layer", "_on_made", "_shared")
 
-    def __init__(self, shared: _Shared, layer: _Layer) -> None:
+    def __init__(
+        self, shared: _Shared, layer: _Layer, on_made: Callable[[Snapshotable[Any]], object] | None = None
+    ) -> None:
         self._shared = shared
         self._layer = layer
+        self._on_made = on_made
 
     @classmethod
     def opened(cls, bindings: Mapping[type, AnyBinding]) -> ResourceContext:
@@ -97,13 +100,18 @@ class ResourceContext:
     def __contains__(self, protocol: type) -> bool:
         return protocol in self._layer.built or protocol in self._shared.bindings
 
-    def call_scope(self, overrides: Mapping[type, object] | None = None) -> ResourceContext:
+    def call_scope(
+        self,
+        overrides: Mapping[type, object] | None = None,
+        on_made: Callable[[Snapshotable[Any]], object] | None = None,
+    ) -> ResourceContext:
         """The resources of one tool call: fresh TOOL_CALL ones, the same singletons, and `overrides` before either.
 
         Close it when the call has ended. Overrides are not closed: they belong to whoever made them. A call within a
-        call starts from the bindings too, and needs its own overrides.
+        call starts from the bindings too, and needs its own overrides. `on_made` is given each singleton that the call is
+        the first to ask for and that can be rolled back.
         """
-        return ResourceContext(self._shared, _Layer({} if overrides is None else dict(overrides)))
+        return ResourceContext(self._shared, _Layer({} if overrides is None else dict(overrides)), on_made)
 
     def snapshotables(self) -> tuple[tuple[type, Snapshotable[Any]], ...]:
         """The singletons that have been made and can be rolled back."""
@@ -183,6 +191,8 @@ class ResourceContext:
             shared.snapshotables = (*shared.snapshotables, (binding.protocol, snapshotable))
         if isinstance(resource, Closeable) and not binding.is_instance:
             layer.closing.append((binding.protocol, resource))
+        if self._on_made is not None and layer is shared.singletons and isinstance(resource, Snapshotable):
+            self._on_made(cast("Snapshotable[Any]", resource))
 
 
 class _Resolver:

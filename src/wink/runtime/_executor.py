@@ -8,44 +8,38 @@ import logging
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final, cast
 
-from wink.errors import (
-    CommitFailed,
-    ParseError,
-    PromptEvaluationError,
-    RollbackFailed,
-    WinkError,
-    WorkspaceNeedsRecovery,
-)
+from wink.errors import HandleRevoked, ParseError, RollbackFailed, WorkspaceBusy, WorkspaceNeedsRecovery
 from wink.filesystem import FileChange, Filesystem
 from wink.limits import BudgetTracker, Deadline, Heartbeat, RunContext, utc_now
 from wink.resources import ResourceContext
 from wink.runtime._call import PolicyVerdict, ToolCall, ToolReply
 from wink.runtime._events import ToolInvoked
-from wink.runtime._outcomes import Ending, ending_of, failure_text
+from wink.runtime._outcomes import CallFailed, failed_after, fails_with_words, failure_of, words
 from wink.runtime._policing import ask, denial, tell
 from wink.runtime._results import check_result, json_text, new_values, rendered
 from wink.runtime._waiting import Blocking, Cooperative, HandlerTimedOut, Waiting, drive
 from wink.session import Session, SliceDelta
 from wink.tools import Tool, ToolContext, ToolResult
-from wink.transactions import Change, CommitEntry, Outcome, Recorder, Transaction, holds, turns_of
+from wink.transactions import (
+    Change,
+    CommitEntry,
+    Outcome,
+    Recorder,
+    Transaction,
+    current_transaction,
+    holds,
+    turns_of,
+)
 
 LEASE_SECONDS: Final = 60.0
 """How long a mutating call waits for the one before it when the run has no deadline."""
 
 _log = logging.getLogger("wink.runtime")
 _call_ids = itertools.count(1)
-
-
-class _Failed(Exception):
-    """The call ends here, with a failed result; inside this module only."""
-
-    def __init__(self, text: str, outcome: Outcome = "rolled back", error: str | None = None) -> None:
-        self.text, self.outcome, self.error = text, outcome, error
-        super().__init__(text)
 
 
 @dataclass(slots=True)
@@ -131,6 +125,7 @@ class ToolExecutor:
         call = _Call(request, request.call_id or f"call-{next(_call_ids)}", utc_now(), time.perf_counter())
         call.outcome, call.text = "refused", f"{request.name} was not run: the turn was interrupted"
         call.result = ToolResult[Any].error(call.text)
+        self._record_attempt(call)
         self._publish(call)
 
     def only_reads(self, call: ToolCall) -> bool:
@@ -157,28 +152,31 @@ class ToolExecutor:
             except BaseException as error:
                 self._end_badly(call, error)
         finally:
-            self._release(call)
-            self._publish(call)
+            try:
+                self._release(call)
+            finally:
+                self._publish(call)
         return self._reply(call)
 
     def _look_up(self, call: _Call) -> None:
         call.tool = self._rendered.tool(call.request.name)
         if call.tool is None:
-            raise _Failed(self._unknown(call.request.name), "refused")
+            raise CallFailed(self._unknown(call.request.name), "refused")
         if call.tool.handler is None:
-            raise _Failed(f"{call.tool.name} cannot be called: it has no handler", "refused")
-        call.resources = self._prompt.resources
-        call.root = call.resources.get_optional(Filesystem)
+            raise CallFailed(f"{call.tool.name} cannot be called: it has no handler", "refused")
+        resources: ResourceContext = self._prompt.resources
+        call.resources, call.root = resources, resources.get_optional(Filesystem)
 
     def _parse(self, call: _Call) -> None:
         tool = _known(call.tool)
         try:
             call.params = tool.parse(call.request.arguments)
         except ParseError as error:
-            raise _Failed(f"the arguments of {tool.name} are not valid: {error}", "refused") from error
+            raise CallFailed(f"the arguments of {tool.name} are not valid: {error}", "refused") from error
         except Exception as error:  # foreign code: `__post_init__` of the params
-            call.error = f"{type(error).__name__}: {error}"
-            raise _Failed(f"the arguments of {tool.name} are not valid: {type(error).__name__}", "refused") from error
+            kind = type(error).__name__
+            text = f"the arguments of {tool.name} are not valid: {kind}"
+            raise CallFailed(text, "refused", f"{kind}: {words(error)}") from error
 
     async def _take_turn(self, call: _Call, waiting: Waiting) -> None:
         """One mutating call at a time, from before the policies to the commit; what they saw then still holds."""
@@ -186,11 +184,21 @@ class ToolExecutor:
             return
         turns = turns_of(self._session, call.root)
         if holds(turns):
-            return  # a savepoint: the turn is the outer call's
+            # A savepoint: the turn is the outer call's, and the calls inside it come one at a time too.
+            turns = _known(current_transaction()).inner_turns
         seconds = LEASE_SECONDS
         if self._deadline is not None:
             seconds = max(0.0, self._deadline.remaining().total_seconds())
-        await waiting.turn(turns, seconds)
+        try:
+            await waiting.turn(turns, seconds)
+        except WorkspaceBusy as error:
+            if self._deadline is not None:
+                self._deadline.check()
+            text = f"{call.request.name} was not run: another call has been busy for {error.waited_seconds:.0f} s; try again"
+            raise CallFailed(text, "refused", str(error)) from error
+        except (WorkspaceNeedsRecovery, RollbackFailed) as error:
+            text = f"{call.request.name} was not run: nothing can be changed until `wink recover` has been run"
+            raise CallFailed(text, "refused", str(error)) from error
         call.ends.append(turns.release)
 
     def _begin(self, call: _Call) -> None:
@@ -199,7 +207,7 @@ class ToolExecutor:
             self._session, resources, root=call.root, writable=_known(call.tool).effects != "read"
         )
         files = transaction.filesystem
-        scope = resources.call_scope({} if files is None else {Filesystem: files})
+        scope = resources.call_scope({} if files is None else {Filesystem: files}, transaction.remember)
         call.ends.append(scope.close)
         call.context = ToolContext(
             prompt=self._prompt,
@@ -227,7 +235,7 @@ class ToolExecutor:
             call.verdicts = ask(policies, tool, call.params, context)
             denied = denial(call.verdicts)
         if denied is not None:
-            raise _Failed(denied.reason or "", "denied")
+            raise CallFailed(denied.reason or "", "denied")
 
     def _check_limits(self) -> None:
         if self._heartbeat is not None:
@@ -249,7 +257,7 @@ class ToolExecutor:
             if self._deadline is not None:
                 self._deadline.check()
             _known(call.transaction).revoke()
-            raise _Failed(f"{tool.name} timed out after {timeout:g} s; nothing was changed") from None
+            raise CallFailed(f"{tool.name} timed out after {timeout:g} s; nothing was changed") from None
 
     async def _await_siblings(self, call: _Call, waiting: Waiting, after: Future[None] | None) -> None:
         """Reads that ran together end in the model's order, judged by what the earlier ones left."""
@@ -260,22 +268,31 @@ class ToolExecutor:
         call.verdicts = ask(self._rendered.policies_for_tool(tool.name), tool, call.params, _known(call.context))
         denied = denial(call.verdicts)
         if denied is not None:
-            raise _Failed(denied.reason or "", "denied")
+            raise CallFailed(denied.reason or "", "denied")
 
     def _settle(self, call: _Call) -> None:
         """Everything of a success that can still fail: the result's type, its text, reducers and policies."""
         tool, context, transaction = _known(call.tool), _known(call.context), _known(call.transaction)
         problem = check_result(tool, call.result)
         if problem is not None:
-            raise _Failed(problem)
-        result = _known(call.result)
-        call.text = rendered(tool, result)
-        if not result.success:
-            raise _Failed(call.text)
-        for value in new_values(result):
-            self._session.dispatch(value)
-        tell(self._rendered.policies, tool, call.params, result, context)
-        transaction.note_reads()  # last: a policy may have taken a look at files itself
+            raise CallFailed(problem)
+        result, step = _known(call.result), "its result could not be rendered"
+        try:
+            call.text = rendered(tool, result)
+            if not result.success:
+                raise CallFailed(call.text)
+            step = "the session could not take its result"
+            for value in new_values(result):
+                self._session.dispatch(value)
+            tell(self._rendered.policies, tool, call.params, result, context)
+            step = "what it read could not be noted"
+            transaction.note_reads()  # last: a policy may have taken a look at files itself
+        except CallFailed:
+            raise
+        except Exception as error:  # foreign code: render(), reducers
+            if fails_with_words(error):
+                raise
+            raise failed_after(tool.name, step, error) from error
 
     def _commit(self, call: _Call) -> None:
         transaction = _known(call.transaction)
@@ -289,83 +306,45 @@ class ToolExecutor:
         """Roll back, decide what the model is told, and raise again what must be raised."""
         if call.transaction is not None and call.transaction.state == "committed":
             raise error  # interrupted after the commit point: the call stands
-        raising: BaseException | None = None
-        text, result = "", call.result
-        call.outcome = "rolled back"
-        if isinstance(error, _Failed):
-            text, call.outcome, call.error = error.text, error.outcome, error.error or call.error
-        elif isinstance(error, RollbackFailed):
-            text, raising = "the call failed, and its changes could not be taken back", error
-            call.error = str(error)
-        elif isinstance(error, WorkspaceNeedsRecovery):
-            text, raising, call.error = "it cannot be told whether the call was stored", error, str(error)
-        elif isinstance(error, CommitFailed):
-            text, call.error = str(error), repr(error.__cause__)
-        elif ending_of(error) is Ending.RAISE or not isinstance(error, Exception):
-            text, raising = type(error).__name__, error
-        elif ending_of(error) is Ending.RAISE_AS_EVALUATION_ERROR:
-            text = str(error) or type(error).__name__
-            raising = PromptEvaluationError(text, phase="tool", prompt_name=self._name)
-            raising.__cause__ = error
-        else:
-            text = self._failure(call, error)
-        if raising is not None:
-            call.outcome = "raised"
+        returned, said = call.result, call.text
+        # First of all: nothing that is done to describe the failure may come between.
         try:
             if call.transaction is not None:
-                call.change = call.transaction.abort()
-        except RollbackFailed as failure:
-            text, raising, call.error = (
-                "the call failed, and its changes could not be taken back",
-                failure,
-                str(failure),
-            )
-            call.outcome = "raised"
-        own = isinstance(result, ToolResult) and not result.success and raising is None
-        call.text = text = text if text.strip() else f"{call.request.name} failed"
-        call.result = result if own else ToolResult[Any].error(text)
+                call.transaction.abort()
+        except BaseException as worse:
+            error = worse
+        if call.transaction is not None:
+            call.change = call.transaction.change
+        began = None if call.context is None else call.tool
+        failure = failure_of(error, name=call.request.name, tool=began, prompt_name=self._name)
+        call.text, call.outcome, call.error = failure.text, failure.outcome, failure.detail
+        own = isinstance(returned, ToolResult) and returned.success is False and call.text == said
+        call.result = returned if own else ToolResult[Any].error(call.text)
         self._record_attempt(call)
-        if raising is not None:
-            raise raising
-
-    def _failure(self, call: _Call, error: Exception) -> str:
-        error_id = f"{id(error) & 0xFFFFFF:06x}"
-        call.error = f"{type(error).__name__}: {error} ({error_id})"
-        if call.tool is None or call.context is None:
-            # Not the handler's: the lease could not be had, or the transaction could not begin.
-            return str(error) if isinstance(error, WinkError) else f"{call.request.name} could not start ({error_id})"
-        if ending_of(error) is Ending.FAIL_WITH_ID:
-            _log.error("tool %r raised (error %s)", call.tool.name, error_id, exc_info=error)
-        return failure_text(call.tool, error, error_id)
+        if failure.raising is not None:
+            raise failure.raising
 
     def _record_attempt(self, call: _Call) -> None:
-        """Keep the call, and those inside it that went with it, among the attempts."""
-        transaction = call.transaction
-        recorder = cast("Recorder | None", self._session.recorder)
-        logged: tuple[SliceDelta, ...] = ()
-        nested: list[CommitEntry] = []
-        if transaction is not None:
-            recorder, logged = transaction.recorder, transaction.logged()
-            nested = [
-                replace(entry, outcome="rolled back", deltas=()) if entry.outcome == "committed" else entry
-                for entry in transaction.nested
-            ]
-        entries = [*nested, self._entry(call, logged, call.change.files)]
-        if transaction is not None and transaction.outer is not None:
-            transaction.outer.nested += entries
-        elif recorder is not None:
-            try:
-                for entry in entries:
-                    recorder.attempt(entry)
-            except Exception:  # the call has its outcome; the record's trouble must not change it
-                _log.exception("tool %r: could not record the attempt", call.request.name)
+        try:
+            if call.transaction is not None:
+                call.transaction.record_attempt(self._entry(call, call.transaction.logged(), call.change.files))
+            elif self._session.recorder is not None:
+                cast("Recorder", self._session.recorder).attempt(self._entry(call, (), ()))
+        except Exception:  # the call has its outcome; the record's trouble must not change it
+            _log.exception("tool %r: could not record the attempt", call.request.name)
 
     def _release(self, call: _Call) -> None:
+        """Do all of what ends a call; an interruption goes on when the turn has been given back."""
+        interrupt: BaseException | None = None
         for end in reversed(call.ends):
             try:
                 end()
             except Exception:  # foreign code: a resource's close
                 _log.exception("tool %r: could not clean up after the call", call.request.name)
+            except BaseException as error:
+                interrupt = error
+        if interrupt is not None:
+            raise interrupt
 
     def _publish(self, call: _Call) -> None:
         result = call.result if call.result is not None else ToolResult[Any].error("")
@@ -383,7 +362,11 @@ class ToolExecutor:
             change=call.change,
             error=call.error,
         )
-        self._session.publish(event, kept=event.for_log())
+        try:
+            self._session.publish(event, kept=event.for_log())
+        except HandleRevoked:
+            # A thread that an ended call left behind: the session's log is closed to it, the subscribers are not.
+            self._session.dispatcher.dispatch(event)
 
     def _reply(self, call: _Call) -> ToolReply:
         result = _known(call.result)

@@ -1,19 +1,35 @@
-"""What becomes of a call whose handler raised."""
+"""What becomes of a call that did not succeed: what the model is told, what the event keeps, and what is raised."""
 
 from __future__ import annotations
 
 import enum
-from dataclasses import fields, is_dataclass
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Final
 
 from wink.errors import (
     BudgetExceededError,
     DeadlineExceededError,
+    EditFailed,
+    FileConflict,
+    FileTooLarge,
+    HandleRevoked,
+    NotText,
+    ParseError,
+    PathRefused,
+    PatternError,
     PromptEvaluationError,
+    ReadOnlyFilesystem,
+    RollbackFailed,
+    SerdeError,
+    ToolValidationError,
     VisibilityExpansionRequired,
-    WinkError,
+    WorkspaceNeedsRecovery,
 )
+from wink.runtime._results import printable
 from wink.tools import Tool
+from wink.transactions import Outcome
 
 
 class Ending(enum.Enum):
@@ -30,40 +46,134 @@ OUTCOMES: Final[tuple[tuple[type[BaseException], Ending], ...]] = (
     # first match wins               what happens after the rollback
     (VisibilityExpansionRequired,    Ending.RAISE),
     (PromptEvaluationError,          Ending.RAISE),
+    (RollbackFailed,                 Ending.RAISE),
+    (WorkspaceNeedsRecovery,         Ending.RAISE),
     (DeadlineExceededError,          Ending.RAISE_AS_EVALUATION_ERROR),
     (BudgetExceededError,            Ending.RAISE_AS_EVALUATION_ERROR),
-    # ToolValidationError, and what files and serde refuse: written for a model, with paths of the workspace only
-    (WinkError,                      Ending.FAIL_WITH_MESSAGE),
+    # written for a model, with paths of the workspace only; other errors of ours may name places of the host
+    (ToolValidationError,            Ending.FAIL_WITH_MESSAGE),
+    (ParseError,                     Ending.FAIL_WITH_MESSAGE),
+    (SerdeError,                     Ending.FAIL_WITH_MESSAGE),
+    (PathRefused,                    Ending.FAIL_WITH_MESSAGE),
+    (ReadOnlyFilesystem,             Ending.FAIL_WITH_MESSAGE),
+    (FileConflict,                   Ending.FAIL_WITH_MESSAGE),
+    (FileTooLarge,                   Ending.FAIL_WITH_MESSAGE),
+    (NotText,                        Ending.FAIL_WITH_MESSAGE),
+    (EditFailed,                     Ending.FAIL_WITH_MESSAGE),
+    (PatternError,                   Ending.FAIL_WITH_MESSAGE),
+    (HandleRevoked,                  Ending.FAIL_WITH_MESSAGE),
     (TypeError,                      Ending.FAIL_WITH_EXPECTATION),
     (Exception,                      Ending.FAIL_WITH_ID),
     # KeyboardInterrupt, SystemExit, cancellation
     (BaseException,                  Ending.RAISE),
 )  # fmt: skip
 
+_UNKNOWABLE: Final = {
+    RollbackFailed: "the call failed, and its changes could not be taken back",
+    WorkspaceNeedsRecovery: "it cannot be told whether the call was stored",
+}
+
+
+class CallFailed(Exception):
+    """The call ends here, with a failed result of this text; inside this package only. `detail` is for the event."""
+
+    def __init__(self, text: str, outcome: Outcome = "rolled back", detail: str | None = None) -> None:
+        self.text, self.detail = text, detail
+        self.outcome: Outcome = outcome
+        super().__init__(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What a failed call comes to; `raising` is raised in place of a reply."""
+
+    text: str
+    outcome: Outcome
+    detail: str | None = None
+    raising: BaseException | None = None
+
 
 def ending_of(error: BaseException) -> Ending:
     """The row of `OUTCOMES` that an exception falls under."""
-    return next(ending for kind, ending in OUTCOMES if issubclass(type(error), kind))
+    return _first(OUTCOMES, error)
 
 
-def failure_text(tool: Tool[Any, Any], error: Exception, error_id: str) -> str:
-    """What the model is told of an exception that became a failed result."""
-    ending = ending_of(error)
+def _first(rows: Sequence[tuple[type[BaseException], Ending]], error: BaseException) -> Ending:
+    return next(ending for kind, ending in rows if isinstance(error, kind))
+
+
+def failure_of(error: BaseException, *, name: str, tool: Tool[Any, Any] | None, prompt_name: str) -> Failure:
+    """What a call of the tool called `name` comes to; `tool` is None when the call ended before its handler's turn."""
+    if isinstance(error, CallFailed):
+        return Failure(_text(error.text, name), error.outcome, error.detail)
+    ending, kind = ending_of(error), type(error).__name__
+    if ending is Ending.RAISE:
+        text = next((text for unknown, text in _UNKNOWABLE.items() if isinstance(error, unknown)), f"{name}: {kind}")
+        return Failure(text, "raised", f"{kind}: {words(error)}", error)
+    if ending is Ending.RAISE_AS_EVALUATION_ERROR:
+        text = words(error) or kind
+        raising = PromptEvaluationError(text, phase="tool", prompt_name=prompt_name)
+        raising.__cause__ = error
+        return Failure(_text(text, name), "raised", f"{kind}: {text}", raising)
+    error_id = new_error_id()
+    detail = f"{kind}: {words(error)} ({error_id})"
     if ending is Ending.FAIL_WITH_MESSAGE:
-        return str(error) or type(error).__name__
+        return Failure(_text(words(error) or kind, name), "rolled back", detail)
+    if tool is None:
+        return Failure(f"{name} could not start (error {error_id}); nothing was changed", "rolled back", detail)
+    _log(name, error_id, error)
     if ending is Ending.FAIL_WITH_EXPECTATION:
-        return f"{tool.name} failed with a TypeError (error {error_id}); it takes {_expected(tool)}"
-    return f"{tool.name} failed with {type(error).__name__}{_place(error)} (error {error_id})"
+        text = f"{name} failed with a TypeError (error {error_id}); it takes {_expected(tool)}"
+    else:
+        text = f"{name} failed with {kind}{_place(error)} (error {error_id})"
+    return Failure(_text(text, name), "rolled back", detail)
 
 
-def _place(error: Exception) -> str:
+def failed_after(name: str, step: str, error: Exception) -> CallFailed:
+    """The handler succeeded, and `step` of what comes after it raised; the tool's arguments are not to blame."""
+    error_id = new_error_id()
+    _log(name, error_id, error)
+    kind = type(error).__name__
+    text = f"{name} was taken back: {step} ({kind}, error {error_id}); nothing was changed"
+    return CallFailed(text, detail=f"{step}: {kind}: {words(error)} ({error_id})")
+
+
+def fails_with_words(error: Exception) -> bool:
+    """Whether the table gives an exception a text, or an ending, that needs no id."""
+    return ending_of(error) not in (Ending.FAIL_WITH_ID, Ending.FAIL_WITH_EXPECTATION)
+
+
+def words(error: BaseException) -> str:
+    """What an exception says; foreign ones may fail even at that."""
+    try:
+        return str(error)
+    except Exception:  # foreign code
+        return "its message cannot be read"
+
+
+def new_error_id() -> str:
+    """What connects the text that a model saw with the event and the log."""
+    return os.urandom(4).hex()
+
+
+def _log(name: str, error_id: str, error: BaseException) -> None:
+    import logging
+
+    logging.getLogger("wink.runtime").error("tool %r raised (error %s)", name, error_id, exc_info=error)
+
+
+def _text(text: str, name: str) -> str:
+    """What a model can be sent: never empty, and always encodable."""
+    return printable(text if text.strip() else f"{name} failed")
+
+
+def _place(error: BaseException) -> str:
     """The file that an error of the file layer is about; paths of the host are not for the model."""
-    if not isinstance(error, OSError):
-        return ""
-    path: object = error.filename
+    path = error.filename if isinstance(error, OSError) else None
     if not isinstance(path, str) or path.startswith(("/", "~")) or "\\" in path:
         return ""
-    return f": {path!r} {error.strerror or ''}".rstrip()
+    number = error.errno if isinstance(error, OSError) else None
+    return f": {path!r} {os.strerror(number) if isinstance(number, int) else ''}".rstrip()
 
 
 def _expected(tool: Tool[Any, Any]) -> str:

@@ -73,7 +73,10 @@ def json_text(arguments: Mapping[str, Any]) -> str:
     """The arguments of a call as JSON for the record, whatever they are."""
     import json
 
-    return json.dumps(arguments, default=repr, separators=(",", ":"))
+    try:
+        return json.dumps(arguments, default=repr, separators=(",", ":"))
+    except Exception:  # foreign code: keys that JSON has not, circles, a `__repr__` that raises
+        return json.dumps(f"arguments of type {type(arguments).__name__} that JSON cannot express")
 
 
 def _mismatch(tool: Tool[Any, Any], expected: str, got: str) -> str:

@@ -6,7 +6,10 @@ Rules of this module, which every other part of wink relies on:
 * There is one commit point: the record's COMMIT where there is a recorder, otherwise the file part's publish.
 * Whatever fails before it undoes everything; nothing after it may fail.
 * A transaction begun while another of the same session or tree is active in this context is a savepoint of it: it
-  commits into it, and is undone with it.
+  commits into it, and is undone with it. Where only the tree is the same, the session is a guest: it stands when the
+  inner call ends, and is put back as it was when the outer one fails.
+* The ends of a transaction and of those inside it come one after the other, whatever threads they come from; an inner
+  one that is still open when the outer one ends is taken back first.
 """
 
 from __future__ import annotations
@@ -16,11 +19,13 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from contextvars import ContextVar, Token
-from typing import Final, Literal, cast
+from dataclasses import replace
+from typing import Any, Final, Literal, cast
 from weakref import WeakKeyDictionary
 
-from wink.errors import CommitFailed, RollbackFailed, WinkError, WorkspaceNeedsRecovery
+from wink.errors import CommitFailed, HandleRevoked, RollbackFailed, WinkError, WorkspaceNeedsRecovery
 from wink.filesystem import FileChange, FilePart, Filesystem, Stamp, Turns
 from wink.resources import ResourceContext, Snapshotable
 from wink.session import Session, SessionPart, SliceDelta, Upsert
@@ -35,6 +40,7 @@ MakeEntry = Callable[[tuple[SliceDelta, ...], tuple[FileChange, ...]], CommitEnt
 
 _current: ContextVar[Transaction | None] = ContextVar("wink_transaction", default=None)
 _numbers: Final = itertools.count(1)
+_NOTHING: Final = Change()
 
 
 def current_transaction() -> Transaction | None:
@@ -68,7 +74,7 @@ def holds(turns: Turns) -> bool:
     while found is not None:
         if turns_of(found.session, found.root) is turns:
             return True
-        found = found.outer
+        found = found.around
     return False
 
 
@@ -79,8 +85,11 @@ class Transaction:
     """
 
     __slots__ = (
+        "_ending",
         "_filepart",
         "_guard",
+        "_inner",
+        "_inner_turns",
         "_recorder",
         "_restorable",
         "_root",
@@ -88,6 +97,8 @@ class Transaction:
         "_sessionpart",
         "_token",
         "_token_session",
+        "around",
+        "change",
         "id",
         "nested",
         "outer",
@@ -98,13 +109,21 @@ class Transaction:
         self, session: Session, resources: ResourceContext | None, *, root: Filesystem | None, writable: bool
     ) -> None:
         self.id: str = f"{time.time_ns():016x}-{os.getpid():x}-{next(_numbers):x}"
-        self.outer: Transaction | None = _current.get()
+        self.around: Transaction | None = _current.get()
+        """The innermost transaction that is active in this context."""
+        self.outer: Transaction | None = _outer_of(self.around, session, root)
+        """The one around that this one is a savepoint of."""
         self.state: State = "open"
         self.nested: list[CommitEntry] = []
         """The calls inside this one that have ended, for the record."""
+        self.change = _NOTHING
+        """What happened to files, once it has ended."""
         self._session = session
         self._root = root
-        self._restorable: list[tuple[Snapshotable[object], object]] = []
+        self._ending = threading.RLock() if self.outer is None else self.outer._ending
+        self._inner: list[Transaction] = []
+        self._inner_turns: Turns | None = None
+        self._restorable: list[tuple[Any, Any]] = []
         recorder = session.recorder or (root.recorder if root is not None else None)
         # A savepoint is recorded with the transaction that it belongs to.
         self._recorder: Recorder | None = cast("Recorder | None", recorder) if self.outer is None else None
@@ -113,7 +132,11 @@ class Transaction:
         self._sessionpart: SessionPart = session.begin()
         self._filepart: FilePart | None = None if root is None else self._begin_files(root, writable)
         if resources is not None:
-            self._snapshot(resources)
+            for _, resource in resources.snapshotables():
+                self.remember(resource)
+        if self.outer is not None:
+            with self._ending:
+                self.outer._take_in(self)
 
     # -- what the call works with
 
@@ -147,8 +170,16 @@ class Transaction:
         while found is not None:
             if found._root is root:
                 return found._filepart
-            found = found.outer
+            found = found.around
         return None
+
+    @property
+    def inner_turns(self) -> Turns:
+        """Whose turn it is among the calls inside this one, which come one at a time as well."""
+        with self._ending:
+            if self._inner_turns is None:
+                self._inner_turns = Turns("the call around this one")
+            return self._inner_turns
 
     def enter(self) -> None:
         """Make the transaction the current one of this context (and of contexts copied from it)."""
@@ -194,34 +225,52 @@ class Transaction:
         Raises `WorkspaceNeedsRecovery` when it cannot be told which of the two happened; then the files stay as they are
         until recovery has looked.
         """
-        files, recorder = self._filepart, self._recorder
-        try:
-            changes = files.changes() if files is not None and files.dirty else ()
-            deltas = self._sessionpart.prepare()
-            if files is not None:
-                files.prepare()
-            if self.outer is not None:
-                self.outer.nested += [*self.nested, entry(deltas, changes)]
-            if recorder is not None:
-                recorder.commit(entry(deltas, changes), self.nested)
-            elif files is not None:
-                files.publish()
-        except BaseException as error:
-            if not self._stands(error):
-                raise self._failed(error) from error
-            self._publish()
-            raise
-        self._publish()
-        return Change(tuple(changes))
+        with self._ending:
+            if self.state != "open":
+                raise CommitFailed("could not commit: the call that this one belongs to has ended")
+            files, recorder, outer = self._filepart, self._recorder, self.outer
+            changes: tuple[FileChange, ...] = ()
+            try:
+                self._end_inner()
+                if files is not None and files.dirty:
+                    changes = files.changes()
+                deltas = self._sessionpart.prepare()
+                if files is not None:
+                    files.prepare()
+                if outer is not None:
+                    inner = [*self.nested, entry(deltas, changes)]
+                    self._store_guest(deltas)
+                    outer.nested += inner
+                if recorder is not None:
+                    recorder.commit(entry(deltas, changes), self.nested)
+                elif files is not None:
+                    files.publish()
+            except BaseException as error:
+                if not self._stands(error):
+                    self.abort()
+                    if not isinstance(error, Exception) or isinstance(error, RollbackFailed):
+                        raise
+                    reason = error if isinstance(error, WinkError) else type(error).__name__
+                    raise CommitFailed(f"could not commit: {reason}") from error
+                self._publish(Change(changes))
+                raise
+            self._publish(Change(changes))
+            return self.change
 
-    def _publish(self) -> None:
+    def _publish(self, change: Change) -> None:
         """After the commit point: nothing here may fail, and a second time does nothing."""
-        self.state = "committed"
+        self.state, self.change = "committed", change
         try:
             if self._filepart is not None:
                 self._filepart.publish()
+        except Exception:  # the record has it, and recovery will find what is left of the journal
+            import logging
+
+            logging.getLogger("wink.transactions").exception("transaction %s stands, but is not tidied up", self.id)
         finally:
             self._sessionpart.publish()
+            if self.outer is not None:
+                self.outer._inherit(self)
 
     def _stands(self, error: BaseException) -> bool:
         """Whether the transaction was committed in spite of an interruption; leaves it alone where nobody knows."""
@@ -233,49 +282,120 @@ class Transaction:
             self.state = "in doubt"
             self._sessionpart.undo()
             if self._filepart is not None:
+                self.change = self._seen_changes(rolled_back=False)
                 self._filepart.leave()
             raise
-
-    def _failed(self, error: BaseException) -> BaseException:
-        """Undo everything, and say so in the right words."""
-        self.abort()
-        if not isinstance(error, Exception) or isinstance(error, RollbackFailed):
-            return error
-        return CommitFailed(f"could not commit: {error if isinstance(error, WinkError) else type(error).__name__}")
 
     def abort(self) -> Change:
         """Take everything back; raises `RollbackFailed` when that cannot be done, after taking back all that can.
 
         What has been committed, undone, or is in doubt, stays as it is.
         """
+        with self._ending:
+            if self.state != "open":
+                return self.change
+            self.state = "rolled back"
+            failed: list[str] = []
+            reasons: list[str] = []
+            interrupts: list[BaseException] = []
+            for step in (self.revoke, self._end_inner, self._undo_files, self._sessionpart.undo, *self._restorers()):
+                try:
+                    step()
+                except RollbackFailed as error:
+                    failed += error.paths
+                    reasons.append(error.reason)
+                except Exception as error:  # foreign code: what can be taken back is taken back, whatever the rest does
+                    reasons.append(f"{getattr(step, '__qualname__', 'a step')} raised {type(error).__name__}")
+                except BaseException as error:
+                    interrupts.append(error)
+            if self.outer is not None and self in self.outer._inner:
+                self.outer._inner.remove(self)
+            if reasons:
+                self.change = replace(self.change, rolled_back=False)
+                raise RollbackFailed(failed, "; ".join(reasons))
+            if interrupts:
+                raise interrupts[0]
+            return self.change
+
+    def record_attempt(self, entry: CommitEntry) -> None:
+        """Keep a call that changed nothing, what it appended to logs, and the calls inside it that went with it."""
+        undone = [replace(call, outcome="rolled back") if call.outcome == "committed" else call for call in self.nested]
+        entries = [*(replace(call, deltas=()) for call in undone), entry]
+        if self.outer is not None:
+            self._store_guest(entry.deltas)
+            with self._ending:
+                self.outer.nested += entries
+        elif self._recorder is not None:
+            for call in entries:
+                self._recorder.attempt(call)
+
+    def remember(self, resource: Snapshotable[Any]) -> None:
+        """Let a resource take part: what it is now is what a rollback brings back."""
+        # Files have a part of their own.
+        if not isinstance(resource, Filesystem):
+            self._restorable.append((resource, resource.snapshot()))
+
+    # -- what is inside it
+
+    def _take_in(self, inner: Transaction) -> None:
         if self.state != "open":
-            return Change(rolled_back=self.state == "rolled back")
-        self.state = "rolled back"
-        self.revoke()
-        files = self._filepart
-        changes = files.changes() if files is not None and files.dirty else ()
-        failed: list[str] = []
-        reasons: list[str] = []
-        try:
-            if files is not None:
-                files.undo()
-        except RollbackFailed as error:
-            failed += error.paths
-            reasons.append(error.reason)
-        self._sessionpart.undo()
-        for resource, state in reversed(self._restorable):
+            raise HandleRevoked("the call that this one belongs to has ended; nothing was changed")
+        self._inner.append(inner)
+        if inner._is_guest and not any(kept is inner._session for kept, _ in self._restorable):
+            self._restorable.append((inner._session, inner._session.snapshot()))
+
+    def _end_inner(self) -> None:
+        """Take back calls that threads of this one have not ended: nobody would know what half of them means."""
+        while self._inner:
+            inner = self._inner[-1]
             try:
-                resource.restore(state)
-            except Exception as error:  # foreign code
-                reasons.append(f"{type(resource).__name__}.restore raised {type(error).__name__}")
-        if reasons:
-            raise RollbackFailed(failed, "; ".join(reasons))
-        return Change(tuple(changes), rolled_back=True)
+                inner.abort()
+            finally:
+                with suppress(ValueError):
+                    self._inner.remove(inner)
+
+    def _inherit(self, inner: Transaction) -> None:
+        """An inner call stands; if this one fails, what it has to restore is to be restored all the same."""
+        if inner in self._inner:
+            self._inner.remove(inner)
+        known = [resource for resource, _ in self._restorable]
+        self._restorable += [kept for kept in inner._restorable if not any(kept[0] is one for one in known)]
+
+    @property
+    def _is_guest(self) -> bool:
+        """Whether the session is not that of any call around."""
+        found = self.around
+        while found is not None and found._session is not self._session:
+            found = found.around
+        return self.outer is not None and found is None
+
+    def _store_guest(self, deltas: tuple[SliceDelta, ...]) -> None:
+        """A guest's changes are not in the outer call's entry; its own session stores them."""
+        if deltas and self._is_guest and self._session.direct_recorder is not None:
+            self._session.direct_recorder(deltas)
+
+    def _undo_files(self) -> None:
+        if self._filepart is not None:
+            self.change = self._seen_changes(rolled_back=True)
+            self._filepart.undo()
+
+    def _seen_changes(self, *, rolled_back: bool) -> Change:
+        """What happened to files, as far as it can be told; telling must not keep it from being undone."""
+        files = self._filepart
+        if files is None or not files.dirty:
+            return Change(rolled_back=rolled_back)
+        try:
+            return Change(files.changes(), rolled_back)
+        except Exception:  # the disk fails, which is why we are here
+            return Change(rolled_back=rolled_back)
+
+    def _restorers(self) -> list[Callable[[], object]]:
+        return [_restorer(resource, state) for resource, state in reversed(self._restorable)]
 
     # -- parts
 
     def _begin_files(self, root: Filesystem, writable: bool) -> FilePart:
-        outer = None if self.outer is None else self.outer.file_part_of(root)
+        outer = None if self.around is None else self.around.file_part_of(root)
         if outer is not None:
             return outer.savepoint(writable=writable, seen=self._seen)
         return root.begin(writable=writable, seen=self._seen, transaction_id=self.id)
@@ -283,7 +403,21 @@ class Transaction:
     def _seen(self, path: str) -> Stamp | None:
         return self._session[Stamp].get(path)
 
-    def _snapshot(self, resources: ResourceContext) -> None:
-        for _, resource in resources.snapshotables():
-            if not isinstance(resource, Filesystem):
-                self._restorable.append((resource, resource.snapshot()))
+
+def _restorer(resource: Any, state: Any) -> Callable[[], object]:
+    def restore() -> None:
+        resource.restore(state)
+
+    restore.__qualname__ = f"{type(resource).__name__}.restore"
+    return restore
+
+
+def _outer_of(around: Transaction | None, session: Session, root: Filesystem | None) -> Transaction | None:
+    """The next transaction around that one over this session and these files is a savepoint of."""
+    while around is not None:
+        if around.session is session:
+            return around
+        if root is not None and around.root is not None and root.turns is around.root.turns:
+            return around
+        around = around.around
+    return None
