@@ -79,11 +79,13 @@ class DiskStore:
         fd, found = self._open(path)
         return io.BufferedReader(io.FileIO(fd, "rb")), node_of(found)
 
-    def read(self, path: str) -> tuple[bytes, Node]:
-        """A whole regular file at once, and its node as of opening."""
+    def read(self, path: str, limit: int | None = None) -> tuple[bytes | None, Node]:
+        """A whole regular file and its node as of opening; None for a content of more than `limit` bytes."""
         fd, found = self._open(path)
         try:
             size = found.st_size
+            if limit is not None and size > limit:
+                return None, node_of(found)
             data = os.read(fd, size + 1)
             if len(data) != size:
                 # It grew or shrank while it was read, or one read does not give so much.

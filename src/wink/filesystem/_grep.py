@@ -5,21 +5,23 @@ The expressions are RE2's: a pattern that a model wrote must not be able to take
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, BinaryIO, Final
 
-from wink.errors import PatternError, WinkError
+from wink.errors import HandleRevoked, PatternError, WinkError
 from wink.filesystem._access import Access
 from wink.filesystem._facts import CHUNK
 from wink.filesystem._listing import GrepMatch, Listing
 from wink.filesystem._paths import located
 from wink.filesystem._pattern import Pattern
+from wink.filesystem._store import Store
 from wink.filesystem._walk import check_limit, walk
 
 MAX_LINE_CHARS: Final = 500
 """How much of a line is shown."""
 
 _MAX_PATTERN: Final = 1000
+_PIECE: Final = 4 * CHUNK
 _MAX_LINE: Final = 16 * CHUNK
 
 Search = Callable[[bytes, int], tuple[int, int] | None]
@@ -45,18 +47,18 @@ def grep(
     for at in walk(access, path, chosen, include_git=include_git, respect_ignore=respect_ignore):
         if at.kind != "file":
             continue
-        store = access.reading()
         try:
-            stream, node = store.open(at.path)
+            matches = _matches(access.reading(), at.path, search)
+        except HandleRevoked:
+            raise
         except (OSError, WinkError):
             if at.path == top:
                 raise
             continue  # gone in this moment, or not ours to read: grep goes on, as everybody's does
-        with stream:
-            for match in _matches(at.path, stream, node.size, search):
-                if len(found) == max_matches:
-                    return Listing(found, truncated=True)
-                found.append(match)
+        for match in matches:
+            if len(found) == max_matches:
+                return Listing(found, truncated=True)
+            found.append(match)
     return Listing(found)
 
 
@@ -105,34 +107,56 @@ def _explain(reason: object) -> str:
     return f"is not a regular expression of RE2 ({text}); escape what is meant literally with a backslash"
 
 
-def _matches(path: str, stream: BinaryIO, size: int, search: Search) -> Iterator[GrepMatch]:
+def _matches(store: Store, path: str, search: Search) -> Iterable[GrepMatch]:
+    """The matches in one file; nothing for a binary one."""
+    content, _ = store.read(path, _PIECE)
+    if content is None:
+        stream, _ = store.open(path)
+        return _in_stream(path, stream, search)
+    content = _plain(content)
+    # Most files have no match, and whether they are text is then of no interest.
+    if search(content, 0) is None or b"\0" in content[:8192]:
+        return ()
+    return _in_block(path, content, 1, search)
+
+
+def _in_stream(path: str, stream: BinaryIO, search: Search) -> Iterator[GrepMatch]:
     number = 1
-    for block in _blocks(stream, size):
-        content = block.replace(b"\r\n", b"\n") if b"\r\n" in block else block
-        counted = at = 0
-        while at < len(content) and (span := search(content, at)) is not None:
-            start, end = span
-            if start == len(content) and content[-1:] == b"\n":
-                break  # after the last newline there is no line
-            begin = content.rfind(b"\n", 0, start) + 1
-            stop = content.find(b"\n", end)
-            stop = len(content) if stop < 0 else stop
-            number += content.count(b"\n", counted, begin)
-            counted = begin
-            yield _shown(path, number, content[begin:stop], start - begin, end - begin)
-            at = stop + 1
-        number += content.count(b"\n", counted)
+    with stream:
+        for block in _blocks(stream):
+            content = _plain(block)
+            yield from _in_block(path, content, number, search)
+            number += content.count(b"\n")
 
 
-def _blocks(stream: BinaryIO, size: int) -> Iterator[bytes]:
-    """A text file in pieces of whole lines; nothing for a binary one."""
-    piece = min(size + 1, 4 * CHUNK)  # for most files a buffer of their size is enough
-    content = stream.read(piece)
+def _in_block(path: str, content: bytes, number: int, search: Search) -> Iterator[GrepMatch]:
+    """The matches in some lines, of which the first has this number."""
+    counted = at = 0
+    while at < len(content) and (span := search(content, at)) is not None:
+        start, end = span
+        if start == len(content) and content[-1:] == b"\n":
+            break  # after the last newline there is no line
+        begin = content.rfind(b"\n", 0, start) + 1
+        stop = content.find(b"\n", end)
+        stop = len(content) if stop < 0 else stop
+        number += content.count(b"\n", counted, begin)
+        counted = begin
+        yield _shown(path, number, content[begin:stop], start - begin, end - begin)
+        at = stop + 1
+
+
+def _plain(content: bytes) -> bytes:
+    return content.replace(b"\r\n", b"\n") if b"\r\n" in content else content
+
+
+def _blocks(stream: BinaryIO) -> Iterator[bytes]:
+    """A large text file in pieces of whole lines."""
+    content = stream.read(_PIECE)
     if b"\0" in content[:8192]:
         return
     rest = b""
     while content:
-        more = stream.read(piece) if len(content) == piece else b""
+        more = stream.read(_PIECE)
         content = rest + content
         cut = content.rfind(b"\n") + 1 if more else len(content)
         if not cut and len(content) > _MAX_LINE:

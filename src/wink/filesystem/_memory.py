@@ -129,6 +129,13 @@ class MemoryStore:
             return io.BytesIO(entry.content), entry.node
         raise error(errno.EISDIR, path)
 
+    def read(self, path: str, limit: int | None = None) -> tuple[bytes | None, Node]:
+        """A file's content and its node; None for a content of more than `limit` bytes."""
+        entry = self.entry(path, follow=True)
+        if type(entry) is not File:
+            raise error(errno.EISDIR, path)
+        return (entry.content if limit is None or len(entry.content) <= limit else None), entry.node
+
     def scan(self, path: str) -> Iterator[tuple[str, NodeKind]]:
         """The names in a directory."""
         entry = self.entry(path, follow=True)

@@ -31,11 +31,15 @@ def read(
     """Lines `offset` up to `offset + limit`."""
     if offset < 0 or (limit is not None and limit < 0) or (max_line_chars is not None and max_line_chars < 1):
         raise ValueError("offset and limit are lines from 0 on, and max_line_chars is at least 1")
-    path, stream, node = opened(access, text)
-    with stream:
-        if limit is not None and node.size > _WHOLE:
-            return _streamed(access, path, stream, node, _Page(offset, limit, max_line_chars), encoding)
-        content = bounded(path, stream, node, "give offset and limit to read it by pages")
+    if limit is None:
+        path, content, node = held(access, text, "give offset and limit to read it by pages")
+    else:
+        path = existing(access, text)
+        content, node = access.tree.store.read(path, _WHOLE)
+        if content is None:
+            stream, node = access.tree.store.open(path)
+            with stream:
+                return _streamed(access, path, stream, node, _Page(offset, limit, max_line_chars), encoding)
     facts = access.tree.facts.of(node, content)
     decoded = decode(path, content, facts.has_nul, encoding)
     total = facts.lines if has_plain_newlines(encoding) else decoded.count("\n") + (decoded[-1:] not in ("", "\n"))
@@ -50,41 +54,46 @@ def read_bytes(access: Access, text: str, offset: int, limit: int | None) -> byt
     """Bytes `offset` up to `offset + limit`."""
     if offset < 0 or (limit is not None and limit < 0):
         raise ValueError("offset and limit are bytes from 0 on")
-    path, stream, node = opened(access, text)
-    with stream:
-        if offset == 0 and (limit is None or limit >= node.size):
-            content = bounded(path, stream, node, "give offset and limit to read it in parts")
-            facts = access.tree.facts.of(node, content)
-            access.note(path, whole(path, facts.digest, facts.size, facts.lines, "read"))
+    if offset == 0 and limit is None:
+        path, content, node = held(access, text, "give offset and limit to read it in parts")
+    else:
+        path, stream, node = opened(access, text)
+        with stream:
+            left = max(node.size - offset, 0)
+            wanted = left if limit is None else min(left, limit)
+            if wanted > MAX_HELD:
+                raise FileTooLarge(path, node.size, MAX_HELD, "give offset and limit to read it in parts")
+            stream.seek(offset)
+            content = stream.read(wanted)
+        if len(content) != node.size:
             return content
-        wanted = max(node.size - offset, 0) if limit is None else limit
-        if min(wanted, max(node.size - offset, 0)) > MAX_HELD:
-            raise FileTooLarge(path, node.size, MAX_HELD, "give offset and limit to read it in parts")
-        stream.seek(offset)
-        return stream.read(wanted)
+    facts = access.tree.facts.of(node, content)
+    access.note(path, whole(path, facts.digest, facts.size, facts.lines, "read"))
+    return content
+
+
+def existing(access: Access, text: str) -> str:
+    """The normalised path of a file that is to be read."""
+    store = access.reading()
+    path, is_directory = located(text)
+    if is_directory:
+        raise error(errno.EISDIR if store.node(path).kind == "directory" else errno.ENOTDIR, text)
+    return path
 
 
 def opened(access: Access, text: str) -> tuple[str, BinaryIO, Node]:
-    """A stream over an existing file, its normalised path, and its node."""
-    store = access.reading()
-    path, is_directory = located(text)
-    stream, node = store.open(path)
-    if is_directory:
-        stream.close()
-        raise error(errno.ENOTDIR, text)
-    return path, stream, node
+    """An existing file's normalised path, a stream over it, and its node."""
+    path = existing(access, text)
+    return path, *access.tree.store.open(path)
 
 
-def bounded(path: str, stream: BinaryIO, node: Node, remedy: str) -> bytes:
-    """All of a stream, unless it is too large."""
-    if node.size > MAX_HELD:
+def held(access: Access, text: str, remedy: str) -> tuple[str, bytes, Node]:
+    """An existing file's normalised path, its whole content, and its node; `remedy` is for a file that is too large."""
+    path = existing(access, text)
+    content, node = access.tree.store.read(path, MAX_HELD)
+    if content is None:
         raise FileTooLarge(path, node.size, MAX_HELD, remedy)
-    content = stream.read(node.size + 1)
-    if len(content) > node.size:  # it has grown since it was opened
-        content += stream.read(MAX_HELD + 1 - len(content))
-        if len(content) > MAX_HELD:
-            raise FileTooLarge(path, len(content), MAX_HELD, remedy)
-    return content
+    return path, content, node
 
 
 def decode(path: str, content: bytes, has_nul: bool, encoding: str) -> str:

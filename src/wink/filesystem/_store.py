@@ -122,6 +122,10 @@ class Store(Protocol):
         """A stream over a regular file, and its node as of opening; never blocks on FIFOs or devices."""
         ...
 
+    def read(self, path: str, limit: int | None = None) -> tuple[bytes | None, Node]:
+        """A whole regular file and its node as of opening; None for a content of more than `limit` bytes."""
+        ...
+
     def scan(self, path: str) -> Iterator[tuple[str, NodeKind]]:
         """The names in a directory, in no order, links not followed."""
         ...

@@ -13,7 +13,7 @@ from wink.filesystem._facts import CHUNK, Scanner
 from wink.filesystem._memory import error
 from wink.filesystem._part import FilePart
 from wink.filesystem._paths import located, unportable_name
-from wink.filesystem._reading import bounded, decode, has_plain_newlines, opened
+from wink.filesystem._reading import decode, has_plain_newlines, held, opened
 from wink.filesystem._results import EditResult, WriteMode, WriteResult
 from wink.filesystem._stamps import Stamp, joined, shifted, whole
 from wink.filesystem._store import Frame, Node, Staging, Store
@@ -39,13 +39,10 @@ def write_bytes(part: FilePart, text: str, content: bytes, mode: WriteMode, crea
 def append_bytes(part: FilePart, text: str, content: bytes, create_parents: bool) -> WriteResult:
     """Add to the end of a file, which is made where it is missing."""
     path = file_path(text)
-    store = part.reading()
     try:
-        stream, before = store.open(path)
+        _, old, before = held(part, path, "write it anew through open_write")
     except FileNotFoundError:
         return replace(write_bytes(part, text, content, "create", create_parents), mode="append")
-    with stream:
-        old = bounded(path, stream, before, "write it anew through open_write")
     known = _current(part, path, part.tree.facts.of(before, old).digest)
     together = old + content
     node = _exchange(part, path, before, together)
@@ -230,9 +227,7 @@ def _exchange(part: FilePart, path: str, before: Node, content: bytes) -> Node:
 
 
 def _text_of(part: Access, text: str, encoding: str) -> tuple[str, bytes, str, Node]:
-    path, stream, node = opened(part, text)
-    with stream:
-        content = bounded(path, stream, node, "change it through open_read and open_write")
+    path, content, node = held(part, text, "change it through open_read and open_write")
     facts = part.tree.facts.of(node, content)
     return path, content, decode(path, content, facts.has_nul, encoding), node
 
