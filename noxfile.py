@@ -50,14 +50,14 @@ def layers(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """The tests of wink and of the plugins that ship with it."""
     session.install("-e", ".", *groups("test"))
-    session.run("pytest", "-n", "auto", *session.posargs)
+    session.run("pytest", "-n", "auto", "--dist=loadfile", *session.posargs)
 
 
 @nox.session(python=MAIN)
 def coverage(session: nox.Session) -> None:
     """The tests again, in one process group, with branch coverage."""
     session.install("-e", ".", *groups("test"))
-    session.run("pytest", "-n", "auto", "--cov", "--cov-report=term:skip-covered", "--cov-fail-under=85")
+    session.run("pytest", "-n", "auto", "--dist=loadfile", "--cov", "--cov-report=term:skip-covered", "--cov-fail-under=85")
 
 
 @nox.session(python=MAIN)
@@ -78,7 +78,7 @@ def minimums(session: nox.Session) -> None:
     """The tests with the oldest dependencies that are allowed."""
     session.install("uv")
     session.run("uv", "pip", "install", "--resolution", "lowest-direct", "-e", ".", *groups("test"))
-    session.run("pytest", "-n", "auto")
+    session.run("pytest", "-n", "auto", "--dist=loadfile")
 
 
 @nox.session(python=MAIN, default=False)

@@ -29,7 +29,7 @@ _INSERT_CHANGE: Final = """INSERT INTO changes (tx, n, path, moved_from, before_
 _SELECT_CALLS: Final = """SELECT calls.seq, tx, transactions.id, name, committed, call_id, tool, prompt, outcome, started_at, duration,
     decisions, arguments, rendered
     FROM calls CROSS JOIN transactions ON transactions.seq = tx CROSS JOIN sessions ON sessions.id = session
-    WHERE ?1 IS NULL OR name = ?1 ORDER BY calls.seq DESC LIMIT ?2"""
+    WHERE ifnull(name = ?, 1) ORDER BY calls.seq DESC LIMIT ?"""
 _SELECT_CHANGES: Final = """SELECT path, moved_from, before_kind, before_size, before_mode, before_target, after_kind,
     after_size, after_mode, after_target FROM changes WHERE tx = ? ORDER BY n"""
 

@@ -260,7 +260,7 @@ def _lookup(plan: FieldPlan, key: str, keys: set[str]) -> str | list[list[str | 
 
 
 def _annotated(annotation: Any, metadata: tuple[Any, ...]) -> Any:
-    return cast("Any", Annotated).__class_getitem__((annotation, *metadata))
+    return cast("Any", Annotated)[(annotation, *metadata)]
 
 
 def _reason(error: Exception) -> str:

@@ -157,7 +157,7 @@ class _Describer:
 def _annotated(shape: Shape) -> Any:
     from typing import Annotated, cast
 
-    return cast("Any", Annotated).__class_getitem__((shape.type, *shape.metadata))
+    return cast("Any", Annotated)[(shape.type, *shape.metadata)]
 
 
 def _limits(plan: FieldPlan, annotation: Any) -> dict[str, Any]:
