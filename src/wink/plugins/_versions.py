@@ -1,6 +1,7 @@
 """Tell whether a version of wink is within the range that a distribution requires.
 
-A subset of PEP 440 written out, because `packaging` would be a dependency for this one question.
+A subset of PEP 440 written out, because importing `packaging` would double what listing plugins costs. The tests hold it
+to what `packaging` says.
 """
 
 import re
@@ -82,7 +83,7 @@ def _satisfies(version: str, operator: str, wanted: str) -> bool | None:
             # `<2` is not meant to let 2.0rc1 in.
             return have < want and not (have[:2] == want[:2] and _is_pre(have) and not _is_pre(want))
         case ">":
-            return have > want and not (have[:2] == want[:2] and have[3] >= 0 > want[3])
+            return have > want and not (have[:3] == want[:3] and have[3] >= 0 > want[3])
         case _:
             release = wanted.rpartition(".")[0]
             return None if not release else have >= want and bool(_has_prefix(version, release))
