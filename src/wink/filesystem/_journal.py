@@ -41,7 +41,7 @@ class Journal:
     @classmethod
     def create(cls, state: State, transaction_id: str, *, durable: bool) -> Journal:
         """A new journal; its header goes to the disk with the first record."""
-        fd = _reused(state, transaction_id)
+        fd = _reused(state, transaction_id, durable=durable)
         if fd is None:
             try:
                 fd = os.open(transaction_id, _NEW, 0o600, dir_fd=state.wal)
@@ -57,9 +57,10 @@ class Journal:
         fd = os.open(transaction_id, _OLD, dir_fd=state.wal)
         try:
             content = b"".join(iter(lambda: os.read(fd, 1 << 20), b""))
-            if content[: len(MAGIC)] != MAGIC[: len(content)]:
+            start = content[: len(MAGIC)]
+            if start not in (MAGIC[: len(start)], bytes(len(start))):
                 raise TransactionError(f"the journal {transaction_id!r} was not written by this version of wink")
-            left = standing(content) if len(content) >= HEADER_BYTES else Standing([], {}, 0)
+            left = standing(content) if len(start) == len(MAGIC) and any(start) else Standing([], {}, 0)
         except BaseException:
             os.close(fd)
             raise
@@ -104,8 +105,8 @@ class Journal:
         self._end += len(data)
 
 
-def _reused(state: State, transaction_id: str) -> int | None:
-    """Make the spare file this transaction's journal; what is in it means nothing under the new journal's salt."""
+def _reused(state: State, transaction_id: str, *, durable: bool) -> int | None:
+    """Make the spare file this transaction's journal; what is in it means nothing without its header."""
     try:
         fd = os.open(SPARE, _OLD, dir_fd=state.fd)
     except OSError:
@@ -116,6 +117,10 @@ def _reused(state: State, transaction_id: str) -> int | None:
         try:
             os.stat(transaction_id, dir_fd=state.wal, follow_symlinks=False)
         except FileNotFoundError:
+            # Before it is a journal again: its records are those of a transaction that has ended.
+            os.pwrite(fd, bytes(HEADER_BYTES), 0)
+            if durable:
+                os.fdatasync(fd)
             try:
                 os.rename(SPARE, transaction_id, src_dir_fd=state.fd, dst_dir_fd=state.wal)
             except FileNotFoundError:

@@ -6,8 +6,8 @@ some record on has been taken back (as in ARIES, Mohan et al. 1992), so that an 
 stopped.
 
 Files of ended journals are used again without emptying them (ext4 writes a file that was emptied to the disk at once,
-which takes milliseconds). So every journal has its own salt in its header, and all its checksums begin with that: records
-of an earlier journal, further back in the file, are no records.
+which takes milliseconds). So the header is wiped first, and every journal has its own salt in its header, with which all
+its checksums begin: records of an earlier journal, further back in the file, are no records.
 """
 
 from __future__ import annotations

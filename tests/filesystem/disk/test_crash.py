@@ -58,6 +58,9 @@ def test_crash_at_every_call_is_undone_exactly(
     leftovers: Callable[[Path], list[str]],
 ) -> None:
     """Whatever call the process died at, in the work or in its rollback, and recoveries that die do not matter either."""
+    # Where a crash hits the making of the state itself, the root's time tells so.
+    (tree / ".wink").mkdir()
+    os.utime(tree, ns=(10**18, 10**18))
     before = look(tree)
     dice = random.Random(7)
     point, done = 0, False
@@ -94,5 +97,5 @@ def test_crash_at_every_call_is_undone_exactly(
             assert not (tree / ".wink/conflicts").exists(), (point, os.listdir(tree / ".wink/conflicts"))
         assert not store.pending()
         store.close()
-        point += 3 if torn else 2
+        point += 1
     assert point > 100
