@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextvars
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from typing import TYPE_CHECKING, Final
 
 from wink.runtime._call import ToolCall, ToolReply
@@ -86,7 +86,11 @@ def _together(executor: ToolExecutor, group: Sequence[ToolCall]) -> list[Ended]:
 
     for index in range(len(group)):
         context = contextvars.copy_context()
-        threading.Thread(target=context.run, args=(run, index), name="wink-read", daemon=True).start()
+        try:
+            threading.Thread(target=context.run, args=(run, index), name="wink-read", daemon=True).start()
+        except RuntimeError:
+            context.run(run, index)  # no more threads are to be had: one after the other, then
+    wait(ended)  # a sibling that ends the program does not leave the others behind
     return [_outcome(future.result) for future in ended]
 
 
@@ -99,8 +103,10 @@ async def _atogether(executor: ToolExecutor, group: Sequence[ToolCall]) -> list[
         except Exception as error:  # raised again when the siblings have run
             return [error]
     gates = _gates(len(group))
+    begun: set[int] = set()
 
     async def run(index: int) -> ToolReply:
+        begun.add(index)
         try:
             return await executor.execute_after(group[index], Cooperative(), gates[index])
         finally:
@@ -113,7 +119,13 @@ async def _atogether(executor: ToolExecutor, group: Sequence[ToolCall]) -> list[
         for task in tasks:
             task.cancel()
         await asyncio.wait(tasks)
+        for index, call in enumerate(group):
+            if index not in begun:
+                executor.skip(call)
         raise
+    for task in tasks:
+        if not task.cancelled():
+            task.exception()  # seen, so that asyncio does not report it as lost when another one is raised
     return [_outcome(task.result) for task in tasks]
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Final, cast
+from typing import Any, cast
 
 from wink.errors import HandleRevoked, ParseError, RollbackFailed, WorkspaceBusy, WorkspaceNeedsRecovery
 from wink.filesystem import FileChange, Filesystem
@@ -21,22 +21,10 @@ from wink.runtime._events import ToolInvoked
 from wink.runtime._outcomes import CallFailed, failed_after, fails_with_words, failure_of, words
 from wink.runtime._policing import ask, denial, tell
 from wink.runtime._results import check_result, json_text, new_values, rendered
-from wink.runtime._waiting import Blocking, Cooperative, HandlerTimedOut, Waiting, drive
+from wink.runtime._waiting import LEASE_SECONDS, Blocking, Cooperative, HandlerTimedOut, Waiting, drive
 from wink.session import Session, SliceDelta
 from wink.tools import Tool, ToolContext, ToolResult
-from wink.transactions import (
-    Change,
-    CommitEntry,
-    Outcome,
-    Recorder,
-    Transaction,
-    current_transaction,
-    holds,
-    turns_of,
-)
-
-LEASE_SECONDS: Final = 60.0
-"""How long a mutating call waits for the one before it when the run has no deadline."""
+from wink.transactions import Change, CommitEntry, Outcome, Recorder, Transaction, turns_to_take
 
 _log = logging.getLogger("wink.runtime")
 _call_ids = itertools.count(1)
@@ -182,10 +170,7 @@ class ToolExecutor:
         """One mutating call at a time, from before the policies to the commit; what they saw then still holds."""
         if _known(call.tool).effects == "read":
             return
-        turns = turns_of(self._session, call.root)
-        if holds(turns):
-            # A savepoint: the turn is the outer call's, and the calls inside it come one at a time too.
-            turns = _known(current_transaction()).inner_turns
+        turns = turns_to_take(self._session, call.root)
         seconds = LEASE_SECONDS
         if self._deadline is not None:
             seconds = max(0.0, self._deadline.remaining().total_seconds())

@@ -9,11 +9,14 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from wink.filesystem import Filesystem
+from wink.errors import RollbackFailed
+from wink.filesystem import FileChange, Filesystem
 from wink.limits import utc_now
 from wink.resources import ResourceContext, Snapshotable
-from wink.session import Session, Snapshot
-from wink.transactions import CommitEntry, Transaction
+from wink.runtime._outcomes import words
+from wink.runtime._waiting import LEASE_SECONDS
+from wink.session import Session, SliceDelta, Snapshot
+from wink.transactions import CommitEntry, Outcome, Transaction, turns_to_take
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +39,20 @@ def create_snapshot(
 def restore_snapshot(session: Session, resource_context: ResourceContext | None, snapshot: CompositeSnapshot) -> None:
     """Bring `session` and the resources back to a snapshot; log slices keep what was appended since.
 
+    Raises `RollbackFailed` when a resource cannot be restored, after restoring all the others.
+
     `resource_context` is part of the signature that programs know; the snapshot itself knows its resources.
     """
     del resource_context
-    session.restore(snapshot.session, preserve_logs=True)
+    reasons: list[str] = []
     for resource, state in reversed(snapshot.resources):
-        resource.restore(state)
+        try:
+            resource.restore(state)
+        except Exception as error:  # foreign code
+            reasons.append(f"{type(resource).__name__}.restore raised {type(error).__name__}: {words(error)}")
+    session.restore(snapshot.session, preserve_logs=True)
+    if reasons:
+        raise RollbackFailed((), "; ".join(reasons))
 
 
 @contextmanager
@@ -51,36 +62,50 @@ def tool_transaction(
     """Run a block as one transaction over session, files and resources: it commits at the end, or rolls back if it raises.
 
     Inside the block `transaction.filesystem` is the handle on the files, and writes to `session` are part of it. In a
-    workspace the block is recorded under `tag`; inside a tool call it is a savepoint of that call.
+    workspace the block is recorded under `tag`, also when it was rolled back; inside a tool call it is a savepoint of
+    that call. The block has the turn of a call that changes things: raises `WorkspaceBusy` when it does not come.
     """
     started_at, started = utc_now(), time.perf_counter()
-    root = None if resource_context is None else resource_context.get_optional(Filesystem)
-    transaction = Transaction(session, resource_context, root=root, writable=True)
-    transaction.enter()
-    try:
-        try:
-            yield transaction
-            transaction.note_reads()
-        except BaseException:
-            transaction.abort()
-            raise
-        transaction.revoke()
-        transaction.commit(
-            lambda deltas, changes: CommitEntry(
-                transaction_id=transaction.id,
-                session=session.name,
-                call_id="",
-                tool=tag or "transaction",
-                prompt="",
-                arguments="{}",
-                outcome="committed",
-                rendered="",
-                started_at=started_at,
-                duration=timedelta(seconds=time.perf_counter() - started),
-                decisions=(),
-                deltas=deltas,
-                changes=changes,
-            )
+
+    def entry(
+        deltas: tuple[SliceDelta, ...], changes: tuple[FileChange, ...], outcome: Outcome = "committed"
+    ) -> CommitEntry:
+        return CommitEntry(
+            transaction_id=transaction.id,
+            session=session.name,
+            call_id="",
+            tool=tag or "transaction",
+            prompt="",
+            arguments="{}",
+            outcome=outcome,
+            rendered="",
+            started_at=started_at,
+            duration=timedelta(seconds=time.perf_counter() - started),
+            decisions=(),
+            deltas=deltas,
+            changes=changes,
         )
+
+    root = None if resource_context is None else resource_context.get_optional(Filesystem)
+    turns = turns_to_take(session, root)
+    turns.acquire(LEASE_SECONDS)
+    try:
+        transaction = Transaction(session, resource_context, root=root, writable=True)
+        transaction.enter()
+        try:
+            try:
+                yield transaction
+                transaction.note_reads()
+                transaction.revoke()
+                transaction.commit(entry)
+            except BaseException:
+                try:
+                    transaction.abort()
+                finally:
+                    if transaction.state == "rolled back":
+                        transaction.record_attempt(entry(transaction.logged(), transaction.change.files, "rolled back"))
+                raise
+        finally:
+            transaction.leave()
     finally:
-        transaction.leave()
+        turns.release()

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import contextvars
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future
-from typing import Any, Protocol, TypeVar
+from contextlib import suppress
+from typing import Any, Final, Protocol, TypeVar
 
 from wink.filesystem import Turns
 
 T = TypeVar("T")
+
+LEASE_SECONDS: Final = 60.0
+"""How long a mutating call waits for the one before it when the run has no deadline."""
 
 
 class HandlerTimedOut(Exception):
@@ -62,13 +66,21 @@ class Blocking:
 
     async def handler(self, call: Callable[[], Any], *, is_async: bool, timeout: float | None) -> Any:
         """Run a handler: on this thread when nothing limits its time, otherwise on one that can be left behind."""
-        if is_async:
-            call = _in_own_loop(call)
-            if timeout is None and _loop_is_running():
-                return _in_thread(call).result()
-        if timeout is None:
-            return call()
-        return _result(_in_thread(call), timeout)
+        if not is_async:
+            returned = call() if timeout is None else _result(_in_thread(call), timeout)
+            if not hasattr(returned, "__await__"):
+                return returned
+            # A function that only turns out to be asynchronous when it is called.
+            call = _awaited(returned)
+        own = OwnLoop(call)
+        if timeout is None and not _loop_is_running():
+            return own()
+        running = _in_thread(own)
+        try:
+            return running.result() if timeout is None else _result(running, timeout)
+        except BaseException:
+            own.cancel()
+            raise
 
 
 class Cooperative:
@@ -91,13 +103,20 @@ class Cooperative:
     async def handler(self, call: Callable[[], Any], *, is_async: bool, timeout: float | None) -> Any:
         """Run a handler: awaited if it is async, on a thread that can be left behind if its time is limited."""
         if not is_async and timeout is None:
-            return call()
+            returned = call()
+            if not hasattr(returned, "__await__"):
+                return returned
+            call = _awaited(returned)
         import asyncio
 
-        running = asyncio.ensure_future(call()) if is_async else asyncio.wrap_future(_in_thread(call))
+        if is_async or timeout is None:
+            running: asyncio.Future[Any] = asyncio.ensure_future(call())
+        else:
+            running = asyncio.ensure_future(_finished(asyncio.wrap_future(_in_thread(call))))
+        running.add_done_callback(_forget)
         try:
             await asyncio.wait([running], timeout=timeout)
-        except asyncio.CancelledError:
+        except BaseException:
             running.cancel()
             # Let a handler that cleans up do so before its changes are undone; it has no say in whether they are.
             await asyncio.wait([running], timeout=CLEANUP_SECONDS)
@@ -105,7 +124,6 @@ class Cooperative:
         if running.done():
             return running.result()
         running.cancel()
-        running.add_done_callback(_forget)
         raise HandlerTimedOut
 
 
@@ -113,8 +131,55 @@ CLEANUP_SECONDS = 1.0
 """How long a cancelled handler may clean up."""
 
 
+class OwnLoop:
+    """Runs a coroutine function in an event loop of its own, from which it can be called back."""
+
+    __slots__ = ("_call", "_cancel", "_cancelled")
+
+    def __init__(self, call: Callable[[], Any]) -> None:
+        self._call = call
+        self._cancel: Callable[[], object] | None = None
+        self._cancelled = False
+
+    def __call__(self) -> Any:
+        import asyncio
+
+        return asyncio.run(self._main())
+
+    def cancel(self) -> None:
+        """Cancel what is running, from any thread, so that a thread and its loop do not wait for nobody."""
+        self._cancelled = True
+        cancel = self._cancel
+        if cancel is not None:
+            with suppress(RuntimeError):  # the loop has been closed: it has ended by itself
+                cancel()
+
+    async def _main(self) -> Any:
+        import asyncio
+
+        task, loop = asyncio.current_task(), asyncio.get_running_loop()
+        assert task is not None, "a coroutine runs in a task"
+        self._cancel = lambda: loop.call_soon_threadsafe(task.cancel)
+        if self._cancelled:
+            raise asyncio.CancelledError
+        return await self._call()
+
+
+def _awaited(returned: Any) -> Callable[[], Any]:
+    async def wait() -> Any:
+        return await returned
+
+    return wait
+
+
+async def _finished(ended: Awaitable[Any]) -> Any:
+    """What a sync handler returned on its thread; awaited if that is what it turned out to need."""
+    returned = await ended
+    return await returned if hasattr(returned, "__await__") else returned
+
+
 def _forget(ended: Any) -> None:
-    """Look at an exception that nobody waits for any more, so that asyncio does not report it as lost."""
+    """Look at an exception that nobody may wait for any more, so that asyncio does not report it as lost."""
     if not ended.cancelled():
         ended.exception()
 
@@ -123,9 +188,9 @@ def _result(running: Future[Any], timeout: float) -> Any:
     try:
         return running.result(timeout)
     except TimeoutError:
-        # The handler's own TimeoutError is a result like any other.
+        # The handler's own TimeoutError, or a result in the last moment, is a result like any other.
         if running.done():
-            raise
+            return running.result()
         raise HandlerTimedOut from None
 
 
@@ -135,8 +200,12 @@ def _in_thread(call: Callable[[], Any]) -> Future[Any]:
     context = contextvars.copy_context()
 
     def run() -> None:
+        # Whoever waits may give up waiting, and must not be able to cancel what has begun.
+        ended.set_running_or_notify_cancel()
         try:
             value = context.run(call)
+        except StopIteration as error:  # no future takes one
+            ended.set_exception(RuntimeError(f"the handler raised StopIteration: {error}"))
         except BaseException as error:  # foreign code; raised again where it is waited for
             ended.set_exception(error)
         else:
@@ -144,18 +213,6 @@ def _in_thread(call: Callable[[], Any]) -> Future[Any]:
 
     threading.Thread(target=run, name="wink-handler", daemon=True).start()
     return ended
-
-
-def _in_own_loop(call: Callable[[], Any]) -> Callable[[], Any]:
-    def run() -> Any:
-        import asyncio
-
-        async def main() -> Any:
-            return await call()
-
-        return asyncio.run(main())
-
-    return run
 
 
 def _loop_is_running() -> bool:

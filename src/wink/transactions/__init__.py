@@ -2,7 +2,7 @@
 
 from wink.transactions._change import Change
 from wink.transactions._entry import CommitEntry, Outcome, Recorder
-from wink.transactions._transaction import MakeEntry, Transaction, current_transaction, holds, turns_of
+from wink.transactions._transaction import MakeEntry, Transaction, current_transaction, holds, turns_of, turns_to_take
 
 __all__ = [
     "Change",
@@ -14,4 +14,5 @@ __all__ = [
     "current_transaction",
     "holds",
     "turns_of",
+    "turns_to_take",
 ]

@@ -78,6 +78,15 @@ def holds(turns: Turns) -> bool:
     return False
 
 
+def turns_to_take(session: Session, root: Filesystem | None) -> Turns:
+    """Whose turn a call that changes things has to wait for.
+
+    Inside a call that has the turn already, calls come one at a time as well, and take turns of their own.
+    """
+    turns, around = turns_of(session, root), _current.get()
+    return around.inner_turns if around is not None and holds(turns) else turns
+
+
 class Transaction:
     """One call's changes to a session, a filesystem and snapshotable resources.
 
