@@ -56,7 +56,7 @@ def call(
             reply = ToolExecutor(prompt=prompt, rendered=rendered, session=state).execute(ToolCall(tool, text))
     stream = sys.stdout if reply.success else sys.stderr
     # A file's bytes go through a pipe as they are; a terminal would obey them.
-    click.echo(visible(reply.text) if stream.isatty() else reply.text, file=stream)
+    click.echo(visible(reply.text) if stream.isatty() else reply.text, file=stream, color=True)
     return 0 if reply.success else 1
 
 

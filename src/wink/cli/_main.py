@@ -21,7 +21,7 @@ from wink.errors import PromptEvaluationError, RecordError, ScriptMismatch, Tran
 
 COMMANDS: Final = {
     # name: (module, attribute, one line for the list of commands)
-    "demo": ("wink.cli._demo", "demo", "Watch an agent mend a small project, and one of its tools fail and be undone."),
+    "demo": ("wink.cli._demo", "demo", "Watch an agent mend a small project, and a failed call undone."),
     "run": ("wink.cli._run", "run", "Let a model work on a repository."),
     "call": ("wink.cli._call", "call", "Run one tool on a workspace, through the whole pipeline."),
     "tools": ("wink.cli._tools", "tools", "List the tools that a model would be shown."),
@@ -92,9 +92,12 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 def run(arguments: Sequence[str]) -> int:
     """Run the command line; the exit status."""
-    arguments = [_text(argument) for argument in arguments]
     try:
-        status = wink.main(args=arguments, prog_name="wink", standalone_mode=False)
+        # Not `wink.main`: it has its own ideas of interrupts and of closed pipes.
+        with wink.make_context("wink", list(arguments)) as context:
+            status = wink.invoke(context)
+    except click.exceptions.Exit as error:
+        return error.exit_code
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message())
         return 0
@@ -134,6 +137,8 @@ def _with_remedy(error: click.ClickException) -> str:
     if isinstance(error, WrongInput) or not isinstance(error, click.UsageError):
         return message
     message = message[:1].lower() + message[1:].rstrip(".")
+    if "Did you mean" in message:
+        return message.replace(". Did", "; did")
     path = error.ctx.command_path if error.ctx is not None else "wink"
     return f"{message}; `{path} --help` shows what it takes"
 
@@ -141,14 +146,6 @@ def _with_remedy(error: click.ClickException) -> str:
 def _of_system(error: OSError) -> str:
     reason = error.strerror or str(error)
     return f"{error.filename}: {reason}" if error.filename else reason
-
-
-def _text(argument: str) -> str:
-    """The argument as UTF-8, also where the locale made something else of its bytes."""
-    try:
-        return os.fsencode(argument).decode()
-    except UnicodeError:
-        return argument
 
 
 def _write_whatever_the_encoding() -> None:

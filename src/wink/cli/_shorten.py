@@ -13,7 +13,7 @@ ELLIPSIS: Final = "…"
 _CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _PLAIN_WORD: Final = re.compile(r"[\w./:@+-]+")
 _HUNK: Final = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
-_VALUE_WIDTHS: Final = (1000, *range(160, 60, -20), *range(60, 8, -4))
+_VALUE_WIDTHS: Final = (1000, *range(160, 60, -20), *range(60, 3, -2))
 _WORD_WIDTH: Final = 40
 """Up to this length words, such as paths, are shortened only where nothing else helps."""
 
@@ -103,6 +103,10 @@ def _value(value: object, width: int) -> str:
         text = json.dumps(value, ensure_ascii=False, default=_plain)
     if len(text) <= (width if text[:1] in ('"', "[", "{") else max(width, _WORD_WIDTH)):
         return visible(text)
+    if isinstance(value, str):  # there is no room for how it is laid out
+        text = json.dumps(" ".join(value.split()), ensure_ascii=False)
+        if len(text) <= width:
+            return visible(text)
     closing = {'"': '"', "[": "]", "{": "}"}.get(text[0], "")
     return visible(text[: width - 1 - len(closing)].rstrip("\\").rstrip()) + ELLIPSIS + closing
 

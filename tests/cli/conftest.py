@@ -1,0 +1,63 @@
+"""A workspace of its own for each test, and wink in this process."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from wink.cli._main import run
+
+
+@dataclass(frozen=True)
+class Done:
+    """How a command ended and what it wrote."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The output of `--json`, line by line."""
+        return [json.loads(line) for line in self.out.splitlines()]
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory with one file, which is the current one; no settings of the user have a say."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    for name in ("XDG_CONFIG_HOME", "WINK_PLUGINS", "WINK_DISABLE_PLUGINS"):
+        monkeypatch.delenv(name, raising=False)
+    directory = tmp_path / "place"
+    directory.mkdir()
+    (directory / "a.txt").write_text("one\ntwo\n")
+    monkeypatch.chdir(directory)
+    return directory
+
+
+@pytest.fixture
+def cli(place: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., Done]:
+    """Run wink in this process."""
+
+    def call(*arguments: str) -> Done:
+        status = run(arguments)
+        return Done(status, *capsys.readouterr())
+
+    return call
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Callable[[str], str]:
+    """Write a script; its path."""
+
+    def write(text: str) -> str:
+        path = tmp_path / "turns.toml"
+        path.write_text(text)
+        return str(path)
+
+    return write
