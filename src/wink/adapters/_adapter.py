@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -14,6 +15,7 @@ from wink.limits import Budget, BudgetTracker, Deadline, Heartbeat, RunContext, 
 from wink.prompt import Prompt
 from wink.runtime import PromptExecuted, PromptRendered, RenderedTools, ToolCall, ToolExecutor
 from wink.session import Session
+from wink.transactions import limits_around
 
 MAX_TURNS: Final = 200
 """How many answers a model may give in one evaluation."""
@@ -57,13 +59,16 @@ class ProviderAdapter(ABC):
     ) -> PromptResponse:
         """Work on `prompt` until the model answers without calling a tool.
 
-        A tool call never ends the evaluation, whatever becomes of it. Raises `PromptEvaluationError`: phase `request`
+        A tool call never ends the evaluation, whatever becomes of it. Inside a tool call the deadline and the budget of
+        the run around it count as well. Raises `PromptEvaluationError`: phase `request`
         when the model cannot be reached, `deadline`, `budget` and `turns` when a limit is passed, `tool` when a limit is
         passed inside a call.
         """
         started_at, started = utc_now(), time.perf_counter()
-        tracker = BudgetTracker(budget) if budget is not None else None
-        deadline = deadline or (budget.deadline if budget is not None else None)
+        outer_deadline, trackers = limits_around()
+        if budget is not None:
+            trackers = (*trackers, BudgetTracker(budget))
+        deadline = _earliest(deadline, budget.deadline if budget is not None else None, outer_deadline)
         rendered = prompt.render(session=session)
         name = rendered.prompt_name
         session.publish(PromptRendered(name, rendered.text, utc_now()))
@@ -74,16 +79,16 @@ class ProviderAdapter(ABC):
             session=session,
             adapter=self,
             deadline=deadline,
-            budget_tracker=tracker,
+            budget_tracker=trackers[-1] if trackers else None,
             heartbeat=heartbeat,
             run_context=run_context,
         )
         conversation, used = Conversation(rendered), TokenUsage()
         for number in range(1, max_turns + 1):
-            _check_limits(name, deadline, tracker)
+            _check_limits(name, deadline, trackers)
             turn = with_ids(self.respond(conversation), number)
             used += turn.usage
-            if tracker is not None:
+            for tracker in trackers:
                 tracker.record(turn.usage)
             session.dispatcher.dispatch(ModelReplied(name, turn, utc_now()))
             if not turn.calls:
@@ -98,21 +103,29 @@ class ProviderAdapter(ABC):
 def with_ids(turn: ModelTurn, number: int) -> ModelTurn:
     """The turn with an id of its own on each call, so that each can be answered exactly once."""
     seen: set[str] = set()
+    given = {call.call_id for call in turn.calls}
     calls: list[ToolCall] = []
     for index, call in enumerate(turn.calls, 1):
         call_id = call.call_id
         if not call_id or call_id in seen:
             call_id = f"turn-{number}-call-{index}"
+            while call_id in seen or call_id in given:
+                call_id += "-again"
         seen.add(call_id)
         calls.append(call if call_id == call.call_id else replace(call, call_id=call_id))
     return replace(turn, calls=tuple(calls))
 
 
-def _check_limits(name: str, deadline: Deadline | None, tracker: BudgetTracker | None) -> None:
+def _earliest(*deadlines: Deadline | None) -> Deadline | None:
+    given = [deadline for deadline in deadlines if deadline is not None]
+    return min(given, key=lambda deadline: deadline.expires_at) if given else None
+
+
+def _check_limits(name: str, deadline: Deadline | None, trackers: Sequence[BudgetTracker]) -> None:
     try:
         if deadline is not None:
             deadline.check()
-        if tracker is not None:
+        for tracker in trackers:
             tracker.check()
     except DeadlineExceededError as error:
         raise PromptEvaluationError(str(error), phase="deadline", prompt_name=name) from error

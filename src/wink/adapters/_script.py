@@ -87,7 +87,14 @@ def parse_script(text: str, *, name: str = "script") -> Script:
     turns = _tables(table, "turn", name)
     if not turns:
         raise ScriptError(name, "has no turns; begin one with [[turn]]")
-    return Script(name, tuple(_turn(turn, f"{name}, turn {number}") for number, turn in enumerate(turns, 1)), task)
+    script = Script(name, tuple(_turn(turn, f"{name}, turn {number}") for number, turn in enumerate(turns, 1)), task)
+    for number, turn in enumerate(script.turns[:-1], 1):
+        if not turn.turn.calls:
+            raise ScriptError(
+                f"{name}, turn {number}",
+                "calls no tool, so the run would end here; give it a [[turn.call]], or move it to the end",
+            )
+    return script
 
 
 def _turn(table: Mapping[str, Any], where: str) -> ScriptedTurn:
@@ -114,8 +121,8 @@ def _arguments(value: object, where: str) -> str:
     if not isinstance(value, dict):
         raise ScriptError(where, "arguments must be a table, or a string with JSON")
     try:
-        return json.dumps(value, ensure_ascii=False)
-    except TypeError as error:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError) as error:
         raise ScriptError(where, f"arguments that JSON cannot express: {error}") from error
 
 

@@ -191,6 +191,7 @@ class ToolExecutor:
         call.transaction = transaction = Transaction(
             self._session, resources, root=call.root, writable=_known(call.tool).effects != "read"
         )
+        transaction.deadline, transaction.budget_tracker = self._deadline, self._budget
         files = transaction.filesystem
         scope = resources.call_scope({} if files is None else {Filesystem: files}, transaction.remember)
         call.ends.append(scope.close)

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from wink.policies import PolicyDecision, ToolPolicy
 from wink.runtime._call import PolicyVerdict
+from wink.runtime._outcomes import CallFailed, failed_after, fails_with_words
 from wink.tools import Tool, ToolContext, ToolResult
 
 
@@ -28,7 +29,17 @@ def tell(
 ) -> None:
     """Let every policy of the prompt learn from a success; one that raises fails the call."""
     for policy in policies:
-        policy.on_result(tool, params, result, context=context)
+        try:
+            returned = cast("object", policy.on_result(tool, params, result, context=context))
+        except Exception as error:  # foreign code
+            if fails_with_words(error):
+                raise
+            raise failed_after(tool.name, f"policy {_name(policy)!r} could not learn of it", error) from error
+        if _closed(returned):
+            raise CallFailed(
+                f"{tool.name} was taken back: policy {_name(policy)!r} could not learn of it, "
+                f"its on_result is asynchronous; nothing was changed"
+            )
 
 
 def denial(verdicts: Sequence[PolicyVerdict]) -> PolicyVerdict | None:
@@ -40,22 +51,31 @@ def _verdict(policy: ToolPolicy, tool: Tool[Any, Any], params: Any, context: Too
     name = _name(policy)
     try:
         decision = cast("object", policy.check(tool, params, context=context))
+        # Only True allows: what is merely truthy may be anything.
+        allowed = isinstance(decision, PolicyDecision) and cast("object", decision.allowed) is True
+        reason = decision.reason if isinstance(decision, PolicyDecision) else None
     except Exception as error:  # foreign code
         return PolicyVerdict(
             name, False, f"policy {name!r} denied {tool.name}: its check raised {type(error).__name__}"
         )
     if isinstance(decision, PolicyDecision):
-        reason = decision.reason
-        if not decision.allowed and not (isinstance(reason, str) and reason.strip()):
+        if not allowed and not (isinstance(cast("object", reason), str) and (reason or "").strip()):
             reason = f"policy {name!r} denied {tool.name} and gave no reason"
-        return PolicyVerdict(name, decision.allowed, reason)
-    close = getattr(decision, "close", None)
-    if close is not None and hasattr(decision, "cr_frame"):
-        close()  # an `async def check`: never awaited, so that it must not be reported as lost
+        return PolicyVerdict(name, allowed, reason)
+    _closed(decision)
     given = type(decision).__name__
     return PolicyVerdict(
         name, False, f"policy {name!r} denied {tool.name}: its check returned {given}, not a PolicyDecision"
     )
+
+
+def _closed(returned: object) -> bool:
+    """Whether a policy's method is an `async def`: never awaited, so that it must not be reported as lost."""
+    close = getattr(returned, "close", None)
+    if close is None or not hasattr(returned, "cr_frame"):
+        return False
+    close()
+    return True
 
 
 def _name(policy: ToolPolicy) -> str:

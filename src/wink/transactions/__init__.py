@@ -2,7 +2,15 @@
 
 from wink.transactions._change import Change
 from wink.transactions._entry import CommitEntry, Outcome, Recorder
-from wink.transactions._transaction import MakeEntry, Transaction, current_transaction, holds, turns_of, turns_to_take
+from wink.transactions._transaction import (
+    MakeEntry,
+    Transaction,
+    current_transaction,
+    holds,
+    limits_around,
+    turns_of,
+    turns_to_take,
+)
 
 __all__ = [
     "Change",
@@ -13,6 +21,7 @@ __all__ = [
     "Transaction",
     "current_transaction",
     "holds",
+    "limits_around",
     "turns_of",
     "turns_to_take",
 ]

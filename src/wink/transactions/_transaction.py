@@ -27,6 +27,7 @@ from weakref import WeakKeyDictionary
 
 from wink.errors import CommitFailed, HandleRevoked, RollbackFailed, WinkError, WorkspaceNeedsRecovery
 from wink.filesystem import FileChange, FilePart, Filesystem, Stamp, Turns
+from wink.limits import BudgetTracker, Deadline
 from wink.resources import ResourceContext, Snapshotable
 from wink.session import Session, SessionPart, SliceDelta, Upsert
 from wink.transactions._change import Change
@@ -46,6 +47,20 @@ _NOTHING: Final = Change()
 def current_transaction() -> Transaction | None:
     """The innermost transaction that is active in this context."""
     return _current.get()
+
+
+def limits_around() -> tuple[Deadline | None, tuple[BudgetTracker, ...]]:
+    """The earliest deadline of the calls that are active in this context, and their budgets, outermost first."""
+    deadline: Deadline | None = None
+    trackers: list[BudgetTracker] = []
+    found = _current.get()
+    while found is not None:
+        if found.deadline is not None and (deadline is None or found.deadline.expires_at < deadline.expires_at):
+            deadline = found.deadline
+        if found.budget_tracker is not None and all(found.budget_tracker is not known for known in trackers):
+            trackers.append(found.budget_tracker)
+        found = found.around
+    return deadline, tuple(reversed(trackers))
 
 
 def _unknown(path: str) -> Stamp:
@@ -107,7 +122,9 @@ class Transaction:
         "_token",
         "_token_session",
         "around",
+        "budget_tracker",
         "change",
+        "deadline",
         "id",
         "nested",
         "outer",
@@ -127,6 +144,9 @@ class Transaction:
         """The calls inside this one that have ended, for the record."""
         self.change = _NOTHING
         """What happened to files, once it has ended."""
+        self.deadline: Deadline | None = None
+        self.budget_tracker: BudgetTracker | None = None
+        """Limits of the run that the call belongs to; what it starts itself has to keep to them too."""
         self._session = session
         self._root = root
         self._ending = threading.RLock() if self.outer is None else self.outer._ending
