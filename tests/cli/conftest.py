@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from wink.cli._main import run
+from wink.testing import fake_distribution
 
 
 @dataclass(frozen=True)
@@ -61,3 +63,16 @@ def script(tmp_path: Path) -> Callable[[str], str]:
         return str(path)
 
     return write
+
+
+@pytest.fixture
+def section_of(tmp_path: Path) -> Callable[[str], dict[str, str]]:
+    """Install a plugin `odd.odd` with this source for processes; the environment in which they find it."""
+
+    def install(source: str) -> dict[str, str]:
+        points = {"wink.sections": {"odd.odd": "odd:section"}}
+        with fake_distribution("odd", entry_points=points, modules={"odd": source}, directory=tmp_path / "odd") as odd:
+            path = [str(odd.path), *filter(None, [os.environ.get("PYTHONPATH")])]
+        return {**os.environ, "PYTHONPATH": os.pathsep.join(path)}
+
+    return install

@@ -14,10 +14,10 @@ from tests.cli.conftest import Done
 Cli = Callable[..., Done]
 
 
-def wink(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+def wink(*arguments: str, cwd: Path, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     """Run wink as a process of its own."""
     return subprocess.run(
-        [sys.executable, "-m", "wink", *arguments], cwd=cwd, capture_output=True, encoding="utf-8", check=False
+        [sys.executable, "-m", "wink", *arguments], cwd=cwd, env=env, capture_output=True, encoding="utf-8", check=False
     )
 
 
@@ -156,3 +156,37 @@ def test_text_that_a_terminal_would_obey_is_written_out(cli: Cli, place: Path, m
 
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     assert "\\x1b[2Jgone" in cli("call", "read_file", "file_path=evil.txt").out
+
+
+RAISING = """
+from wink.prompt import ToolsSection
+from wink.tools import Tool, ToolResult
+
+def trip(params: None, *, context) -> ToolResult[None]:
+    context.filesystem.write("half.txt", "half")
+    raise KeyError("a\\nsecret")
+
+def section():
+    '''Trip.'''
+    return ToolsSection("Tripping", [Tool[None, None]("trip", "Trip.", trip)])
+"""
+
+
+def test_a_tool_that_raises_is_told_in_one_line_and_leaves_nothing(
+    place: Path, section_of: Callable[[str], dict[str, str]]
+) -> None:
+    """The model is not shown what was raised; the person at the shell is, and with --debug also where."""
+    environment = section_of(RAISING)
+    call = ["call", "trip", "--section", "odd.odd"]
+
+    done = wink(*call, cwd=place, env=environment)
+    debugged = wink("--debug", *call, cwd=place, env=environment)
+
+    told, reply = done.stderr.splitlines()
+    assert (done.returncode, done.stdout) == (1, "")
+    assert told.startswith("wink: ")
+    assert "KeyError: 'a\\nsecret'; `wink --debug …` shows where" in told
+    assert "trip" in reply
+    assert "secret" not in reply
+    assert not (place / "half.txt").exists()
+    assert "Traceback" in debugged.stderr

@@ -179,21 +179,12 @@ def section():
 """
 
 
-def test_ctrl_c_takes_back_the_call_in_the_middle(place: Path, tmp_path: Path) -> None:
+def test_ctrl_c_takes_back_the_call_in_the_middle(place: Path, section_of: Callable[[str], dict[str, str]]) -> None:
     """What had been committed stays, half a call does not; exit status 130 and one line."""
-    site = tmp_path / "site"
-    (site / "slow_tool-1.0.dist-info").mkdir(parents=True)
-    (site / "slow_tool-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: slow-tool\nVersion: 1.0\n")
-    (site / "slow_tool-1.0.dist-info" / "entry_points.txt").write_text(
-        "[wink.sections]\nslow-tool.stall = slow_tool:section\n"
-    )
-    (site / "slow_tool.py").write_text(SLOW)
-    path = os.pathsep.join(filter(None, [str(site), os.environ.get("PYTHONPATH")]))
-
     with subprocess.Popen(
-        [sys.executable, "-m", "wink", "call", "stall", "--section", "slow-tool.stall"],
+        [sys.executable, "-m", "wink", "call", "stall", "--section", "odd.odd"],
         cwd=place,
-        env={**os.environ, "PYTHONPATH": path},
+        env=section_of(SLOW),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -29,7 +29,7 @@ def test_long_arguments_are_shortened_before_paths_are() -> None:
     """Which file it is about is what a reader wants to know first."""
     shown = arguments(Params("src/package/module.py", "def f():\n    return 1\n" * 20), 60)
 
-    assert shown == 'path=src/package/module.py text="def f(): return 1 def f():…"'
+    assert shown == 'path=src/package/module.py text="def f(): return 1 def f()…"'
 
 
 def test_no_arguments_are_nothing() -> None:

@@ -22,17 +22,17 @@ def files() -> InMemoryFilesystem:
     return memory
 
 
-def rename(files: InMemoryFilesystem, session: Session, **arguments: object) -> ToolReply:
+def rename(files: InMemoryFilesystem, session: Session, old: str, new: str, *paths: str) -> ToolReply:
     """Call the tool as a model would."""
     template = PromptTemplate(ns="demo", key="demo", sections=[refactor_section()])
     prompt = Prompt(template).bind(resources={Filesystem: files})
     executor = ToolExecutor(prompt=prompt, rendered=prompt.render(session=session), session=session)
-    return executor.execute(ToolCall("rename_word", json.dumps(arguments)))
+    return executor.execute(ToolCall("rename_word", json.dumps({"old": old, "new": new, "files": paths})))
 
 
 def test_whole_words_are_renamed_in_every_file(files: InMemoryFilesystem) -> None:
     """`resize` is another word."""
-    reply = rename(files, Session(), old="size", new="length", files=["a.py", "b.py"])
+    reply = rename(files, Session(), "size", "length", "a.py", "b.py")
 
     assert reply.text == "renamed size to length\n\na.py: 2 replaced\nb.py: 1 replaced"
     assert files.read("a.py").content == "length = 1\nresize = length\n"
@@ -44,7 +44,7 @@ def test_a_failure_in_the_last_file_takes_the_first_back(files: InMemoryFilesyst
     session, seen = Session(), list[ToolInvoked]()
     session.dispatcher.subscribe(ToolInvoked, seen.append)
 
-    reply = rename(files, session, old="size", new="a-b", files=["a.py", "b.py"])
+    reply = rename(files, session, "size", "a-b", "a.py", "b.py")
 
     assert not reply.success
     assert "no longer Python (line 1: " in reply.text
@@ -55,6 +55,6 @@ def test_a_failure_in_the_last_file_takes_the_first_back(files: InMemoryFilesyst
 
 def test_the_new_name_is_taken_as_it_stands(files: InMemoryFilesystem) -> None:
     r"""`\1` in a name is no group of a pattern, and `.` matches no other character."""
-    reply = rename(files, Session(), old="s.ze", new=r"\1", files=["a.py"])
+    reply = rename(files, Session(), "s.ze", r"\1", "a.py")
 
     assert reply.text == "renamed s.ze to \\1\n\na.py: 0 replaced"

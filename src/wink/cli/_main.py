@@ -16,7 +16,7 @@ from typing import Final, NoReturn
 import click
 
 from wink import __version__
-from wink.cli._wrong import WrongInput, nearest, wrong
+from wink.cli._wrong import ReaderGone, WrongInput, nearest, wrong
 from wink.errors import PromptEvaluationError, RecordError, ScriptMismatch, TransactionError, WinkError
 
 COMMANDS: Final = {
@@ -107,19 +107,15 @@ def run(arguments: Sequence[str]) -> int:
         return _complain("interrupted; what had been committed stays, a call in the middle was taken back", INTERRUPTED)
     except WinkError as error:
         return _complain(str(error), FAILED if isinstance(error, WORK_FAILED) else WRONG)
-    except BrokenPipeError:
+    except (BrokenPipeError, ReaderGone):
         return UNREAD
     except OSError as error:
         return _complain(_of_system(error), FAILED)
-    except BaseException as error:
-        if type(error).__name__ == "ReaderGone":  # imported by the commands that can raise it
-            return UNREAD
-        if not isinstance(error, Exception) or "--debug" in arguments:
+    except Exception as error:  # foreign code: a plugin's, or a mistake of wink's own
+        if "--debug" in arguments:
             raise
-        # foreign code: a plugin's, or a mistake of wink's own
-        return _complain(
-            f"{type(error).__name__}: {error}; this should not happen, `wink --debug …` shows where", FAILED
-        )
+        text = f"{type(error).__name__}: {error}; this should not happen, `wink --debug …` shows where"
+        return _complain(text, FAILED)
     return status if isinstance(status, int) else 0
 
 

@@ -12,6 +12,7 @@ import click
 from wink.adapters import ModelReplied
 from wink.cli._rows import json_of
 from wink.cli._view import LABEL, USUAL, Limits, Tone, lines_of
+from wink.cli._wrong import ReaderGone
 from wink.runtime import PromptRendered, RenderedTools, ToolInvoked
 from wink.session import Session
 
@@ -32,13 +33,6 @@ STYLES: Final[dict[Tone, str]] = {
 }
 
 EVENTS: Final = (PromptRendered, RenderedTools, ModelReplied, ToolInvoked)
-
-
-class ReaderGone(BaseException):
-    """Whoever read the output has closed the pipe.
-
-    It is raised between two calls, never inside one, and is no `Exception`: a subscriber's exceptions stop nothing.
-    """
 
 
 class Progress(Protocol):

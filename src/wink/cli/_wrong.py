@@ -1,4 +1,4 @@
-"""Say that the input was wrong: one line, exit status 2."""
+"""Ways for a command to end early: mostly that the input was wrong, with one line and exit status 2."""
 
 from __future__ import annotations
 
@@ -10,6 +10,13 @@ import click
 
 class WrongInput(click.UsageError):
     """What the user typed, or a file that the user named, cannot be used; the message says what to do."""
+
+
+class ReaderGone(BaseException):
+    """Whoever read the output has closed the pipe.
+
+    It is raised between two calls, never inside one, and is no `Exception`: a subscriber's exceptions stop nothing.
+    """
 
 
 def wrong(message: str) -> WrongInput:
