@@ -1,6 +1,5 @@
 """The checks of wink. `nox` runs those that every change must pass; `nox -l` lists the others."""
 
-import os
 import sys
 from pathlib import Path
 
@@ -53,7 +52,7 @@ def tests(session: nox.Session) -> None:
     session.run("pytest", "-n", "auto", "--dist=loadfile", *session.posargs)
 
 
-@nox.session(python=MAIN)
+@nox.session(python=MAIN, default=False)
 def coverage(session: nox.Session) -> None:
     """The tests again, in one process group, with branch coverage."""
     session.install("-e", ".", *groups("test"))
@@ -93,7 +92,3 @@ def real(session: nox.Session) -> None:
     """The main job on a real package: its source distribution, a bug of its history, the fix that it shipped."""
     session.install("-e", ".", "pytest")
     session.run("python", "tests/real/run.py", *session.posargs)
-
-
-if os.environ.get("CI"):
-    nox.options.error_on_missing_interpreters = False
