@@ -1,45 +1,33 @@
-"""Change files on the disk so that every change can be taken back, whatever happens in between.
-
-Each operation finds its place, stages what is new, writes a record, and then lets two names change places in one system
-call; afterwards it looks whether what came out is what it expected. See `_journal_records` for the kinds.
-"""
+"""Change files on the disk so that every change can be taken back, whatever happens in between."""
 
 from __future__ import annotations
 
 import errno
-import os
 import stat
 from typing import Final
 
 from wink.errors import FileConflict, PathRefused, RollbackFailed, WinkError
-from wink.filesystem import _disk_copies as copies
 from wink.filesystem._beneath import NOT_A_FILE, named
 from wink.filesystem._change import FileChange
-from wink.filesystem._disk_content import extended_attributes, is_open_for_writing, set_attributes, write_all
-from wink.filesystem._disk_ground import Ground, times_of
+from wink.filesystem._disk_ground import Ground
 from wink.filesystem._disk_log import DiskStaging, Log
-from wink.filesystem._disk_place import Spot, check_permitted, failure, node_of, spot
+from wink.filesystem._disk_place import check_permitted, failure, node_of, spot
+from wink.filesystem._disk_steps import Steps, taken
 from wink.filesystem._disk_trees import has_name
-from wink.filesystem._journal_records import mark
 from wink.filesystem._journal_report import Conflict
-from wink.filesystem._journal_undo import set_mode
 from wink.filesystem._paths import is_protected_name
 from wink.filesystem._store import Node, Staging
-
-Content = bytes | tuple[str, int]
-"""New content in memory, or the name of a file in staging and its descriptor."""
-
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
 class DiskFrame:
     """Implements `Frame`. `conflicts` tells what a rollback found where it did not expect it."""
 
-    __slots__ = ("_ground", "_log")
+    __slots__ = ("_ground", "_log", "_steps")
 
     def __init__(self, ground: Ground, log: Log) -> None:
         self._ground: Final = ground
         self._log: Final = log
+        self._steps: Final = Steps(ground, log)
 
     @property
     def position(self) -> int:
@@ -77,7 +65,7 @@ class DiskFrame:
                 if found is None:
                     if expected is not None:
                         raise FileConflict(path)
-                    return self._create(at, _taken(content), exclusive, mode)
+                    return self._steps.create(at, taken(content), exclusive, mode)
                 if exclusive:
                     raise failure(errno.EEXIST, path)
                 if stat.S_ISDIR(found.st_mode):
@@ -87,7 +75,7 @@ class DiskFrame:
                 if expected is not None and node_of(found).identity != expected:
                     raise FileConflict(path)
                 check_permitted(at, found)
-                return self._overwrite(at, found, _taken(content), mode)
+                return self._steps.overwrite(at, found, taken(content), mode)
             finally:
                 self._ground.beneath.close(at.fd)
         except OSError as error:
@@ -107,7 +95,7 @@ class DiskFrame:
                     inside = has_name(at.fd, at.name, is_protected_name)
                     if inside is not None:
                         raise PathRefused(path, f"has {inside!r} in it, which file tools never change")
-                self._remove(at, at.found, must_be_empty=is_directory and not recursive)
+                self._steps.remove(at, at.found, must_be_empty=is_directory and not recursive)
             finally:
                 self._ground.beneath.close(at.fd)
         except OSError as error:
@@ -121,7 +109,7 @@ class DiskFrame:
             try:
                 there = spot(self._ground, target, follow=False)
                 try:
-                    self._move(here, there, overwrite)
+                    self._steps.move(here, there, overwrite)
                 finally:
                     self._ground.beneath.close(there.fd)
             finally:
@@ -140,13 +128,7 @@ class DiskFrame:
             try:
                 if at.found is not None:
                     raise failure(errno.EEXIST, path)
-                record = self._log.record("M", at.path, times_of(at.fd))
-                try:
-                    os.mkdir(at.name, 0o777, dir_fd=at.fd)
-                except OSError:
-                    # Or else undoing would remove the directory that somebody else has made just now.
-                    self._log.withdraw(record)
-                    raise
+                self._steps.make_directory(at)
             finally:
                 self._ground.beneath.close(at.fd)
         except OSError as error:
@@ -163,10 +145,7 @@ class DiskFrame:
                     raise failure(errno.ENOENT, path)
                 if not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode):
                     raise PathRefused(path, NOT_A_FILE)
-                wanted = mode & 0o777 | (found.st_mode & 0o7000 if stat.S_ISDIR(found.st_mode) else 0)
-                if wanted != stat.S_IMODE(found.st_mode):
-                    self._log.record("P", at.path, (), old=mark(found), note=str(wanted))
-                    set_mode(at.fd, at.name, wanted)
+                self._steps.change_mode(at, found, mode)
             finally:
                 self._ground.beneath.close(at.fd)
         except OSError as error:
@@ -181,13 +160,7 @@ class DiskFrame:
                 if at.found is not None:
                     raise failure(errno.EEXIST, path)
                 _check_link(at.path, target, path)
-                log, staged = self._log, self._log.name()
-                log.ready()
-                os.symlink(target, staged, dir_fd=self._ground.state.staged)
-                new = os.stat(staged, dir_fd=self._ground.state.staged, follow_symlinks=False)
-                if not self._place(at, staged, new, None, target):
-                    log.drop(staged)
-                    copies.write_link(log, at, target)
+                self._steps.link(at, target)
             finally:
                 self._ground.beneath.close(at.fd)
         except OSError as error:
@@ -234,219 +207,11 @@ class DiskFrame:
         if to == 0:
             self._log.end()
 
-    # -- what the operations are made of
-
     def _failed(self, error: OSError, path: str, position: int) -> OSError:
         """Undo what a failed operation had begun, and say what concerns the workspace's path."""
         if len(self._log.records) > position:
             self._log.take_back_to(position)
         return error if isinstance(error, WinkError) else named(error, path)
-
-    def _create(self, at: Spot, content: Content, exclusive: bool, mode: int | None) -> Node:
-        log = self._log
-        staged, fd = self._staged(content, 0o666 if mode is None else mode)
-        try:
-            new = os.fstat(fd)
-            above = os.fstat(at.fd)
-            if mode is not None and stat.S_IMODE(new.st_mode) != mode:
-                os.fchmod(fd, mode)
-            if above.st_mode & stat.S_ISGID and above.st_gid != new.st_gid:
-                os.fchown(fd, -1, above.st_gid)
-            if self._ground.is_durable:
-                os.fsync(fd)
-            new = os.fstat(fd)
-        finally:
-            os.close(fd)
-        try:
-            placed = self._place(at, staged, new, content if isinstance(content, bytes) else None)
-        except FileExistsError:
-            log.drop(staged)
-            if exclusive:
-                raise
-            raise FileConflict(at.asked) from None
-        if not placed:
-            return copies.write_new(log, at, self._again(staged, content), mode)
-        return self._node(at, new)
-
-    def _place(self, at: Spot, staged: str, new: os.stat_result, content: bytes | None, target: str = "") -> bool:
-        """Give what is staged its name; False where staging is on another mount."""
-        log = self._log
-        record = log.record("C", at.path, times_of(at.fd), staged=staged, new=mark(new), note=target, content=content)
-        try:
-            self._ground.place(self._ground.state.staged, staged, at.fd, at.name)
-        except OSError as error:
-            log.withdraw(record)
-            if error.errno == errno.EXDEV:
-                return False
-            raise
-        return True
-
-    def _overwrite(self, at: Spot, found: os.stat_result, content: Content, mode: int | None) -> Node:
-        log = self._log
-        if found.st_nlink > 1:
-            return copies.rewrite(log, at, found, content, mode)
-        try:
-            old_fd = os.open(at.name, _READ, dir_fd=at.fd)
-        except PermissionError:
-            extended: list[tuple[str, bytes]] = []
-        else:
-            try:
-                if is_open_for_writing(old_fd):
-                    return copies.rewrite(log, at, found, content, mode)
-                extended = extended_attributes(old_fd)
-            finally:
-                os.close(old_fd)
-        wanted = found.st_mode & 0o777 if mode is None else mode
-        staged, fd = self._staged(content, wanted)
-        try:
-            new = os.fstat(fd)
-            permitted = set_attributes(fd, found, new, extended)
-            if stat.S_IMODE(new.st_mode) != wanted:
-                os.fchmod(fd, wanted)
-            if self._ground.is_durable:
-                os.fsync(fd)
-        finally:
-            os.close(fd)
-        if permitted and self._exchange(at, staged, found, new, content):
-            return self._node(at, new)
-        return copies.rewrite(log, at, found, self._again(staged, content), mode)
-
-    def _exchange(self, at: Spot, staged: str, found: os.stat_result, new: os.stat_result, content: Content) -> bool:
-        """Swap new content in and the old file out into staging; False where only the file itself can be written."""
-        log, ground, staging = self._log, self._ground, self._ground.state.staged
-        known = content if isinstance(content, bytes) else None
-        old = mark(found)
-        record = log.record("X", at.path, times_of(at.fd), staged=staged, old=old, new=mark(new), content=known)
-        spare = staged + "~"
-        try:
-            exchanged = ground.swap(staging, staged, at.fd, at.name)
-            if not exchanged:
-                os.rename(staged, spare, src_dir_fd=staging, dst_dir_fd=staging)
-                os.link(at.name, staged, src_dir_fd=at.fd, dst_dir_fd=staging, follow_symlinks=False)
-        except OSError as error:
-            if ground.status(staging, staged) is None and ground.status(staging, spare) is not None:
-                os.rename(spare, staged, src_dir_fd=staging, dst_dir_fd=staging)
-            log.withdraw(record)
-            if error.errno in copies.CANNOT_RENAME:
-                return False
-            log.drop(staged)
-            if error.errno == errno.ENOENT:
-                raise FileConflict(at.asked) from None
-            raise
-        if not old.fits(os.stat(staged, dir_fd=staging, follow_symlinks=False)):
-            # Undoing turns the exchange round: what somebody saved in this very moment goes back to its path.
-            log.take_back_to(len(log.records) - 1)
-            raise FileConflict(at.asked)
-        if not exchanged:
-            os.rename(spare, at.name, src_dir_fd=staging, dst_dir_fd=at.fd)
-        return True
-
-    def _remove(self, at: Spot, found: os.stat_result, *, must_be_empty: bool = False) -> None:
-        log, ground = self._log, self._ground
-        if must_be_empty and not _is_empty(at.fd, at.name):
-            raise failure(errno.ENOTEMPTY, at.asked)
-        log.ready()
-        staged = log.name()
-        record = log.record("D", at.path, times_of(at.fd), staged=staged, old=mark(found))
-        try:
-            ground.take(at.fd, at.name, staged)
-        except OSError as error:
-            log.withdraw(record)
-            if error.errno not in (errno.EXDEV, errno.EACCES, errno.EPERM):
-                raise
-            copies.remove_copied(log, at, found)
-            return
-        staging = ground.state.staged
-        out = os.stat(staged, dir_fd=staging, follow_symlinks=False)
-        is_expected = out.st_ino == found.st_ino if stat.S_ISDIR(found.st_mode) else mark(found).fits(out)
-        if not is_expected or (must_be_empty and not _is_empty(staging, staged)):
-            log.take_back_to(len(log.records) - 1)
-            raise failure(errno.ENOTEMPTY, at.asked) if is_expected else FileConflict(at.asked)
-
-    def _move(self, here: Spot, there: Spot, overwrite: bool) -> None:
-        found, taken = here.found, there.found
-        if found is None:
-            raise failure(errno.ENOENT, here.asked)
-        if there.path.startswith(here.path + "/"):
-            raise failure(errno.EINVAL, here.asked)
-        if taken is not None and not overwrite:
-            raise failure(errno.EEXIST, there.asked)
-        if here.path == there.path:
-            return
-        self._ground.check_removable(here.path, here.asked)
-        is_directory = stat.S_ISDIR(found.st_mode)
-        if taken is not None:
-            if stat.S_ISDIR(taken.st_mode):
-                raise failure(errno.EEXIST if is_directory else errno.EISDIR, there.asked)
-            if is_directory:
-                raise failure(errno.ENOTDIR, there.asked)
-        times = times_of(here.fd) + times_of(there.fd)
-        if taken is not None:
-            self._remove(there, taken)
-        log = self._log
-        staged = log.name()
-        record = log.record("N", here.path, times, staged=staged, old=mark(found), note=there.path)
-        try:
-            self._ground.place(here.fd, here.name, there.fd, there.name)
-        except OSError as error:
-            log.withdraw(record)
-            if error.errno != errno.EXDEV or not stat.S_ISREG(found.st_mode):
-                raise
-            self._move_by_copy(here, there, found)
-            return
-        out = self._ground.status(there.fd, there.name)
-        if out is None or out.st_ino != found.st_ino:
-            raise FileConflict(here.asked)
-
-    def _move_by_copy(self, here: Spot, there: Spot, found: os.stat_result) -> None:
-        source = os.open(here.name, _READ, dir_fd=here.fd)
-        staging = self.stage()
-        try:
-            while chunk := os.read(source, 1 << 20):
-                staging.write(chunk)
-            self._create(there, _taken(staging), exclusive=True, mode=stat.S_IMODE(found.st_mode))
-        finally:
-            os.close(source)
-            staging.discard()
-        self._remove(here, found)
-
-    def _staged(self, content: Content, mode: int) -> tuple[str, int]:
-        if not isinstance(content, bytes):
-            return content
-        staged, fd = self._log.create(mode)
-        try:
-            write_all(fd, content)
-        except BaseException:
-            os.close(fd)
-            self._log.drop(staged)
-            raise
-        return staged, fd
-
-    def _again(self, staged: str, content: Content) -> Content:
-        """The same content for another attempt."""
-        if isinstance(content, bytes):
-            self._log.drop(staged)
-            return content
-        return staged, os.open(staged, _READ, dir_fd=self._ground.state.staged)
-
-    def _node(self, at: Spot, new: os.stat_result) -> Node:
-        now = self._ground.status(at.fd, at.name)
-        return node_of(now if now is not None and now.st_ino == new.st_ino else new)
-
-
-def _taken(content: bytes | Staging) -> Content:
-    if isinstance(content, bytes):
-        return content
-    assert isinstance(content, DiskStaging), "content that another store has staged"
-    return content.take()
-
-
-def _is_empty(fd: int, name: str) -> bool:
-    opened = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=fd)
-    try:
-        return not os.listdir(opened)
-    finally:
-        os.close(opened)
 
 
 def _check_link(place: str, target: str, path: str) -> None:

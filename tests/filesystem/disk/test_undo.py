@@ -221,7 +221,7 @@ def test_a_failed_operation_leaves_nothing_of_itself(
 
     with monkeypatch.context() as patch:
         patch.setattr(_disk_log, "write_all", full)
-        patch.setattr("wink.filesystem._disk_frame.write_all", full)
+        patch.setattr("wink.filesystem._disk_steps.write_all", full)
         with pytest.raises(OSError, match="No space"):
             frame.put("src/a/1.txt", b"second")
     with monkeypatch.context() as patch:
@@ -482,6 +482,31 @@ def test_transaction_ids_are_file_names(store: DiskStore, name: str) -> None:
     """They name journals."""
     with pytest.raises(ValueError, match="transaction id"):
         store.begin(name)
+
+
+def test_a_directory_is_moved_to_another_mount(
+    elsewhere: DiskStore, tree: Path, look: Callable[[Path], State], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Everything in it is copied, and the move can still be undone. (Containers say so of their image's directories.)"""
+    from wink.filesystem._disk_ground import Ground
+
+    def refuse(*_: object) -> None:
+        raise OSError(18, "Invalid cross-device link")
+
+    (tree / "src/b/link").symlink_to("../a/1.txt")
+    before = plain(look(tree))
+    with monkeypatch.context() as patch:
+        patch.setattr(Ground, "place", refuse)
+        frame = elsewhere.begin("tx")
+        frame.move("src", "moved")
+    assert not (tree / "src").exists()
+    assert (tree / "moved/a/2.txt").read_bytes() == b"2 " * 85
+    assert (tree / "moved/b/link").read_bytes() == b"1 " * 45
+
+    frame.undo(0)
+
+    assert plain(look(tree)) == before
+    assert frame.conflicts == ()
 
 
 def test_a_copy_that_came_back_is_known_to_earlier_records(
