@@ -16,7 +16,6 @@ from wink.prompt import MarkdownSection, Prompt, PromptTemplate, RenderedPrompt
 from wink.runtime import ToolCall, ToolExecutor, ToolInvoked, ToolReply
 from wink.session import Session
 from wink.tools import Tool, ToolContext, ToolResult
-
 from wink.workspace import Workspace
 
 
