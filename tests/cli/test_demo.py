@@ -127,7 +127,7 @@ def test_json_tells_machines_the_same(cli: Cli, tmp_path: Path) -> None:
     assert done.status == 0
     assert [row["passed"] for row in done.rows if row["event"] == "tests"] == [False, True]
     outcomes = [row["outcome"] for row in done.rows if row["event"] == "call"]
-    assert outcomes == ["denied", "ok", "ok", "ok", "ok", "ok", "rolled back", "ok", "ok"]
+    assert outcomes == ["denied", "ok", "ok", "ok", "ok", "ok", "rolled back", "ok", "ok", "ok"]
     undone = next(row for row in done.rows if row.get("rolled_back"))
     assert [change["path"] for change in undone["changes"]] == [
         "invoice/report.py",
