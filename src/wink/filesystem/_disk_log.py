@@ -30,6 +30,7 @@ class Log:
     __slots__ = (
         "_count",
         "_is_over",
+        "_is_resumed",
         "_journal",
         "_renumbered",
         "_seq",
@@ -45,7 +46,7 @@ class Log:
         self.ground: Final = ground
         self._transaction_id = transaction_id
         self._journal: Journal | None = None
-        self._is_over = False
+        self._is_over = self._is_resumed = False
         self._count = self._seq = 0
         self._renumbered: dict[int, int] = {}
         self.records: list[Record] = []
@@ -58,7 +59,7 @@ class Log:
         """The log of a transaction whose process died."""
         log = cls(ground, transaction_id)
         log._journal, left = Journal.resume(ground.state, transaction_id, durable=ground.is_durable)
-        log.records, log._renumbered = left.records, left.renumbered
+        log.records, log._renumbered, log._is_resumed = left.records, left.renumbered, True
         return log
 
     # -- records
@@ -99,13 +100,13 @@ class Log:
         """Undo the records after a position, newest first; raises `RollbackFailed`."""
         if len(self.records) <= position:
             return
-        undo = Undo(self.ground, self.contents, self.rewritten, self._renumbered)
+        undo = Undo(self.ground, self.contents, self.rewritten, self._renumbered, recovering=self._is_resumed)
         directories: set[str] = set()
         try:
             while len(self.records) > position:
                 record = self.records[-1]
                 try:
-                    undo.take_back(record)
+                    undo.take_back(record, self.records[-2] if len(self.records) > position + 1 else None)
                 except OSError as error:
                     paths = dict.fromkeys(left.path for left in reversed(self.records[position:]))
                     raise RollbackFailed(tuple(paths), error.strerror or str(error)) from error

@@ -24,7 +24,7 @@ from wink.filesystem._journal_records import Mark, Record
 from wink.filesystem._journal_report import Conflict
 
 GONE: Final = frozenset((errno.ENOENT, errno.ENOTDIR, errno.ELOOP))
-_RACY_NS: Final = 50_000_000
+_RACY_NS: Final = 20_000_000
 
 Step = Callable[[Record, int, str], None]
 
@@ -32,16 +32,33 @@ Step = Callable[[Record, int, str], None]
 class Undo:
     """Takes records back, newest first; `conflicts` and `lost` tell what could not be as expected."""
 
-    __slots__ = ("_contents", "_ground", "_staged", "_steps", "conflicts", "lost", "renumbered", "rewritten")
+    __slots__ = (
+        "_contents",
+        "_ground",
+        "_may_have_spares",
+        "_staged",
+        "_steps",
+        "conflicts",
+        "lost",
+        "renumbered",
+        "rewritten",
+    )
 
     def __init__(
-        self, ground: Ground, contents: Mapping[int, bytes], rewritten: Mapping[int, Mark], renumbered: dict[int, int]
+        self,
+        ground: Ground,
+        contents: Mapping[int, bytes],
+        rewritten: Mapping[int, Mark],
+        renumbered: dict[int, int],
+        *,
+        recovering: bool = False,
     ) -> None:
         self._ground, self._staged = ground, ground.state.staged
         # What the transaction's own process still knows: small contents, and files after writing in place.
         self._contents, self.rewritten = contents, rewritten
         # A file that comes back from a copy has another inode: earlier records mean that one from now on.
         self.renumbered = renumbered
+        self._may_have_spares = recovering
         self.conflicts: list[Conflict] = []
         self.lost: list[str] = []
         self._steps: dict[str, Step] = {
@@ -53,8 +70,11 @@ class Undo:
             "P": self._changed_mode,
         }
 
-    def take_back(self, record: Record) -> None:
-        """Bring one path back to what it was before; raises `OSError` when it cannot, then try again later."""
+    def take_back(self, record: Record, then: Record | None = None) -> None:
+        """Bring one path back to what it was before; raises `OSError` when it cannot, then try again later.
+
+        `then` is the record that is to be taken back next.
+        """
         above, _, name = record.path.rpartition("/")
         # A journal may come with a copied workspace, so it is trusted no more than a tool is.
         self._ground.check_writable(record.path, record.path)
@@ -76,7 +96,8 @@ class Undo:
                 from wink.filesystem._journal_copies import Copies
 
                 Copies(self._ground, self).take_back(record, fd, name)
-            if record.times:
+            # The next record will give the same directory an even older time.
+            if record.times and not (then is not None and then.times and then.path.rpartition("/")[0] == above):
                 restore_times(fd, record.times)
         finally:
             self._ground.beneath.close(fd)
@@ -98,7 +119,7 @@ class Undo:
         elif out.st_ino == old.ino or (here is not None and here.st_ino == new.ino and out.st_ino != new.ino):
             self._put_back(record, fd, name, here)
         self.settle(record, kept)
-        self.settle(record, kept + "~")
+        self._settle_spare(record)
 
     def _deleted(self, record: Record, fd: int, name: str) -> None:
         old, kept = record.old, record.staged
@@ -114,7 +135,7 @@ class Undo:
         elif out.st_ino == old.ino:
             self._put_back(record, fd, name, here)
         self.settle(record, kept)
-        self.settle(record, kept + "~")
+        self._settle_spare(record)
 
     def _created(self, record: Record, fd: int, name: str) -> None:
         new, kept = record.new, record.staged
@@ -200,6 +221,11 @@ class Undo:
             self.unlink(staged)
             return
         self.keep(record.path, staged)
+
+    def _settle_spare(self, record: Record) -> None:
+        # Only where names cannot be exchanged, now or when the journal was written, is there a second file.
+        if self._may_have_spares or not self._ground.can_exchange:
+            self.settle(record, record.staged + "~")
 
     def keep(self, path: str, staged: str, reason: str = "was saved by somebody else meanwhile") -> None:
         """Move something from staging to the conflicts."""

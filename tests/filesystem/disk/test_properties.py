@@ -28,7 +28,7 @@ OPERATIONS = st.one_of(
     st.tuples(st.just("mkdir"), PATHS),
     st.tuples(st.just("delete"), PATHS, st.booleans()),
     st.tuples(st.just("move"), PATHS, PATHS, st.booleans()),
-    st.tuples(st.just("chmod"), PATHS, st.sampled_from([0o600, 0o700, 0o755])),
+    st.tuples(st.just("chmod"), PATHS, st.sampled_from([0o700, 0o740, 0o755])),
     st.tuples(st.just("symlink"), PATHS, st.sampled_from(["a", "b/c", "../a", "../../c"])),
 )
 PROGRAMS = st.lists(OPERATIONS, min_size=1, max_size=14)
