@@ -172,10 +172,10 @@ def test_the_ways_to_make_a_result(caplog: pytest.LogCaptureFixture) -> None:
     assert (success.success, failure.success, failure.value) == (True, False, None)
     # "If render() is missing, WINK logs a warning and serializes the dataclass to JSON."
     with caplog.at_level(logging.WARNING):
-        assert success.render() == 'Done\n\n{"answer":"42"}'
+        assert success.text == 'Done\n\n{"answer":"42"}'
     assert "MyResult has no render()" in caplog.text
     # "The model sees a summary message, but the full value is recorded."
-    assert full.render() == "Human-readable status"
+    assert full.text == "Human-readable status"
     assert full.value == MyResult()
     assert [ToolResult("", value).render() for value in ({"a": 1}, [1, 2], "text", None)] == [
         '{"a":1}',

@@ -66,7 +66,14 @@ def test_values_are_rendered_by_themselves_or_as_compact_json(value: object, tex
 )
 def test_the_model_is_sent_message_and_value(result: ToolResult[Any], text: str) -> None:
     """A blank line between, either alone, the message alone when the value is excluded."""
-    assert result.render() == text
+    assert result.text == text
+
+
+def test_a_result_renders_its_value() -> None:
+    """The message is the tool's own words; `render()` is about the value, and nothing for none."""
+    assert ToolResult("Done.", Said("value")).render() == "value"
+    assert ToolResult("Done.", Said("value"), exclude_value_from_context=True).render() == "value"
+    assert ToolResult("Done.", None).render() == ToolResult.error("no").render() == ""
 
 
 def test_a_dataclass_without_render_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:

@@ -71,7 +71,7 @@ def test_setting_up_a_plan_makes_it_the_sessions_plan(session: Session) -> None:
     result = call(session, SetupPlan("Ship it", ("Build", "Test")))
 
     assert session[Plan].latest() == result.value
-    assert result.render() == (
+    assert result.text == (
         "Plan set up.\n\nObjective: Ship it\nStatus: active, 0 of 2 steps done\n  1 [pending] Build\n  2 [pending] Test"
     )
 

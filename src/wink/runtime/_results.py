@@ -38,7 +38,7 @@ def rendered(tool: Tool[Any, Any], result: ToolResult[Any]) -> str:
     """
     if result.value is not None:
         dumps(result.value)
-    text = cast("object", result.render())
+    text = cast("object", result.text)
     if not isinstance(text, str):
         raise TypeError(f"render() returned {_kind(text)}")
     if not text.strip():

@@ -69,9 +69,9 @@ class ToolContext:
     adapter: AdapterLike
     session: "Session"
     deadline: "Deadline | None" = None
-    budget_tracker: "BudgetTracker | None" = None
     heartbeat: "Heartbeat | None" = None
     run_context: "RunContext | None" = None
+    budget_tracker: "BudgetTracker | None" = None
     call_id: str = ""
     scope: ResourcesLike | None = None
 
@@ -82,9 +82,9 @@ class ToolContext:
         adapter: AdapterLike,
         session: "Session",
         deadline: "Deadline | None" = None,
-        budget_tracker: "BudgetTracker | None" = None,
         heartbeat: "Heartbeat | None" = None,
         run_context: "RunContext | None" = None,
+        budget_tracker: "BudgetTracker | None" = None,
         call_id: str = "",
         scope: ResourcesLike | None = None,
     ) -> None:

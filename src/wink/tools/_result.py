@@ -39,8 +39,9 @@ class ToolResult(Generic[ResultT_co]):
     `exclude_value_from_context` keeps it from the text; that is for brevity and guards no secret. `success=False` rolls the
     call's changes back.
 
-    >>> ToolResult.ok([1, 2], "Two numbers.").render()
-    'Two numbers.\\n\\n[1,2]'
+    >>> result = ToolResult.ok([1, 2], "Two numbers.")
+    >>> result.render(), result.text
+    ('[1,2]', 'Two numbers.\\n\\n[1,2]')
     """
 
     message: str
@@ -72,6 +73,11 @@ class ToolResult(Generic[ResultT_co]):
         return self.value
 
     def render(self) -> str:
+        """The value as text, by the rules of `render_value`; nothing for `None`."""
+        return render_value(self.value)
+
+    @property
+    def text(self) -> str:
         """All that the model is sent: the message, a blank line, the rendered value; either alone if the other is empty."""
         if self.value is None or self.exclude_value_from_context:
             return self.message
