@@ -26,7 +26,17 @@ if TYPE_CHECKING:
     from wink.resources import Binding, ResourceRegistry, Scope
     from wink.runtime import ToolCall, ToolExecutor, ToolInvoked, ToolReply
     from wink.session import Session
-    from wink.tools import Tool, ToolContext, ToolExample, ToolResult
+    from wink.tools import (
+        DeadlineExceededError,
+        PromptValidationError,
+        Tool,
+        ToolContext,
+        ToolExample,
+        ToolHandler,
+        ToolRenderableResult,
+        ToolResult,
+        ToolValidationError,
+    )
     from wink.workspace import Workspace
 
 _HOMES = {
@@ -39,7 +49,7 @@ _HOMES = {
     "resources": "Binding ResourceRegistry Scope",
     "runtime": "ToolCall ToolExecutor ToolInvoked ToolReply",
     "session": "Session",
-    "tools": "Tool ToolContext ToolExample ToolResult",
+    "tools": "DeadlineExceededError PromptValidationError Tool ToolContext ToolExample ToolHandler ToolRenderableResult ToolResult ToolValidationError",
     "workspace": "Workspace",
 }
 _HOME_OF = {name: package for package, names in _HOMES.items() for name in names.split()}
@@ -50,6 +60,7 @@ __all__ = [
     "BudgetTracker",
     "Catalog",
     "Deadline",
+    "DeadlineExceededError",
     "Filesystem",
     "Heartbeat",
     "HostFilesystem",
@@ -60,6 +71,7 @@ __all__ = [
     "Prompt",
     "PromptResponse",
     "PromptTemplate",
+    "PromptValidationError",
     "ProviderAdapter",
     "RenderedPrompt",
     "ResourceRegistry",
@@ -77,10 +89,13 @@ __all__ = [
     "ToolContext",
     "ToolExample",
     "ToolExecutor",
+    "ToolHandler",
     "ToolInvoked",
     "ToolPolicy",
+    "ToolRenderableResult",
     "ToolReply",
     "ToolResult",
+    "ToolValidationError",
     "ToolsSection",
     "Workspace",
 ]

@@ -2,6 +2,13 @@
 
 from typing import TYPE_CHECKING, Any
 
+from wink.errors import (
+    DeadlineExceededError,
+    PromptEvaluationError,
+    PromptRenderError,
+    PromptValidationError,
+    ToolValidationError,
+)
 from wink.policies import PolicyDecision, PolicyState, SequentialDependencyPolicy, ToolPolicy, policy_state
 from wink.prompt._enablement import Enabled
 from wink.prompt._markdown_section import MarkdownSection
@@ -20,13 +27,17 @@ if TYPE_CHECKING:
     ReadBeforeWritePolicy: Callable[..., ToolPolicy]
 
 __all__ = [
+    "DeadlineExceededError",
     "Enabled",
     "MarkdownSection",
     "PolicyDecision",
     "PolicyState",
     "Prompt",
+    "PromptEvaluationError",
+    "PromptRenderError",
     "PromptResources",
     "PromptTemplate",
+    "PromptValidationError",
     "RenderedPrompt",
     "Section",
     "SequentialDependencyPolicy",
@@ -38,6 +49,7 @@ __all__ = [
     "ToolPolicy",
     "ToolRenderableResult",
     "ToolResult",
+    "ToolValidationError",
     "ToolsSection",
     "policy_state",
 ]
@@ -46,6 +58,6 @@ if not TYPE_CHECKING:  # a checker that saw this would take any name for granted
 
     def __getattr__(name: str) -> Any:
         """Names of the specification that plugins bring, imported when they are asked for."""
-        from wink.prompt._forward import forwarded
+        from wink.policies._forward import forwarded
 
-        return forwarded(name)
+        return forwarded(name, __name__)

@@ -1,34 +1,76 @@
 """Execute tool calls: each one a transaction, each one answered."""
 
+from wink.errors import SnapshotRestoreError, SnapshotSerializationError
 from wink.limits import Budget, BudgetTracker, Deadline, Heartbeat, RunContext, TokenUsage
 from wink.runtime._call import PolicyVerdict, ToolCall, ToolReply
 from wink.runtime._events import PromptExecuted, PromptRendered, RenderedTools, ToolInvoked
 from wink.runtime._executor import ToolExecutor
 from wink.runtime._outcomes import OUTCOMES, Ending
 from wink.runtime._snapshots import CompositeSnapshot, create_snapshot, restore_snapshot, tool_transaction
-from wink.session import InProcessDispatcher, Session
+from wink.session import (
+    Append,
+    Clear,
+    ClearSlice,
+    Dispatcher,
+    DispatchResult,
+    Extend,
+    InitializeSlice,
+    InProcessDispatcher,
+    Replace,
+    Session,
+    SliceAccessor,
+    SlicePolicy,
+    SliceView,
+    Snapshot,
+    Upsert,
+    append_all,
+    reducer,
+    replace_latest,
+    replace_latest_by,
+    upsert_by,
+)
 
 __all__ = [
-    "OUTCOMES",
+    "Append",
     "Budget",
     "BudgetTracker",
+    "Clear",
+    "ClearSlice",
     "CompositeSnapshot",
     "Deadline",
+    "DispatchResult",
+    "Dispatcher",
     "Ending",
+    "Extend",
     "Heartbeat",
     "InProcessDispatcher",
+    "InitializeSlice",
+    "OUTCOMES",
     "PolicyVerdict",
     "PromptExecuted",
     "PromptRendered",
     "RenderedTools",
+    "Replace",
     "RunContext",
     "Session",
+    "SliceAccessor",
+    "SlicePolicy",
+    "SliceView",
+    "Snapshot",
+    "SnapshotRestoreError",
+    "SnapshotSerializationError",
     "TokenUsage",
     "ToolCall",
     "ToolExecutor",
     "ToolInvoked",
     "ToolReply",
+    "Upsert",
+    "append_all",
     "create_snapshot",
+    "reducer",
+    "replace_latest",
+    "replace_latest_by",
     "restore_snapshot",
     "tool_transaction",
+    "upsert_by",
 ]

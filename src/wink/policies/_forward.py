@@ -9,23 +9,23 @@ from typing import Any, Final
 __all__ = ["FORWARDED", "forwarded"]
 
 FORWARDED: Final = {"ReadBeforeWritePolicy": ("wink.policies", "read-before-write.files")}
-"""Name in `wink.prompt` → the group and the offer whose module has an attribute of that name."""
+"""Name in `wink.policies` and `wink.prompt` → the group and the offer whose module has an attribute of that name."""
 
 
-def forwarded(name: str) -> Any:
-    """What `name` stands for.
+def forwarded(name: str, package: str) -> Any:
+    """What `name` stands for, for somebody who asks `package` for it.
 
     Raises `ImportError` when the plugin that brings it is not installed, and `AttributeError` for any other name.
     """
     if name not in FORWARDED:
-        raise AttributeError(f"module 'wink.prompt' has no attribute {name!r}")
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
     group, offer = FORWARDED[name]
     points = {point.value: point for point in metadata.entry_points(group=group, name=offer) if _is_installed(point)}
     if not points:
         raise ImportError(
             f"{name} comes from the plugin that offers {offer!r} ({group}), and none is installed; "
             "install wink with its plugins",
-            name=f"wink.prompt.{name}",
+            name=f"{package}.{name}",
         )
     if len(points) > 1:
         raise ImportError(f"{name} comes from {' and '.join(sorted(points))}; uninstall one of them")
