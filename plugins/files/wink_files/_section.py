@@ -32,8 +32,9 @@ class VfsToolsSection(Section[Any]):
     `config` are copied into.
 
     Unless `read_before_write` is false, the tools are governed by the policy that the plugin `read-before-write` offers,
-    to the `catalog` where there is one; if it is not installed, a template with this section is refused. Raises `PromptValidationError` for a mount that does not
-    exist or is not allowed.
+    to the `catalog` where there is one; if it is not installed, a template with this section is refused. A `session` is
+    prepared at once, others when a prompt with the section is first rendered for them. Raises `PromptValidationError` for a
+    mount that does not exist or is not allowed.
     """
 
     def __init__(
@@ -47,6 +48,7 @@ class VfsToolsSection(Section[Any]):
         title: str = "Files",
         key: str | None = None,
         catalog: Catalog | None = None,
+        session: Session | None = None,
     ) -> None:
         self.config = config or VfsConfig()
         self._sources = tuple(
@@ -65,6 +67,8 @@ class VfsToolsSection(Section[Any]):
             tools=file_tools(self.config, accepts_overrides=accepts_overrides),
             accepts_overrides=accepts_overrides,
         )
+        if session is not None:
+            self.install_once(session)
 
     def render_body(self, params: Any, *, session: Session | None = None) -> str:  # noqa: ARG002
         """How to use the tools, and what holds for all of them here."""
@@ -78,7 +82,9 @@ class VfsToolsSection(Section[Any]):
     def policies(self) -> tuple[ToolPolicy, ...]:
         """Read before write, unless it was switched off; raises `PromptValidationError` when nobody offers it."""
         return (
-            (*super().policies(), read_before_write_rule(self.key, self._catalog)) if self._read_before_write else super().policies()
+            (*super().policies(), read_before_write_rule(self.key, self._catalog))
+            if self._read_before_write
+            else super().policies()
         )
 
     def install(self, session: Session) -> None:

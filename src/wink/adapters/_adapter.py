@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, Final
+from types import GenericAlias
+from typing import TYPE_CHECKING, Any, Final
 
 from wink.adapters._conversation import Conversation, Exchange, ModelTurn
 from wink.errors import BudgetExceededError, DeadlineExceededError, PromptEvaluationError
@@ -29,6 +29,9 @@ class PromptResponse:
     text: str
     output: Any = None
 
+    if not TYPE_CHECKING:  # annotations of programs name the type of `output`
+        __class_getitem__ = classmethod(GenericAlias)
+
 
 @dataclass(frozen=True, slots=True)
 class ModelReplied:
@@ -39,12 +42,19 @@ class ModelReplied:
     at: datetime
 
 
-class ProviderAdapter(ABC):
-    """A model behind one method, `respond`; the loop around it is the same for all."""
+class ProviderAdapter:
+    """A model behind one method, `respond`; the loop around it is the same for all.
 
-    @abstractmethod
+    A subclass overrides `respond`, or `evaluate` where it has a loop of its own.
+    """
+
+    if not TYPE_CHECKING:  # annotations of programs name the type of its outputs
+        __class_getitem__ = classmethod(GenericAlias)
+
     def respond(self, conversation: Conversation) -> ModelTurn:
         """Ask the model for its next turn. Raises `PromptEvaluationError` (phase `request`) when it cannot be had."""
+        del conversation
+        raise NotImplementedError(f"{type(self).__qualname__} overrides neither `respond` nor `evaluate`")
 
     def evaluate(
         self,
@@ -69,7 +79,7 @@ class ProviderAdapter(ABC):
         if budget is not None:
             trackers = (*trackers, BudgetTracker(budget))
         deadline = _earliest(deadline, budget.deadline if budget is not None else None, outer_deadline)
-        rendered = prompt.render(session=session)
+        rendered = replace(prompt.render(session=session), deadline=deadline)
         name = rendered.prompt_name
         session.publish(PromptRendered(name, rendered.text, utc_now()))
         session.publish(RenderedTools(name, tuple(tool.name for tool in rendered.tools), utc_now()))

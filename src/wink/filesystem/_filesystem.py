@@ -187,7 +187,7 @@ class Filesystem:
         """Copy one file with its mode."""
         return self._access.run(_writing.copy, source, target, overwrite, create_parents)
 
-    def mkdir(self, path: str, *, parents: bool = True, exist_ok: bool = True) -> None:
+    def mkdir(self, path: str, parents: bool = True, exist_ok: bool = True) -> None:
         """Make a directory, by default with those above it."""
         self._access.run(_writing.mkdir, path, parents, exist_ok)
 

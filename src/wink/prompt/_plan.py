@@ -7,6 +7,7 @@ from weakref import WeakSet
 
 from wink.errors import DuplicateToolName, PromptValidationError, SectionNotFound
 from wink.policies import ToolPolicy
+from wink.prompt._body import Body
 from wink.prompt._params import refuse_unknown
 from wink.prompt._section import Section
 from wink.tools import Tool
@@ -23,6 +24,7 @@ class Node:
 
     section: Section[Any]
     path: tuple[str, ...]
+    body: Body
     params_type: type[Any] | None
     default_params: Any
     tools: tuple[Tool[Any, Any], ...]
@@ -137,6 +139,7 @@ def _node(
     return Node(
         section=section,
         path=path,
+        body=Body(section, path),
         params_type=params_type,
         default_params=default,
         tools=tuple(section.tools()),

@@ -1,6 +1,7 @@
 """A template with the parameters and resources of one use."""
 
 from collections.abc import Mapping
+from types import GenericAlias
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast, overload
 
 from wink.errors import PromptValidationError
@@ -33,6 +34,9 @@ class Prompt:
     <BLANKLINE>
     Say hello.
     """
+
+    if not TYPE_CHECKING:  # annotations of programs name the type of its output
+        __class_getitem__ = classmethod(GenericAlias)
 
     def __init__(self, template: PromptTemplate) -> None:
         if not isinstance(cast("object", template), PromptTemplate):

@@ -101,7 +101,7 @@ def _asked(node: Node, enablement: Enablement, params: Any, session: "Session | 
 
 def _section_text(node: Node, number: str, params: Any, session: "Session | None") -> str:
     try:
-        body = node.section.render_body(params, session=session)
+        body = node.body(params, session)
     except Exception as error:  # foreign code: sections of plugins, `__str__` of parameters
         raise PromptRenderError(_raised("rendering", error), node.path, dataclass=node.params_type) from error
     if node.examples is None:

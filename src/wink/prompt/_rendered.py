@@ -1,11 +1,15 @@
 """What a rendering gives: the text for the model, and the tools and rules that go with it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, fields
+from types import GenericAlias, MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from wink.policies import ToolPolicy
 from wink.tools import Tool
+
+if TYPE_CHECKING:
+    from wink.limits import Deadline
 
 __all__ = ["RenderedPrompt"]
 
@@ -26,10 +30,20 @@ class RenderedPrompt:
     """The policies of the enabled sections and of the prompt: all that are told about a call's success."""
     governing: Mapping[str, tuple[ToolPolicy, ...]] = field(default_factory=dict[str, tuple[ToolPolicy, ...]])
     """For each tool's name the policies that are asked about its calls."""
+    deadline: "Deadline | None" = None
+    """When the evaluation that this rendering was made for has to end."""
     _by_name: dict[str, Tool[Any, Any]] = field(init=False, repr=False)
+
+    if not TYPE_CHECKING:  # annotations of programs name the type of its output
+        __class_getitem__ = classmethod(GenericAlias)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_by_name", {tool.name: tool for tool in self.tools})
+
+    @property
+    def tool_param_descriptions(self) -> Mapping[str, Mapping[str, str]]:
+        """For each tool's name the descriptions of its parameters, of those that have one."""
+        return MappingProxyType({tool.name: MappingProxyType(_descriptions(tool)) for tool in self.tools})
 
     def tool(self, name: str) -> Tool[Any, Any] | None:
         """The tool called `name`, or `None` when no enabled section brings one."""
@@ -44,3 +58,8 @@ class RenderedPrompt:
 
     def __str__(self) -> str:
         return self.text
+
+
+def _descriptions(tool: Tool[Any, Any]) -> dict[str, str]:
+    described = () if tool.params_type is None else fields(tool.params_type)
+    return {one.name: one.metadata["description"] for one in described if one.metadata.get("description")}

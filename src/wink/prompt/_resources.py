@@ -1,6 +1,7 @@
 """The resources of a prompt: opened when they are first needed, closed when the outermost `with` ends."""
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from threading import RLock
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -55,6 +56,10 @@ class PromptResources:
     ) -> "ResourceContext":
         """A scope for one tool call, in which `overrides` win and `TOOL_CALL` resources are fresh; close it after."""
         return self.opened().call_scope(overrides, on_made)
+
+    def standing_in(self, resources: Mapping[type, object]) -> AbstractContextManager[None]:
+        """Within the block, and in this context only, give these instead of what is bound."""
+        return self.opened().standing_in(resources)
 
     def snapshotables(self) -> "tuple[tuple[type, Snapshotable[Any]], ...]":
         """The resources that exist already and can be rolled back."""

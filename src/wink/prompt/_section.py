@@ -68,7 +68,6 @@ class Section(Generic[P]):
         self,
         title: str,
         key: str | None = None,
-        *,
         default_params: P | None = None,
         children: Sequence["Section[Any]"] = (),
         enabled: Enabled | None = None,
@@ -92,7 +91,8 @@ class Section(Generic[P]):
     def render_body(self, params: P | None, *, session: "Session | None" = None) -> str:  # noqa: ARG002
         """The text under the heading, without the children's; empty for a section that only groups.
 
-        Must depend on nothing but its arguments. `params` are those bound to the prompt, `None` for a section without.
+        Must depend on nothing but its arguments. `params` are those bound to the prompt, `None` for a section without. An
+        override may take less, such as `(self, params)`, and `path`, the keys from the root section down.
         """
         return ""
 
