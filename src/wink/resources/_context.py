@@ -12,9 +12,11 @@ Rules:
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from types import TracebackType
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 from wink.errors import (
     CircularDependencyError,
@@ -55,6 +57,16 @@ class _Shared:
         self.snapshotables: tuple[tuple[type, Snapshotable[Any]], ...] = ()
 
 
+class _StandingIn(NamedTuple):
+    """What takes the place of singletons for a while."""
+
+    shared: _Shared
+    resources: Mapping[type, object]
+
+
+_standing_in: ContextVar[_StandingIn | None] = ContextVar("wink.resources.standing_in", default=None)
+
+
 class ResourceContext:
     """An opened registry, or the resources of one tool call in it; made by `ResourceRegistry.open` and `call_scope`."""
 
@@ -69,12 +81,15 @@ class ResourceContext:
 
     @classmethod
     def opened(cls, bindings: Mapping[type, AnyBinding]) -> ResourceContext:
-        """A context over these bindings, the eager ones made; if one cannot be, those before it are closed."""
+        """A context over these bindings, the eager ones made; if one cannot be, those before it are closed.
+
+        What exists already is taken in at once, so that its state is known to whoever takes a snapshot.
+        """
         shared = _Shared(bindings)
         context = cls(shared, shared.singletons)
         try:
             for binding in bindings.values():
-                if binding.eager:
+                if binding.eager or binding.is_instance:
                     context.get(binding.protocol)
         except BaseException as error:
             _close_after(context, error)
@@ -84,6 +99,10 @@ class ResourceContext:
     def get(self, protocol: type[T], /) -> T:
         """The resource bound to this type; raises `UnboundResourceError` when none is."""
         layer, singletons = self._layer, self._shared.singletons
+        if layer is singletons:
+            standing_in = _standing_in.get()
+            if standing_in is not None and standing_in.shared is self._shared and protocol in standing_in.resources:
+                return cast("T", standing_in.resources[protocol])
         # No lock on the way that every call takes: what has been made stays where it is.
         if not (layer.closed or singletons.closed):
             found = layer.built.get(protocol)
@@ -112,6 +131,20 @@ class ResourceContext:
         the first to ask for and that can be rolled back.
         """
         return ResourceContext(self._shared, _Layer({} if overrides is None else dict(overrides)), on_made)
+
+    @contextmanager
+    def standing_in(self, resources: Mapping[type, object]) -> Generator[None]:
+        """Within the block, and in this context only (`contextvars`), give these instead of what is bound.
+
+        What providers ask for is not affected: it would outlive the block.
+        """
+        outer = _standing_in.get()
+        known = outer.resources if outer is not None and outer.shared is self._shared else dict[type, object]()
+        token = _standing_in.set(_StandingIn(self._shared, {**known, **resources}))
+        try:
+            yield
+        finally:
+            _standing_in.reset(token)
 
     def snapshotables(self) -> tuple[tuple[type, Snapshotable[Any]], ...]:
         """The singletons that have been made and can be rolled back."""

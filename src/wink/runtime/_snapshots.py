@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -61,8 +61,8 @@ def tool_transaction(
 ) -> Generator[Transaction]:
     """Run a block as one transaction over session, files and resources: it commits at the end, or rolls back if it raises.
 
-    Inside the block `transaction.filesystem` is the handle on the files, and writes to `session` are part of it. In a
-    workspace the block is recorded under `tag`, also when it was rolled back; inside a tool call it is a savepoint of
+    Inside the block `transaction.filesystem` is the handle on the files, and what `resource_context` gives for
+    `Filesystem`; writes to `session` are part of it. In a workspace the block is recorded under `tag`, also when it was rolled back; inside a tool call it is a savepoint of
     that call. The block has the turn of a call that changes things: raises `WorkspaceBusy` when it does not come.
     """
     started_at, started = utc_now(), time.perf_counter()
@@ -94,7 +94,8 @@ def tool_transaction(
         transaction.enter()
         try:
             try:
-                yield transaction
+                with _handle_for(resource_context, transaction.filesystem):
+                    yield transaction
                 transaction.note_reads()
                 transaction.revoke()
                 transaction.commit(entry)
@@ -109,3 +110,8 @@ def tool_transaction(
             transaction.leave()
     finally:
         turns.release()
+
+
+def _handle_for(resources: ResourceContext | None, files: Filesystem | None) -> AbstractContextManager[None]:
+    """Let `resources` give the transaction's own handle: the files themselves refuse to be used beside it."""
+    return nullcontext() if resources is None or files is None else resources.standing_in({Filesystem: files})
