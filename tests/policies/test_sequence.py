@@ -107,7 +107,7 @@ def test_memory_does_not_grow_with_repeated_calls() -> None:
         for name in ("lint", "build", "read_file"):
             calls.end(name)
 
-    assert len(calls.session[PolicyState].all()) == 2
+    assert len(calls.session[PolicyState].all()) == 1
     assert policy_state(calls.session, calls.policy.name).invoked_tools == {"lint", "build"}
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from wink.errors import DependencyCycle, PolicyError
 from wink.policies._decision import PolicyDecision
-from wink.policies._state import PolicyState, invoked_tools
+from wink.policies._state import PolicyState, invoked_tools, remember
 
 if TYPE_CHECKING:
     from wink.tools import Tool, ToolContext, ToolResult
@@ -79,7 +79,7 @@ class SequentialDependencyPolicy:
         if result.success and tool.name in self._watched:
             session = context.session
             if tool.name not in invoked_tools(session, self._name):
-                session[PolicyState].append(PolicyState(self._name, frozenset({tool.name})))
+                remember(session, PolicyState(self._name, frozenset({tool.name})))
 
     def _steps_to(self, missing: Iterable[str], done: AbstractSet[str]) -> list[str]:
         """The calls that are left, in an order that this policy allows."""

@@ -4,18 +4,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from wink.session import Session
+    from wink.session import Session, SliceView, Upsert
 
-__all__ = ["PolicyState", "invoked_tools", "policy_state"]
+__all__ = ["PolicyState", "invoked_tools", "policy_state", "remember"]
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyState:
     """Part of one policy's memory: calls that have succeeded in this session.
 
-    Instances live in the session's slice of this type, and several of them with one `policy_name` add up. A policy
-    therefore appends what is new instead of rewriting what it knows, and a session's ten-thousandth call costs what its
-    first did. Read them through `policy_state`.
+    Instances live in the session's slice of this type, and several of them with one `policy_name` add up, so that a
+    policy appends only what is new. Those of the policies that come with wink are added up at once: there is one for each
+    of them, `session[PolicyState].get(name)`. `policy_state` reads either kind.
     """
 
     policy_name: str
@@ -40,3 +40,21 @@ def invoked_tools(session: "Session", name: str) -> set[str]:
         if state.policy_name == name:
             tools |= state.invoked_tools
     return tools
+
+
+def remember(session: "Session", news: PolicyState) -> None:
+    """Add `news` to what its policy remembers, in the one item that the policy has."""
+    states = session[PolicyState]
+    states.register(PolicyState, add_up)
+    states.append(news)
+
+
+def add_up(view: "SliceView[PolicyState]", news: PolicyState) -> "Upsert[PolicyState]":
+    """Put `news` and the item of the same policy together; a reducer, so that two calls side by side lose nothing."""
+    from wink.session import Upsert
+
+    known = view.get(news.policy_name)
+    if known is not None:
+        tools, keys = known.invoked_tools | news.invoked_tools, known.invoked_keys | news.invoked_keys
+        news = PolicyState(news.policy_name, tools, keys)
+    return Upsert(news.policy_name, news)
