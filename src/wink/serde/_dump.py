@@ -15,8 +15,24 @@ from wink.serde._fields import field_plans
 from wink.serde._text import MAX_DEPTH, has_lone_surrogate, step, too_deep
 
 _PLAIN: Final = frozenset({str, int, bool, type(None)})
-_compact = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
-_escaped = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
+
+
+def _writer(*, ascii_only: bool) -> Callable[[Any], str]:
+    """`JSONEncoder.encode` without the encoder in C that it makes anew for every value, at the cost of the value itself.
+
+    Circles need no looking for: what is written was copied just before.
+    """
+    encoder = json.JSONEncoder(ensure_ascii=ascii_only, allow_nan=False, separators=(",", ":"))
+    make = getattr(json.encoder, "c_make_encoder", None)
+    if make is None:
+        return encoder.encode
+    quote = json.encoder.encode_basestring_ascii if ascii_only else json.encoder.encode_basestring
+    chunks = make(None, encoder.default, quote, None, ":", ",", False, False, False)
+    return lambda value: "".join(chunks(value, 0))
+
+
+_compact: Final = _writer(ascii_only=False)
+_escaped: Final = _writer(ascii_only=True)
 
 
 def dump(obj: object, *, exclude_none: bool = False, by_alias: bool = True, computed: bool = False) -> Any:
