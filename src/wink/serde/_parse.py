@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 
 from wink.errors import ParseError, Problem, SerdeError
 from wink.serde._dump import dumps
+from wink.serde._plain import NotPlain, plain_reader
 from wink.serde._reading import Extra, Reading
 from wink.serde._text import text_problems
 
@@ -91,11 +92,31 @@ def _validator(cls: Any, extra: Extra, coerce: bool, aliases: Mapping[str, str])
 
 
 def _build(cls: Any, extra: Extra, coerce: bool, aliases: Mapping[str, str]) -> "Callable[[str | bytes], Any]":
+    reading = Reading(extra, coerce, tuple(sorted(aliases.items())))
+    read = plain_reader(cls, reading)
+    if read is None:
+        return _build_thorough(cls, reading)
+    thorough: Callable[[str | bytes], Any] | None = None
+
+    def validate(text: str | bytes) -> Any:
+        nonlocal thorough
+        try:
+            return read(text)
+        except NotPlain:
+            pass  # leave the handler first, or what pydantic raises would seem to follow from this
+        if thorough is None:
+            thorough = _build_thorough(cls, reading)
+        return thorough(text)
+
+    return validate
+
+
+def _build_thorough(cls: Any, reading: Reading) -> "Callable[[str | bytes], Any]":
     from pydantic_core import ValidationError
 
     from wink.serde._adapters import compile_adapter
 
-    validate_json = compile_adapter(cls, Reading(extra, coerce, tuple(sorted(aliases.items())))).validator.validate_json
+    validate_json = compile_adapter(cls, reading).validator.validate_json
 
     def validate(text: str | bytes) -> Any:
         try:

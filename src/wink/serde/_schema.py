@@ -3,7 +3,7 @@
 import inspect
 import json
 from dataclasses import MISSING
-from typing import Any, Final
+from typing import Any, Final, Literal, get_args, get_origin
 
 from wink.errors import SerdeError
 from wink.serde._dump import dump
@@ -141,6 +141,12 @@ class _Describer:
     def _leaf(self, annotation: Any) -> dict[str, Any]:
         if (isinstance(annotation, type) or annotation is Any) and annotation in _LEAVES:
             return dict(_LEAVES[annotation])
+        choices = get_args(annotation) if get_origin(annotation) is Literal else ()
+        if choices and all(type(choice) is str for choice in choices):
+            choices = tuple(dict.fromkeys(choices))
+            return (
+                {"const": choices[0], "type": "string"} if len(choices) == 1 else {"enum": [*choices], "type": "string"}
+            )
         from pydantic.errors import PydanticInvalidForJsonSchema
 
         from wink.serde._adapters import compile_adapter
