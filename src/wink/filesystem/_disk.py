@@ -151,7 +151,8 @@ class DiskStore:
 
     def pending(self) -> bool:
         """Whether a process died in a transaction, so that `recover` has something to do."""
-        return is_anything_left(self._ground)
+        # Whoever got the lease has looked for a state, and nobody makes one while it is held.
+        return (self._ground.state.fd >= 0 or not self._lease.is_held) and is_anything_left(self._ground)
 
     def recover(self, committed: Callable[[str], bool]) -> tuple[Recovered, ...]:
         """End the transactions of dead processes: keep those that `committed` knows, undo the others.

@@ -72,9 +72,9 @@ class State:
     def _open(self, *, make: bool) -> None:
         if self.within == NESTED:
             # A workspace can come with a link of this name: that would lead our writes elsewhere.
-            before = os.fstat(self._root)
+            before = os.fstat(self._root) if make else None
             self._fd = _directory(self._root, NESTED, make=make)
-            if make and os.fstat(self._root).st_mtime_ns != before.st_mtime_ns:
+            if before is not None and os.fstat(self._root).st_mtime_ns != before.st_mtime_ns:
                 _restore_time(self._root, before)
         else:
             if make:

@@ -24,11 +24,11 @@ _BUSY = frozenset((errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES))
 class Lease:
     """One store's side of the lease; not for several threads at once."""
 
-    __slots__ = ("_fd", "_held", "_root", "_root_fd", "_root_path", "_state")
+    __slots__ = ("_fd", "_held", "_ino", "_root", "_root_fd", "_root_path", "_state")
 
     def __init__(self, state: State, root: int, root_path: str) -> None:
         self._state, self._root, self._root_path = state, root, root_path
-        self._fd = self._root_fd = -1
+        self._fd = self._root_fd = self._ino = -1
         self._held = False
         state.made = self._state_was_made
 
@@ -51,9 +51,13 @@ class Lease:
     def give(self) -> None:
         """Let others have the lease; harmless when it is not held."""
         self._held = False
-        for fd in (self._fd, self._root_fd):
-            if fd >= 0:
-                fcntl.flock(fd, fcntl.LOCK_UN)
+        if self._fd >= 0:
+            fcntl.flock(self._fd, fcntl.LOCK_UN)
+        if self._root_fd >= 0:
+            fcntl.flock(self._root_fd, fcntl.LOCK_UN)
+            if self._fd >= 0:
+                os.close(self._root_fd)  # from now on the file counts
+                self._root_fd = -1
 
     def close(self) -> None:
         """Give the lease up and close its files."""
@@ -64,7 +68,8 @@ class Lease:
         self._fd = self._root_fd = -1
 
     def _try(self) -> bool:
-        if self._state.open():
+        # Where there was no state the last time, one look is enough, once the root is locked.
+        if self._state.fd >= 0 or (self._root_fd < 0 and self._state.open()):
             return self._try_file()
         if self._root_fd < 0:
             self._root_fd = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=self._root)
@@ -85,7 +90,7 @@ class Lease:
     def _try_file(self) -> bool:
         state = self._state.fd
         if self._fd < 0:
-            self._fd = _open(state)
+            self._use(_open(state))
         try:
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
@@ -93,8 +98,7 @@ class Lease:
                 return False
             raise
         try:
-            now = os.stat(NAME, dir_fd=state, follow_symlinks=False)
-            is_current = now.st_ino == os.fstat(self._fd).st_ino
+            is_current = os.stat(NAME, dir_fd=state, follow_symlinks=False).st_ino == self._ino
         except FileNotFoundError:
             is_current = False
         if not is_current:
@@ -108,7 +112,10 @@ class Lease:
         fd = _open(state, locked=self._held)
         if self._fd >= 0:
             os.close(self._fd)
-        self._fd = fd
+        self._use(fd)
+
+    def _use(self, fd: int) -> None:
+        self._fd, self._ino = fd, os.fstat(fd).st_ino
 
     def _holder(self) -> str:
         fd = self._fd if self._fd >= 0 else self._root_fd
