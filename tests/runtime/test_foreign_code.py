@@ -322,10 +322,11 @@ class Counter:
         self.value = state
 
 
-def test_a_resource_that_a_failing_call_uses_first_is_rolled_back_too(rig: Rig) -> None:
-    """It did not exist when the call began; it did before the call changed it."""
+@pytest.mark.parametrize("lazy", [False, True], ids=["given", "made"])
+def test_a_resource_that_a_failing_call_uses_first_is_rolled_back_too(rig: Rig, lazy: bool) -> None:
+    """It may not have existed when the call began; it did before the call changed it."""
     counter = Counter()
-    rig.resources[Counter] = counter
+    rig.resources[Counter] = Binding(Counter, lambda _: counter) if lazy else counter
 
     @rig.tool
     def fail(params: Text, *, context: ToolContext) -> ToolResult[Note]:
@@ -333,6 +334,26 @@ def test_a_resource_that_a_failing_call_uses_first_is_rolled_back_too(rig: Rig) 
         raise ValueError("no")
 
     rig.call("fail")
+
+    assert counter.value == 0
+
+
+def test_a_resource_that_an_inner_call_uses_first_is_rolled_back_with_the_outer_one(rig: Rig) -> None:
+    """The inner call stands no longer than the outer one does."""
+    counter = Counter()
+    rig.resources[Counter] = Binding(Counter, lambda _: counter)
+
+    @rig.tool
+    def inner(params: Text, *, context: ToolContext) -> ToolResult[Note]:
+        context.resources.get(Counter).value += 1
+        return ToolResult[Note].ok(Note("x"))
+
+    @rig.tool
+    def outer(params: Text, *, context: ToolContext) -> ToolResult[Note]:
+        assert rig.executor.execute(ToolCall("inner", {})).success
+        raise ValueError("no")
+
+    rig.call("outer")
 
     assert counter.value == 0
 
