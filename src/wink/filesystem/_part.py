@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from wink.errors import HandleRevoked, ReadOnlyFilesystem, TransactionError
 from wink.filesystem._access import Seen, Tree, guarded
-from wink.filesystem._change import FileChange
+from wink.filesystem._change import FileChange, FileVersion
 from wink.filesystem._stamps import Stamp
 from wink.filesystem._store import Frame, Store
 
@@ -109,7 +109,26 @@ class FilePart:
     def changes(self) -> tuple[FileChange, ...]:
         """The net change of each path, in the order of first change; to be asked before `publish` or `undo`."""
         frame = self._stack.frame
-        return () if frame is None or self._since is None else frame.changes(self._since)
+        if frame is None or self._since is None:
+            return ()
+        changes = frame.changes(self._since)
+        for change in changes:
+            after = change.after
+            if after is not None and after.kept is not None and after.kind == "file":
+                after.kept.digest = self._digest(change.path, after)
+        return changes
+
+    def _digest(self, path: str, version: FileVersion) -> str | None:
+        """The digest of what this part left at a path, as far as it is known or cheap to know."""
+        noted = self._notes.get(path)
+        if noted is not None and noted.size == version.size:
+            return noted.digest
+        content = version.content()
+        if content is None:
+            return None
+        from wink.filesystem._facts import digest
+
+        return digest(content)
 
     def prepare(self) -> None:
         """Do all that can fail before the commit point."""
@@ -121,6 +140,8 @@ class FilePart:
         """The commit point has passed. A savepoint's changes and notes become those of the part around it."""
         self.revoke()
         stack, outer = self._stack, self._outer
+        if outer is None and stack.frame is None:
+            return  # nothing was changed, and what is revoked changes nothing any more
         with stack.gate:
             if outer is None:
                 if stack.frame is not None:

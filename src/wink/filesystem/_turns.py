@@ -57,6 +57,8 @@ class Turns:
         """
         started = time.monotonic()
         ticket = self._queue(None)
+        if ticket is None and self._locked is None:
+            return
         if ticket is not None:
             try:
                 ticket.result(0 if self._waits_for_this_thread() else timeout)

@@ -48,7 +48,7 @@ class _Call:
     result: ToolResult[Any] | None = None
     text: str = ""
     outcome: Outcome = "rolled back"
-    change: Change = field(default_factory=Change)
+    change: Change = Change()  # noqa: RUF009  frozen
     error: str | None = None
     ends: list[Any] = field(default_factory=list[Any])
 

@@ -35,7 +35,7 @@ def tell(
             if fails_with_words(error):
                 raise
             raise failed_after(tool.name, f"policy {_name(policy)!r} could not learn of it", error) from error
-        if _closed(returned):
+        if returned is not None and _closed(returned):
             raise CallFailed(
                 f"{tool.name} was taken back: policy {_name(policy)!r} could not learn of it, "
                 f"its on_result is asynchronous; nothing was changed"
@@ -50,22 +50,23 @@ def denial(verdicts: Sequence[PolicyVerdict]) -> PolicyVerdict | None:
 def _verdict(policy: ToolPolicy, tool: Tool[Any, Any], params: Any, context: ToolContext) -> PolicyVerdict:
     name = _name(policy)
     try:
-        decision = cast("object", policy.check(tool, params, context=context))
-        # Only True allows: what is merely truthy may be anything.
-        allowed = isinstance(decision, PolicyDecision) and cast("object", decision.allowed) is True
-        reason = decision.reason if isinstance(decision, PolicyDecision) else None
+        decision: Any = policy.check(tool, params, context=context)
+        if isinstance(decision, PolicyDecision):
+            # Only True allows: what is merely truthy may be anything.
+            if decision.allowed is True:
+                return PolicyVerdict(name, True, decision.reason)
+            reason: Any = decision.reason
+            if not (isinstance(reason, str) and reason.strip()):
+                reason = f"policy {name!r} denied {tool.name} and gave no reason"
+            return PolicyVerdict(name, False, reason)
     except Exception as error:  # foreign code
         return PolicyVerdict(
             name, False, f"policy {name!r} denied {tool.name}: its check raised {type(error).__name__}"
         )
-    if isinstance(decision, PolicyDecision):
-        if not allowed and not (isinstance(cast("object", reason), str) and (reason or "").strip()):
-            reason = f"policy {name!r} denied {tool.name} and gave no reason"
-        return PolicyVerdict(name, allowed, reason)
     _closed(decision)
-    given = type(decision).__name__
+    kind = type(decision).__name__
     return PolicyVerdict(
-        name, False, f"policy {name!r} denied {tool.name}: its check returned {given}, not a PolicyDecision"
+        name, False, f"policy {name!r} denied {tool.name}: its check returned {kind}, not a PolicyDecision"
     )
 
 

@@ -103,7 +103,10 @@ class SessionPart:
                 self._revoked = True
                 if self.parent is not None:
                     return ()
-                return (*self._log, *(delta for stage in self._stages.values() for delta in stage.deltas()))
+                deltas = tuple(self._log)
+                for stage in self._stages.values():
+                    deltas += stage.deltas()
+                return deltas
         except BaseException:
             self._give_turn_back()
             raise
