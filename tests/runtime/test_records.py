@@ -362,8 +362,9 @@ def test_what_cannot_be_taken_back_is_named(workspace: Workspace, sabotaged: Rig
     assert not workspace.filesystem.turns.is_held
 
 
+@pytest.mark.parametrize("error", [OSError(errno.EIO, "the disk fails"), MemoryError()], ids=["disk", "memory"])
 def test_a_rollback_that_can_be_tried_again_refuses_writes_until_it_was(
-    workspace: Workspace, kept: Rig, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, kept: Rig, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     """Nothing is built on half a call; reading goes on; and when the disk works again, all is as it was."""
 
@@ -378,8 +379,8 @@ def test_a_rollback_that_can_be_tried_again_refuses_writes_until_it_was(
 
     kept.tool(succeed)
 
-    def broken(self: Undo, record: object) -> None:
-        raise OSError(errno.EIO, "the disk fails")
+    def broken(*anything: object, **more: object) -> None:
+        raise error
 
     with monkeypatch.context() as patch:
         patch.setattr(Undo, "take_back", broken)
@@ -389,7 +390,7 @@ def test_a_rollback_that_can_be_tried_again_refuses_writes_until_it_was(
 
     assert {"a.txt", "dir/b.txt", "new/c.txt"} <= set(raised.value.paths)
     assert not refused.success
-    assert "wink recover" in refused.text
+    assert ("wink recover" in refused.text) is isinstance(error, OSError)
     assert seen.text.endswith("noted half")
 
     workspace.recover()
@@ -397,3 +398,30 @@ def test_a_rollback_that_can_be_tried_again_refuses_writes_until_it_was(
     assert kept.files() == {"a.txt": "before\n", "dir/b.txt": "before\n"}
     assert kept.notes() == ["before", "half"]
     assert kept.call("succeed").success
+
+
+def test_a_rollback_that_is_interrupted_is_finished_before_the_next_change(
+    kept: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C in the wrong moment leaves a journal, and whoever takes the turn next finds it."""
+
+    @kept.tool
+    def fail(params: Text, *, context: ToolContext) -> ToolResult[Note]:
+        change_everything(context)
+        raise ValueError("no")
+
+    @kept.tool
+    def look(params: Text, *, context: ToolContext) -> ToolResult[Note]:
+        return ToolResult[Note].ok(Note(context.filesystem.read("a.txt").content))
+
+    def interrupted(*anything: object, **more: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Undo, "take_back", interrupted)
+        kept.call("fail")
+    seen = kept.call("look")
+
+    assert not kept.events[0].change.rolled_back
+    assert seen.text.endswith("noted before\n")
+    assert kept.files() == {"a.txt": "before\n", "dir/b.txt": "before\n"}

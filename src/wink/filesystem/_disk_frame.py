@@ -6,7 +6,7 @@ import errno
 import stat
 from typing import Final
 
-from wink.errors import FileConflict, PathRefused, RollbackFailed, WinkError
+from wink.errors import FileConflict, PathRefused, WinkError
 from wink.filesystem._beneath import NOT_A_FILE, named
 from wink.filesystem._change import FileChange
 from wink.filesystem._disk_ground import Ground
@@ -198,7 +198,7 @@ class DiskFrame:
         """Take back everything after a position, newest first; raises `RollbackFailed`."""
         try:
             self._log.take_back_to(to)
-        except RollbackFailed:
+        except BaseException:  # an interruption too: a journal that nobody ends is recovery's
             if len(self._log.records) > to:
                 self._log.leave()
             elif to == 0:

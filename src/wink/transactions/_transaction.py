@@ -311,7 +311,7 @@ class Transaction:
             self.state = "in doubt"
             self._sessionpart.undo()
             if self._filepart is not None:
-                self.change = self._seen_changes(rolled_back=False)
+                self.change = self._seen_changes()
                 self._filepart.leave()
             raise
 
@@ -405,18 +405,24 @@ class Transaction:
 
     def _undo_files(self) -> None:
         if self._filepart is not None:
-            self.change = self._seen_changes(rolled_back=True)
-            self._filepart.undo()
+            self.change = self._seen_changes()
+            try:
+                self._filepart.undo()
+            except RollbackFailed:
+                raise
+            except Exception as error:
+                raise RollbackFailed(self.change.paths, type(error).__name__) from error
+        self.change = replace(self.change, rolled_back=True)
 
-    def _seen_changes(self, *, rolled_back: bool) -> Change:
+    def _seen_changes(self) -> Change:
         """What happened to files, as far as it can be told; telling must not keep it from being undone."""
         files = self._filepart
         if files is None or not files.dirty:
-            return Change(rolled_back=rolled_back)
+            return _NOTHING
         try:
-            return Change(files.changes(), rolled_back)
+            return Change(files.changes())
         except Exception:  # the disk fails, which is why we are here
-            return Change(rolled_back=rolled_back)
+            return _NOTHING
 
     def _restorers(self) -> list[Callable[[], object]]:
         return [_restorer(resource, state) for resource, state in reversed(self._restorable)]
