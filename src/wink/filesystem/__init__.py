@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from wink.filesystem._change import ChangeKind, FileChange, FileVersion
+from wink.filesystem._change import ChangeKind, FileChange, FileVersion, Kept
 from wink.filesystem._filesystem import Filesystem
 from wink.filesystem._part import FilePart
 from wink.filesystem._paths import WorkspacePath, is_protected_name, workspace_path
@@ -32,6 +32,7 @@ __all__ = [
     "GrepMatch",
     "HostFilesystem",
     "InMemoryFilesystem",
+    "Kept",
     "Listing",
     "Node",
     "NodeKind",

@@ -12,12 +12,26 @@ DIFFABLE_BYTES = 64 * 1024
 """Content above this size is not kept for a diff; the size and digest still are."""
 
 
+@dataclass(slots=True)
+class Kept:
+    """By what one side of a change on the disk is known again, and where it is.
+
+    `modified_ns` is in nanoseconds since the epoch, `staged` the name of a pre-image in staging, `digest` the SHA-256 of a
+    file's content where the call itself knew it.
+    """
+
+    inode: int
+    modified_ns: int
+    staged: str | None = None
+    digest: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class FileVersion:
     """One side of a change: a file, directory or link as it was, or as it is.
 
     `size` is in bytes; `target` is a link's body. `load` gives a small file's content, or None where it is gone or
-    larger than `DIFFABLE_BYTES`.
+    larger than `DIFFABLE_BYTES`. `kept` is what a record needs to find the version again later.
     """
 
     kind: Literal["file", "directory", "link", "other"]
@@ -25,6 +39,7 @@ class FileVersion:
     mode: int
     target: str | None = None
     load: Callable[[], bytes | None] | None = field(default=None, compare=False, repr=False)
+    kept: Kept | None = field(default=None, compare=False, repr=False)
 
     def content(self) -> bytes | None:
         """The content, as long as it is small and still at hand."""
@@ -51,8 +66,8 @@ class FileChange:
         """The same facts, holding no file's content."""
         return replace(
             self,
-            before=self.before and replace(self.before, load=None),
-            after=self.after and replace(self.after, load=None),
+            before=self.before and replace(self.before, load=None, kept=None),
+            after=self.after and replace(self.after, load=None, kept=None),
         )
 
     def diff(self) -> str:

@@ -7,7 +7,7 @@ import stat
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from wink.filesystem._change import DIFFABLE_BYTES, FileChange, FileVersion
+from wink.filesystem._change import DIFFABLE_BYTES, FileChange, FileVersion, Kept
 from wink.filesystem._disk_ground import Ground
 from wink.filesystem._disk_log import Log
 from wink.filesystem._disk_place import kind_of
@@ -39,8 +39,14 @@ class Side:
         """The same as the record of a change shows it."""
         mode, kind = stat.S_IMODE(self.mark.mode), kind_of(self.mark.mode)
         if kind == "file":
-            return FileVersion(kind, self.mark.size, mode, load=self.load)
-        return FileVersion(kind, 0 if kind == "directory" else self.mark.size, mode, self.target)
+            return FileVersion(kind, self.mark.size, mode, load=self.load, kept=self._kept())
+        size = 0 if kind == "directory" else self.mark.size
+        return FileVersion(kind, size, mode, self.target, kept=self._kept())
+
+    def _kept(self) -> Kept:
+        places = self.places
+        staged = places[0][1] if places and places[0][0] == "staged" else None
+        return Kept(self.mark.ino, self.mark.modified_ns, staged)
 
     def load(self) -> bytes | None:
         """The content, while it is small and still there."""

@@ -1,15 +1,16 @@
-"""Write calls and what they changed into the record, and read them back as rows."""
+"""Write calls into the record, and read them back as rows."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from wink.filesystem import FileChange, FileVersion
+from wink.filesystem import FileChange
 from wink.record._binding import run
+from wink.record._changes import read_changes
 
 if TYPE_CHECKING:
     import sqlite3
@@ -23,15 +24,10 @@ _INSERT_CALL: Final = """INSERT INTO calls
     (tx, call_id, tool, prompt, outcome, started_at, duration, decisions, arguments, rendered)
     VALUES (?, CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), ?, ?, ?, CAST(? AS TEXT), CAST(? AS TEXT),
         CAST(? AS TEXT))"""
-_INSERT_CHANGE: Final = """INSERT INTO changes (tx, n, path, moved_from, before_kind, before_size, before_mode,
-    before_target, after_kind, after_size, after_mode, after_target, preimage)
-    VALUES (?, ?, CAST(? AS TEXT), CAST(? AS TEXT), ?, ?, ?, CAST(? AS TEXT), ?, ?, ?, CAST(? AS TEXT), ?)"""
 _SELECT_CALLS: Final = """SELECT calls.seq, tx, transactions.id, name, committed, call_id, tool, prompt, outcome, started_at, duration,
     decisions, arguments, rendered
     FROM calls CROSS JOIN transactions ON transactions.seq = tx CROSS JOIN sessions ON sessions.id = session
     WHERE ifnull(name = ?, 1) ORDER BY calls.seq DESC LIMIT ?"""
-_SELECT_CHANGES: Final = """SELECT path, moved_from, before_kind, before_size, before_mode, before_target, after_kind,
-    after_size, after_mode, after_target FROM changes WHERE tx = ? ORDER BY n"""
 
 Ask = Callable[..., list[tuple[Any, ...]]]
 """Runs a question with its values, and gives all rows."""
@@ -94,16 +90,6 @@ def write_call(connection: sqlite3.Connection, tx: int, entry: CommitEntry) -> N
     )
 
 
-def write_changes(connection: sqlite3.Connection, tx: int, changes: Sequence[FileChange]) -> None:
-    """Add one row for each changed path."""
-    for n, change in enumerate(changes):
-        run(
-            connection,
-            _INSERT_CHANGE,
-            (tx, n, change.path, change.moved_from, *_side(change.before), *_side(change.after), None),
-        )
-
-
 def read_calls(ask: Ask, session: str | None, limit: int | None) -> tuple[CallRow, ...]:
     """The last calls, newest first."""
     changes: dict[int, tuple[FileChange, ...]] = {}
@@ -112,7 +98,7 @@ def read_calls(ask: Ask, session: str | None, limit: int | None) -> tuple[CallRo
         position, tx, transaction_id, name, committed, call_id, tool, prompt, outcome, started, took, *texts = found
         decisions, arguments, rendered = texts
         if tx not in changes:
-            changes[tx] = tuple([_change(*row) for row in ask(_SELECT_CHANGES, tx)])
+            changes[tx] = read_changes(ask, tx)
         rows.append(
             CallRow(
                 position=position,
@@ -132,12 +118,3 @@ def read_calls(ask: Ask, session: str | None, limit: int | None) -> tuple[CallRo
             )
         )
     return tuple(rows)
-
-
-def _side(version: FileVersion | None) -> tuple[str | None, int | None, int | None, str | None]:
-    return (None, None, None, None) if version is None else (version.kind, version.size, version.mode, version.target)
-
-
-def _change(path: str, moved_from: str | None, *sides: Any) -> FileChange:
-    before, after = (None if kind is None else FileVersion(kind, *rest) for kind, *rest in (sides[:4], sides[4:]))
-    return FileChange(path, before, after, moved_from)

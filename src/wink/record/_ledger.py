@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from wink.errors import CommitFailed, RecordError, WorkspaceClosed, WorkspaceNeedsRecovery, WorkspaceReadOnly
 from wink.limits import Clock
-from wink.record._calls import microseconds, write_call, write_changes
+from wink.record._calls import microseconds, write_call
+from wink.record._changes import write_changes
 from wink.record._database import Connect, Database, Durability
 from wink.record._others import Others
 from wink.record._slices import Encoded, SliceTable, encode
@@ -171,7 +172,7 @@ class Ledger:
             for entry in calls:
                 write_call(connection, tx, entry)
             if changes:
-                write_changes(connection, tx, changes)
+                write_changes(connection, tx, changes, with_content=not committed)
         except BaseException:
             self._roll_back(connection)
             raise

@@ -23,10 +23,11 @@ TABLES: Final = {
     "sessions": """(
         id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, session_id TEXT NOT NULL, created_at INTEGER NOT NULL
     ) STRICT""",
-    # committed: 1, or 0 for an attempt that changed nothing; deltas and changes: how many slices and paths it wrote to
+    # committed: 1, or 0 for an attempt that changed nothing; deltas and changes: how many slices and paths it wrote to;
+    # inverse: JSON that takes the deltas back (see `_inverse`); reverts: JSON list of the positions that it took back
     "transactions": """(
         seq INTEGER PRIMARY KEY, id TEXT NOT NULL, session INTEGER NOT NULL, committed INTEGER NOT NULL,
-        deltas INTEGER NOT NULL, changes INTEGER NOT NULL
+        deltas INTEGER NOT NULL, changes INTEGER NOT NULL, inverse TEXT, reverts TEXT
     ) STRICT""",
     # times in microseconds, since the epoch or as a length; a nested call has its outer call's tx
     "calls": """(
@@ -43,19 +44,24 @@ TABLES: Final = {
         slice INTEGER NOT NULL, tx INTEGER NOT NULL, n INTEGER NOT NULL, key TEXT, value TEXT NOT NULL,
         PRIMARY KEY (slice, tx, n)
     ) STRICT, WITHOUT ROWID""",
-    # sizes in bytes, modes as permission bits; a side that was not there has no kind
+    # sizes in bytes, modes as permission bits, times in nanoseconds; a side that was not there has no kind. A pre-image is
+    # named by where it lies in staging; `content` is what a rolled-back call had written, since nothing else keeps it
     "changes": """(
         tx INTEGER NOT NULL, n INTEGER NOT NULL, path TEXT NOT NULL, moved_from TEXT,
-        before_kind TEXT, before_size INTEGER, before_mode INTEGER, before_target TEXT,
-        after_kind TEXT, after_size INTEGER, after_mode INTEGER, after_target TEXT,
-        preimage TEXT,
+        before_kind TEXT, before_size INTEGER, before_mode INTEGER, before_target TEXT, before_inode INTEGER,
+        before_time INTEGER, preimage TEXT,
+        after_kind TEXT, after_size INTEGER, after_mode INTEGER, after_target TEXT, after_inode INTEGER,
+        after_time INTEGER, after_digest TEXT, content BLOB,
         PRIMARY KEY (tx, n)
     ) STRICT, WITHOUT ROWID""",
+    # a checkpoint is the position of the last transaction before it
+    "checkpoints": "(name TEXT PRIMARY KEY, position INTEGER NOT NULL, at INTEGER NOT NULL) STRICT, WITHOUT ROWID",
 }
 INDEXES: Final = {
     "slice_keys": "UNIQUE INDEX slice_keys ON slice_items (slice, key) WHERE key IS NOT NULL",
     # Recovery asks for transactions that left something among the files; all others would only pay for it.
     "changing": "INDEX changing ON transactions (id) WHERE changes > 0",
+    "reverting": "INDEX reverting ON transactions (seq) WHERE reverts IS NOT NULL",
 }
 
 _EMPTY: Final[tuple[int, int, set[tuple[str, str]]]] = (0, 0, set())

@@ -1,0 +1,73 @@
+"""Write down what transactions changed among the files, with all that is needed to find each version again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from wink.filesystem import FileChange, FileVersion, Kept
+from wink.record._binding import run
+
+if TYPE_CHECKING:
+    import sqlite3
+
+_INSERT: Final = """INSERT INTO changes (tx, n, path, moved_from,
+    before_kind, before_size, before_mode, before_target, before_inode, before_time, preimage,
+    after_kind, after_size, after_mode, after_target, after_inode, after_time, after_digest, content)
+    VALUES (?, ?, CAST(? AS TEXT), CAST(? AS TEXT), ?, ?, ?, CAST(? AS TEXT), ?, ?, CAST(? AS TEXT),
+        ?, ?, ?, CAST(? AS TEXT), ?, ?, ?, ?)"""
+_SELECT: Final = """SELECT path, moved_from,
+    before_kind, before_size, before_mode, before_target, before_inode, before_time, preimage, NULL, NULL,
+    after_kind, after_size, after_mode, after_target, after_inode, after_time, NULL, after_digest, content
+    FROM changes WHERE tx = ? ORDER BY n"""
+_NOTHING: Final = (None,) * 6
+
+Ask = Callable[..., list[tuple[Any, ...]]]
+"""Runs a question with its values, and gives all rows."""
+
+
+def write_changes(
+    connection: sqlite3.Connection, tx: int, changes: Sequence[FileChange], *, with_content: bool = False
+) -> None:
+    """Add one row for each changed path; `with_content` keeps what was written, where it is small and at hand."""
+    for n, change in enumerate(changes):
+        before, after = change.before, change.after
+        staged = None if before is None or before.kept is None else before.kept.staged
+        digest = None if after is None or after.kept is None else after.kept.digest
+        content = after.content() if with_content and after is not None else None
+        row = (tx, n, change.path, change.moved_from, *_side(before), staged, *_side(after), digest, content)
+        run(connection, _INSERT, row)
+
+
+def read_changes(ask: Ask, tx: int) -> tuple[FileChange, ...]:
+    """What a transaction changed; of a rolled-back one the versions hold what it had written."""
+    return tuple(
+        FileChange(path, _version(*sides[:9]), _version(*sides[9:]), moved_from)
+        for path, moved_from, *sides in ask(_SELECT, tx)
+    )
+
+
+def _side(version: FileVersion | None) -> tuple[object, ...]:
+    if version is None:
+        return _NOTHING
+    kept = version.kept
+    known = (None, None) if kept is None else (kept.inode, kept.modified_ns)
+    return (version.kind, version.size, version.mode, version.target, *known)
+
+
+def _version(
+    kind: Any,
+    size: int,
+    mode: int,
+    target: str | None,
+    inode: int | None,
+    modified_ns: int | None,
+    staged: str | None,
+    digest: str | None,
+    content: bytes | None,
+) -> FileVersion | None:
+    if kind is None:
+        return None
+    kept = None if inode is None or modified_ns is None else Kept(inode, modified_ns, staged, digest)
+    load = None if content is None else lambda: content
+    return FileVersion(kind, size, mode, target, load, kept)
