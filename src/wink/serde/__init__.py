@@ -3,7 +3,7 @@
 from wink.errors import ParseError, Problem, SerdeError
 from wink.serde._dump import dump, dumps
 from wink.serde._extras import extras
-from wink.serde._hints import known_hints, type_hints
+from wink.serde._hints import known_hints, learn_names, type_hints
 from wink.serde._parse import parse
 from wink.serde._reading import Extra
 from wink.serde._schema import schema
@@ -18,6 +18,7 @@ __all__ = [
     "dumps",
     "extras",
     "known_hints",
+    "learn_names",
     "parse",
     "schema",
     "type_hints",

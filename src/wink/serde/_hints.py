@@ -14,7 +14,7 @@ def type_hints(subject: type | Callable[..., object]) -> dict[str, typing.Any]:
     """The annotations of `subject` as types, with `Annotated` kept.
 
     `typing.get_type_hints` sees a module's names only. A class or function defined inside a function may also name what
-    that function defines, so those names are looked up in the closures of its methods and, while that function is
+    that function defines, so those names are looked up first, in the closures of its methods and, while that function is
     still running, in its frame. What was resolved once stays resolved.
 
     >>> def build() -> type:
@@ -32,6 +32,25 @@ def type_hints(subject: type | Callable[..., object]) -> dict[str, typing.Any]:
     if known is None:
         known = _resolved[subject] = _resolve(subject)
     return known
+
+
+def learn_names(annotation: object) -> None:
+    """Resolve the annotations of all local dataclasses in a type, as long as the function that defines them runs.
+
+    What cannot be resolved is passed over: whoever needs it says so.
+    """
+    pending, met = [annotation], set[int]()
+    while pending:
+        found = pending.pop()
+        if id(found) in met:
+            continue
+        met.add(id(found))
+        pending += (*typing.get_args(found), typing.get_origin(found))
+        if isinstance(found, type) and "<locals>" in found.__qualname__ and hasattr(found, "__dataclass_fields__"):
+            try:
+                pending += type_hints(found).values()
+            except SerdeError:
+                continue
 
 
 def known_hints(function: Callable[..., object]) -> dict[str, typing.Any]:
@@ -54,12 +73,13 @@ def known_hints(function: Callable[..., object]) -> dict[str, typing.Any]:
 
 
 def _resolve(subject: type | Callable[..., object]) -> dict[str, typing.Any]:
-    try:
-        return typing.get_type_hints(subject, include_extras=True)
-    except NameError:
-        pass
-    except Exception as error:  # foreign code: annotations are expressions, and can raise anything
-        raise SerdeError(_name(subject), f"its annotations cannot be evaluated ({error})") from error
+    if "<locals>" not in getattr(subject, "__qualname__", ""):  # names of a function come before those of its module
+        try:
+            return typing.get_type_hints(subject, include_extras=True)
+        except NameError:
+            pass
+        except Exception as error:  # foreign code: annotations are expressions, and can raise anything
+            raise SerdeError(_name(subject), f"its annotations cannot be evaluated ({error})") from error
     try:
         return typing.get_type_hints(subject, localns=_local_names(subject), include_extras=True)
     except NameError as error:

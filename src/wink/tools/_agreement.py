@@ -3,6 +3,7 @@
 from typing import Any, cast
 
 from wink.errors import PromptValidationError, SerdeError
+from wink.serde import learn_names
 from wink.tools._context import ToolContext
 from wink.tools._example import ToolExample
 from wink.tools._handler import UNKNOWN, BadHandler, Signature, accepts, signature_of
@@ -29,6 +30,8 @@ def settled_types(name: str, types: tuple[Any, Any] | None, signature: Signature
                 message = f"the handler's {side} have no annotation to go by; write Tool[Params, Result](...)"
                 raise PromptValidationError(message, tool=name)
         types = signature.params, signature.result
+    for annotation in types:
+        learn_names(annotation)
     try:
         return (None if types[0] is type(None) else types[0]), result_type(types[1])
     except BadType as error:
