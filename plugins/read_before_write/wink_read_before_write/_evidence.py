@@ -6,10 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from wink.filesystem import HostFilesystem, InMemoryFilesystem, Stamp
+from wink.session import Upsert
 from wink_read_before_write._mount import MountPoint
 
 if TYPE_CHECKING:
-    from wink.filesystem import Filesystem, Stamp
+    from wink.filesystem import Filesystem
+    from wink.tools import ToolContext
 
 MAX_FILES: Final = 1000
 """Files that are looked at before a directory counts as too large to be checked."""
@@ -26,10 +29,11 @@ class _TooMany(Exception):
 class Evidence:
     """What can be said for a call that is about to change files; `read_tool` is what the model is told to call.
 
-    Looking never counts as reading: nothing here but `note` leaves a stamp.
+    Looking never counts as reading: nothing here but `note` and `note_own_write` leaves a stamp.
     """
 
     files: Filesystem
+    context: ToolContext
     mount: MountPoint
     read_tool: str
 
@@ -44,7 +48,7 @@ class Evidence:
         shown = self.mount.shown(inner)
         if files.stat(inner).is_directory:
             return self._missing_below(inner, shown)
-        stamp = files.seen(inner)
+        stamp = self._seen(inner)
         if stamp is None or not stamp.digest:  # without a digest: what the session knew was a file that is gone
             return f"{shown} exists and has not been read in this session; call {self.read_tool} on it first"
         if stamp.digest != files.fingerprint(inner):
@@ -60,9 +64,32 @@ class Evidence:
     def note(self, path: str) -> None:
         """Let the file's content count as read as it is now, unless the filesystem knows better."""
         inner = self._inner(path)
-        stamp = self.files.seen(inner)
-        if stamp is None or stamp.digest != self.files.fingerprint(inner):
-            self.files.read_bytes(inner)
+        stamp = self._seen(inner)
+        if stamp is not None and stamp.digest == self.files.fingerprint(inner):
+            return
+        content = self.files.read_bytes(inner)
+        if self._nobody_notes:
+            digest = self.files.fingerprint(inner) or ""
+            self.context.session.stage(Stamp, [Upsert(inner, Stamp(inner, digest, len(content), (), complete=True))])
+
+    def note_own_write(self, path: str, *, part: bool) -> None:
+        """Let what was just written count as known, where the filesystem does not see to that itself.
+
+        Of a file that changed in `part` all must have been known before.
+        """
+        inner = self._inner(path)
+        if self._nobody_notes and self.files.exists(inner):
+            stamp = self._seen(inner)
+            if not part or (stamp is not None and stamp.complete):
+                self.note(path)
+
+    @property
+    def _nobody_notes(self) -> bool:
+        """Whether the files are used outside of any call, as by a program that asks policies itself."""
+        return isinstance(self.files, InMemoryFilesystem | HostFilesystem)
+
+    def _seen(self, inner: str) -> Stamp | None:
+        return self.context.session[Stamp].get(inner) if self._nobody_notes else self.files.seen(inner)
 
     def _inner(self, path: str) -> str:
         return self.files.normalize(self.mount.inside(path))
@@ -96,7 +123,7 @@ class Evidence:
         return f"{shown} holds files that have not been read as they are now: {named}{more}; call {self.read_tool} on them first"
 
     def _is_known(self, path: str) -> bool:
-        stamp = self.files.seen(path)
+        stamp = self._seen(path)
         return stamp is not None and stamp.complete and stamp.digest == self.files.fingerprint(path)
 
     def _files_below(self, directory: str) -> Iterator[str]:

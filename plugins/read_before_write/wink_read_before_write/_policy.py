@@ -59,7 +59,7 @@ class ReadBeforeWritePolicy:
         demands = demands_of(params)
         if not demands:
             return PolicyDecision.deny(f"{tool.name} does not say in a parameter `path` or `file_path` what it changes")
-        evidence = Evidence(context.filesystem, self._mount, self.read_tools[0])
+        evidence = self._evidence(context)
         for demand in demands:
             reason = self._refusal(demand, evidence)
             if reason is not None:
@@ -71,14 +71,20 @@ class ReadBeforeWritePolicy:
 
         A tool may show a file without going through `context.filesystem`; its content is then known as it is now.
         """
-        if tool.name not in self.read_tools or not result.success:
+        if not result.success or tool.name not in (*self.read_tools, *self.write_tools):
             return
-        evidence = Evidence(context.filesystem, self._mount, self.read_tools[0])
+        evidence = self._evidence(context)
         for demand in demands_of(params):
             try:
-                evidence.note(demand.path)
+                if tool.name in self.read_tools:
+                    evidence.note(demand.path)
+                else:
+                    evidence.note_own_write(demand.path, part=demand.old_string is not None)
             except (OSError, WinkError):
                 continue  # not a file of this filesystem: nothing is known of it, and changing it stays denied
+
+    def _evidence(self, context: ToolContext) -> Evidence:
+        return Evidence(context.filesystem, context, self._mount, self.read_tools[0])
 
     def _refusal(self, demand: Demand, evidence: Evidence) -> str | None:
         try:
