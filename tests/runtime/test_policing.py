@@ -193,3 +193,37 @@ def test_a_policy_that_writes_during_a_denied_check_has_written_nothing(rig: Rig
 
     assert not rig.call("succeed").success
     rig.assert_nothing_happened()
+
+
+def test_a_policy_that_fails_on_the_result_is_named_and_the_arguments_are_not_blamed(rig: Rig) -> None:
+    """A model that is told what the tool takes would only try other arguments."""
+
+    class Forgetful(Fixed):
+        def on_result(self, tool: Any, params: Any, result: Any, *, context: ToolContext) -> None:
+            raise TypeError("secret")
+
+    rig.policies.append(Forgetful(PolicyDecision.allow(), "forgetful"))
+    rig.tool(succeed)
+
+    reply = rig.call("succeed")
+
+    assert "policy 'forgetful' could not learn of it (TypeError" in reply.text
+    assert "it takes" not in reply.text
+    assert "secret" not in reply.text
+    rig.assert_nothing_happened()
+
+
+def test_an_asynchronous_on_result_fails_the_call(rig: Rig) -> None:
+    """It would never run, and the policy would judge the next call by what it does not know."""
+
+    class Async(Fixed):
+        async def on_result(self, tool: Any, params: Any, result: Any, *, context: ToolContext) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+            raise AssertionError("never")
+
+    rig.policies.append(Async(PolicyDecision.allow()))
+    rig.tool(succeed)
+
+    reply = rig.call("succeed")
+
+    assert "its on_result is asynchronous" in reply.text
+    rig.assert_nothing_happened()

@@ -1,0 +1,103 @@
+"""Nothing is left of a call but what it was asked to leave."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import logging
+import os
+import threading
+import weakref
+from pathlib import Path
+
+import pytest
+from tests.runtime.conftest import Note, Rig, Text, change_everything, succeed
+
+from wink.runtime import ToolCall
+from wink.tools import ToolContext, ToolResult
+
+
+@pytest.fixture
+def busy(rig: Rig) -> Rig:
+    """A rig with tools of every kind and every end."""
+    rig.tool(succeed)
+
+    @rig.tool
+    def fail(params: Text, *, context: ToolContext) -> ToolResult[Note]:
+        change_everything(context)
+        raise ValueError("no")
+
+    @rig.tool
+    def interrupt(params: Text, *, context: ToolContext) -> ToolResult[Note]:
+        change_everything(context)
+        raise KeyboardInterrupt
+
+    @rig.tool(timeout=60)
+    async def wait(params: Text, *, context: ToolContext) -> ToolResult[Note]:
+        await asyncio.sleep(0)
+        return ToolResult[Note].ok(Note("x"))
+
+    @rig.tool(effects="read")
+    def look(params: Text, *, context: ToolContext) -> ToolResult[Note]:
+        return ToolResult[Note].ok(Note(context.filesystem.read("a.txt").content))
+
+    return rig
+
+
+def all_sorts(rig: Rig) -> None:
+    """One call of each kind, alone, in a batch, and in a loop."""
+    names = ("succeed", "fail", "interrupt", "wait", "look", "look", "nothing")
+    calls = [ToolCall(name, {}) for name in names]
+    for call in calls:
+        with contextlib.suppress(KeyboardInterrupt):
+            rig.executor.execute(call)
+    with contextlib.suppress(KeyboardInterrupt):
+        rig.executor.execute_batch(calls)
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(rig.executor.aexecute_batch(calls))
+
+
+def left_open() -> int:
+    """How many descriptors this process has."""
+    found = Path("/proc/self/fd")
+    return len(os.listdir(found)) if found.exists() else 0
+
+
+def test_calls_leave_no_threads_and_no_descriptors(busy: Rig) -> None:
+    """However they end."""
+    all_sorts(busy)
+    descriptors, threads = left_open(), threading.active_count()
+
+    for _ in range(10):
+        all_sorts(busy)
+    for thread in threading.enumerate():
+        if thread.name.startswith("wink-"):
+            thread.join(60)
+
+    assert left_open() <= descriptors
+    assert threading.active_count() <= threads
+
+
+def test_a_call_is_forgotten_when_it_has_ended(busy: Rig, caplog: pytest.LogCaptureFixture) -> None:
+    """Its context, and with it its handles, can be freed; an exception does not hold on to them either."""
+    caplog.set_level(logging.CRITICAL, "wink.runtime")  # pytest keeps what is logged, with its tracebacks
+    kept: list[weakref.ref[object]] = []
+
+    class Big:
+        """Something that a handler holds."""
+
+    @busy.tool
+    def hold(params: Text, *, context: ToolContext) -> ToolResult[Note]:
+        big = Big()
+        kept.append(weakref.ref(big))
+        context.filesystem.write("a.txt", "x")
+        if params.text == "fail":
+            raise ValueError("no")
+        return ToolResult[Note].ok(Note("x"))
+
+    for text in ("ok", "fail"):
+        busy.call("hold", text=text)
+    gc.collect()
+
+    assert [ref() for ref in kept] == [None, None]
