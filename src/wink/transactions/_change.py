@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from wink.filesystem import FileChange
-from wink.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

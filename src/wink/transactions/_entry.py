@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal, Protocol
 
 from wink.filesystem import FileChange
 from wink.session import Session, SliceDelta
-from wink.values import dataclass
 
 Outcome = Literal["committed", "rolled back", "denied", "refused", "raised"]
 """`refused`: an unknown tool or arguments that do not fit; `raised`: rolled back, and the exception went on to the caller."""
