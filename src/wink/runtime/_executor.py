@@ -387,12 +387,8 @@ class ToolExecutor:
         from difflib import get_close_matches
 
         close = get_close_matches(name, names, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
-        return (
-            f"there is no tool {name!r}{hint} The tools are: {', '.join(names)}"
-            if hint
-            else (f"there is no tool {name!r}; the tools are: {', '.join(names)}")
-        )
+        hint = f"; did you mean {close[0]!r}? The" if close else "; the"
+        return f"there is no tool {name!r}{hint} tools are: {', '.join(names)}"
 
 
 def _known(value: Any) -> Any:

@@ -20,16 +20,16 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from contextvars import ContextVar, Token
+from contextvars import Token
 from dataclasses import replace
 from typing import Any, Final, Literal, cast
-from weakref import WeakKeyDictionary
 
 from wink.errors import CommitFailed, HandleRevoked, RollbackFailed, WinkError, WorkspaceNeedsRecovery
 from wink.filesystem import FileChange, FilePart, Filesystem, Stamp, Turns
 from wink.limits import BudgetTracker, Deadline
 from wink.resources import ResourceContext, Snapshotable
 from wink.session import Session, SessionPart, SliceDelta, Upsert
+from wink.transactions._around import active, outer_of
 from wink.transactions._change import Change
 from wink.transactions._entry import CommitEntry, Recorder
 
@@ -39,67 +39,13 @@ State = Literal["open", "committed", "rolled back", "in doubt"]
 MakeEntry = Callable[[tuple[SliceDelta, ...], tuple[FileChange, ...]], CommitEntry]
 """Builds the record's entry when deltas and changes are known, just before the commit point."""
 
-_current: ContextVar[Transaction | None] = ContextVar("wink_transaction", default=None)
 _numbers: Final = itertools.count(1)
 _NOTHING: Final = Change()
-
-
-def current_transaction() -> Transaction | None:
-    """The innermost transaction that is active in this context."""
-    return _current.get()
-
-
-def limits_around() -> tuple[Deadline | None, tuple[BudgetTracker, ...]]:
-    """The earliest deadline of the calls that are active in this context, and their budgets, outermost first."""
-    deadline: Deadline | None = None
-    trackers: list[BudgetTracker] = []
-    found = _current.get()
-    while found is not None:
-        if found.deadline is not None and (deadline is None or found.deadline.expires_at < deadline.expires_at):
-            deadline = found.deadline
-        if found.budget_tracker is not None and all(found.budget_tracker is not known for known in trackers):
-            trackers.append(found.budget_tracker)
-        found = found.around
-    return deadline, tuple(reversed(trackers))
 
 
 def _unknown(path: str) -> Stamp:
     """What a session knows of a file that is gone: nothing, and no content has this digest."""
     return Stamp(path, digest="", size=0, ranges=(), complete=False)
-
-
-_turns: WeakKeyDictionary[Session, Turns] = WeakKeyDictionary()
-_turns_lock = threading.Lock()
-
-
-def turns_of(session: Session, root: Filesystem | None) -> Turns:
-    """Whose turn it is to change things: that of the filesystem's calls, or of the session's where there are no files."""
-    if root is not None:
-        return root.turns
-    with _turns_lock:
-        turns = _turns.get(session)
-        if turns is None:
-            turns = _turns[session] = Turns(f"session {session.name!r}")
-        return turns
-
-
-def holds(turns: Turns) -> bool:
-    """Whether a transaction that is active in this context already has this turn."""
-    found = _current.get()
-    while found is not None:
-        if turns_of(found.session, found.root) is turns:
-            return True
-        found = found.around
-    return False
-
-
-def turns_to_take(session: Session, root: Filesystem | None) -> Turns:
-    """Whose turn a call that changes things has to wait for.
-
-    Inside a call that has the turn already, calls come one at a time as well, and take turns of their own.
-    """
-    turns, around = turns_of(session, root), _current.get()
-    return around.inner_turns if around is not None and holds(turns) else turns
 
 
 class Transaction:
@@ -135,9 +81,9 @@ class Transaction:
         self, session: Session, resources: ResourceContext | None, *, root: Filesystem | None, writable: bool
     ) -> None:
         self.id: str = f"{time.time_ns():016x}-{os.getpid():x}-{next(_numbers):x}"
-        self.around: Transaction | None = _current.get()
+        self.around: Transaction | None = active.get()
         """The innermost transaction that is active in this context."""
-        self.outer: Transaction | None = _outer_of(self.around, session, root)
+        self.outer: Transaction | None = outer_of(self.around, session, root)
         """The one around that this one is a savepoint of."""
         self.state: State = "open"
         self.nested: list[CommitEntry] = []
@@ -212,7 +158,7 @@ class Transaction:
 
     def enter(self) -> None:
         """Make the transaction the current one of this context (and of contexts copied from it)."""
-        self._token: Token[Transaction | None] = _current.set(self)
+        self._token: Token[Transaction | None] = active.set(self)
         self._token_session = self._sessionpart.enter()
         self._guard = None if self._filepart is None else self._filepart.guard()
 
@@ -221,7 +167,7 @@ class Transaction:
         if self._filepart is not None and self._guard is not None:
             self._filepart.unguard(self._guard)
         self._sessionpart.exit(self._token_session)
-        _current.reset(self._token)
+        active.reset(self._token)
 
     # -- its end
 
@@ -445,14 +391,3 @@ def _restorer(resource: Any, state: Any) -> Callable[[], object]:
 
     restore.__qualname__ = f"{type(resource).__name__}.restore"
     return restore
-
-
-def _outer_of(around: Transaction | None, session: Session, root: Filesystem | None) -> Transaction | None:
-    """The next transaction around that one over this session and these files is a savepoint of."""
-    while around is not None:
-        if around.session is session:
-            return around
-        if root is not None and around.root is not None and root.turns is around.root.turns:
-            return around
-        around = around.around
-    return None

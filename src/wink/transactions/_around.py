@@ -1,0 +1,82 @@
+"""Say which transactions are active in this context, whose turn it is among them, and which limits they set."""
+
+from __future__ import annotations
+
+import threading
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Final
+from weakref import WeakKeyDictionary
+
+from wink.filesystem import Filesystem, Turns
+from wink.limits import BudgetTracker, Deadline
+from wink.session import Session
+
+if TYPE_CHECKING:
+    from wink.transactions._transaction import Transaction
+
+active: Final[ContextVar[Transaction | None]] = ContextVar("wink_transaction", default=None)
+"""The innermost one."""
+
+
+def current_transaction() -> Transaction | None:
+    """The innermost transaction that is active in this context."""
+    return active.get()
+
+
+_turns: WeakKeyDictionary[Session, Turns] = WeakKeyDictionary()
+_turns_lock = threading.Lock()
+
+
+def turns_of(session: Session, root: Filesystem | None) -> Turns:
+    """Whose turn it is to change things: that of the filesystem's calls, or of the session's where there are no files."""
+    if root is not None:
+        return root.turns
+    with _turns_lock:
+        turns = _turns.get(session)
+        if turns is None:
+            turns = _turns[session] = Turns(f"session {session.name!r}")
+        return turns
+
+
+def holds(turns: Turns) -> bool:
+    """Whether a transaction that is active in this context already has this turn."""
+    found = active.get()
+    while found is not None:
+        if turns_of(found.session, found.root) is turns:
+            return True
+        found = found.around
+    return False
+
+
+def turns_to_take(session: Session, root: Filesystem | None) -> Turns:
+    """Whose turn a call that changes things has to wait for.
+
+    Inside a call that has the turn already, calls come one at a time as well, and take turns of their own.
+    """
+    turns, around = turns_of(session, root), active.get()
+    return around.inner_turns if around is not None and holds(turns) else turns
+
+
+def limits_around() -> tuple[Deadline | None, tuple[BudgetTracker, ...]]:
+    """The earliest deadline of the calls that are active in this context, and their budgets, outermost first."""
+    deadline: Deadline | None = None
+    trackers: list[BudgetTracker] = []
+    found = active.get()
+    while found is not None:
+        if found.deadline is not None and (deadline is None or found.deadline.expires_at < deadline.expires_at):
+            deadline = found.deadline
+        if found.budget_tracker is not None and all(found.budget_tracker is not known for known in trackers):
+            trackers.append(found.budget_tracker)
+        found = found.around
+    return deadline, tuple(reversed(trackers))
+
+
+def outer_of(around: Transaction | None, session: Session, root: Filesystem | None) -> Transaction | None:
+    """The next transaction around that one over this session and these files is a savepoint of."""
+    while around is not None:
+        if around.session is session:
+            return around
+        if root is not None and around.root is not None and root.turns is around.root.turns:
+            return around
+        around = around.around
+    return None
