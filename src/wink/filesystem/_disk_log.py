@@ -115,6 +115,7 @@ class Log:
                 self._forget(record)
                 if self.records:
                     self._compensate(record.seq)
+                undo.clear()
         finally:
             self.conflicts.extend(undo.conflicts)
         if directories:

@@ -75,7 +75,8 @@ class Copies:
         if here is not None and here.st_ino != old.ino:
             self._undo.renumber(old, here)
         self._drop_spare(record, fd)
-        self._undo.unlink(kept)
+        # Only when the new inode has been noted: a repeated step could not find out any more which one it is.
+        self._undo.done_with.append(kept)
 
     def _removed(self, record: Record, fd: int, name: str) -> None:
         old = record.old

@@ -39,6 +39,7 @@ class Undo:
         "_staged",
         "_steps",
         "conflicts",
+        "done_with",
         "lost",
         "renumbered",
         "rewritten",
@@ -61,6 +62,7 @@ class Undo:
         self._may_have_spares = recovering
         self.conflicts: list[Conflict] = []
         self.lost: list[str] = []
+        self.done_with: list[str] = []
         self._steps: dict[str, Step] = {
             "X": self._overwritten,
             "C": self._created,
@@ -240,6 +242,11 @@ class Undo:
                 continue
             break
         self.conflicts.append(Conflict(path, f"conflicts/{name}", reason))
+
+    def clear(self) -> None:
+        """Remove what was needed until the step had been noted."""
+        while self.done_with:
+            self.unlink(self.done_with.pop())
 
     def unlink(self, staged: str) -> None:
         """Remove something from staging."""
