@@ -56,7 +56,9 @@ def tests(session: nox.Session) -> None:
 def coverage(session: nox.Session) -> None:
     """The tests again, in one process group, with branch coverage."""
     session.install("-e", ".", *groups("test"))
-    session.run("pytest", "-n", "auto", "--dist=loadfile", "--cov", "--cov-report=term:skip-covered", "--cov-fail-under=85")
+    session.run(
+        "pytest", "-n", "auto", "--dist=loadfile", "--cov", "--cov-report=term:skip-covered", "--cov-fail-under=85"
+    )
 
 
 @nox.session(python=MAIN)
@@ -84,7 +86,14 @@ def minimums(session: nox.Session) -> None:
 def bench(session: nox.Session) -> None:
     """The benchmarks, with ratios against rivals in the same run."""
     session.install("-e", ".", *groups("bench"))
-    session.run("pytest", "benchmarks", "--benchmark-only", "--benchmark-group-by=group", "--benchmark-columns=min,median,max,rounds", *session.posargs)
+    session.run(
+        "pytest",
+        "benchmarks",
+        "--benchmark-only",
+        "--benchmark-group-by=group",
+        "--benchmark-columns=min,median,max,rounds",
+        *session.posargs,
+    )
 
 
 @nox.session(python=MAIN, default=False)

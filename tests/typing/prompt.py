@@ -51,4 +51,7 @@ assert_type(prompt.find_section("two"), Section[Any])
 # What tools and executors ask of prompts and policies, ours satisfy.
 as_prompt: PromptLike = prompt
 as_rendered: RenderedPromptLike = prompt.render()
-policies: list[ToolPolicy] = [SequentialDependencyPolicy({"deploy": {"test"}}), ReadBeforeWritePolicy(mount_point="/work")]
+policies: list[ToolPolicy] = [
+    SequentialDependencyPolicy({"deploy": {"test"}}),
+    ReadBeforeWritePolicy(mount_point="/work"),
+]
