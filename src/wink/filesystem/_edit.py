@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from array import array
+from bisect import bisect_left
+from typing import Final, NamedTuple
 
 from wink.errors import EditFailed
 from wink.filesystem._stamps import Ranges, shifted
+
+
+MAX_REPLACEMENTS: Final = 1_000_000
+"""As many as can be remembered at once."""
 
 
 class Place(NamedTuple):
@@ -68,20 +74,36 @@ def find_lines(path: str, text: str, old: str) -> tuple[tuple[int, int], ...]:
 
 def _replace(path: str, text: str, old: str, new: str, replace_all: bool) -> Edit:
     """Replace where `old` stands exactly so."""
+    spans = _spans(path, text, old)
+    return _assemble(path, text, old, spans, [new] * len(spans), replace_all)
+
+
+def _spans(path: str, text: str, old: str) -> list[tuple[int, int]]:
     spans: list[tuple[int, int]] = []
     at = text.find(old)
     while at >= 0:
         spans.append((at, at + len(old)))
+        if len(spans) > MAX_REPLACEMENTS:
+            raise EditFailed(
+                path, f"the text to replace is there more than {MAX_REPLACEMENTS} times; give a longer one"
+            )
         at = text.find(old, at + len(old))
-    return _assemble(path, text, old, spans, [new] * len(spans), replace_all)
+    return spans
 
 
 def _replace_mixed(path: str, text: str, old: str, new: str, replace_all: bool) -> Edit:
     """Replace in a file that has both kinds of newline, where either kind fits either."""
-    import re
+    # Where in the text with plain newlines those are that had been two characters.
+    shortened = array("Q")
+    at = text.find("\r\n")
+    while at >= 0:
+        shortened.append(at - len(shortened))
+        at = text.find("\r\n", at + 2)
 
-    pattern = r"\r?\n".join(map(re.escape, old.split("\n")))
-    spans = [match.span() for match in re.finditer(pattern, text)]
+    def place(at: int) -> int:
+        return at + bisect_left(shortened, at)
+
+    spans = [(place(start), place(end)) for start, end in _spans(path, text.replace("\r\n", "\n"), old)]
     news = [new.replace("\n", _newline_at(text, start, end)) for start, end in spans]
     return _assemble(path, text, old, spans, news, replace_all)
 
@@ -141,13 +163,18 @@ def _count(text: str) -> int:
 
 def _explain_absence(text: str, old: str) -> tuple[str, tuple[int, ...]]:
     """Why `old` is not found, pointing at where all but the spaces fits."""
-    wanted = [" ".join(line.split()) for line in old.strip("\n").split("\n")]
-    have = [" ".join(line.split()) for line in text.split("\n")]
-    if any(wanted):
-        for at in range(len(have) - len(wanted) + 1):
-            if have[at : at + len(wanted)] == wanted:
-                return (
-                    f"the text to replace is not in the file as given, but line {at + 1} differs only in spaces; "
-                    "copy the text exactly, with its indentation"
-                ), (at + 1,)
+    wanted, have = _respaced(old.strip("\n")), _respaced(text)
+    # Found as text, which takes linear time: comparing line by line takes hours where many lines are alike.
+    at = have.find(wanted) if wanted.strip("\n") else -1
+    if at >= 0:
+        line = have.count("\n", 0, at) + 1
+        return (
+            f"the text to replace is not in the file as given, but line {line} differs only in spaces; "
+            "copy the text exactly, with its indentation"
+        ), (line,)
     return "the text to replace is not in the file; read it again and copy the text exactly", ()
+
+
+def _respaced(text: str) -> str:
+    """Text with a newline before and after each line, and one space for every stretch of them."""
+    return "".join(["\n", *(" ".join(line.split()) + "\n" for line in text.split("\n"))])

@@ -5,6 +5,7 @@ The expressions are RE2's: a pattern that a model wrote must not be able to take
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, BinaryIO, Final
 
@@ -23,6 +24,10 @@ MAX_LINE_CHARS: Final = 500
 _MAX_PATTERN: Final = 1000
 _PIECE: Final = 4 * CHUNK
 _MAX_LINE: Final = 16 * CHUNK
+_SLICE: Final = 4 * 1024
+_SLOW: Final = 1e-6
+"""Seconds for a byte: good expressions take a hundredth of that, and the worst that RE2 accepts fifty times as much."""
+_PATIENCE: Final = 0.5
 
 Search = Callable[[bytes, int], tuple[int, int] | None]
 """The first match from a position on, as a span; an empty match is one, too."""
@@ -49,7 +54,7 @@ def grep(
             continue
         try:
             matches = _matches(access.reading(), at.path, search)
-        except HandleRevoked:
+        except (HandleRevoked, PatternError):
             raise
         except (OSError, WinkError):
             if at.path == top:
@@ -87,11 +92,42 @@ def compiled(pattern: str, *, ignore_case: bool = False) -> Search:
     except re2.error as wrong:
         raise PatternError(pattern, _explain(wrong.args[0])) from None
 
-    def search(content: bytes, start: int) -> tuple[int, int] | None:
-        match: Any = expression.search(content, start)
-        return None if match is None else match.span()
+    return _Patient(pattern, expression)
 
-    return search
+
+class _Patient:
+    """Searches slice by slice, so that an expression which RE2 can only try in thousands of ways at once is given up.
+
+    Its time is linear, too, but 64 MiB may take half an hour, in which nothing could interrupt it.
+    """
+
+    __slots__ = ("_expression", "_pattern", "_wasted")
+
+    def __init__(self, pattern: str, expression: Any) -> None:
+        self._pattern, self._expression, self._wasted = pattern, expression, 0.0
+
+    def __call__(self, content: bytes, start: int) -> tuple[int, int] | None:
+        while True:
+            # No match goes beyond its line, so that nothing is missed between slices that end with one.
+            end = content.find(b"\n", start + _SLICE)
+            end = len(content) if end < 0 else end
+            if end - start > 4 * _SLICE:
+                for at in range(start, end, _SLICE):  # a long line: whether it takes too long is tried with its parts
+                    self._search(content, at, min(at + _SLICE, end))
+            match = self._search(content, start, end)
+            if match is not None or end + 1 >= len(content):
+                return match
+            start = end + 1
+
+    def _search(self, content: bytes, start: int, end: int) -> tuple[int, int] | None:
+        began = time.thread_time()
+        match: Any = self._expression.search(content, start, end)
+        took = time.thread_time() - began
+        if took > (end - start) * _SLOW:
+            self._wasted += took
+            if self._wasted > _PATIENCE:
+                raise PatternError(self._pattern, "takes too long; write it with fewer and smaller repetitions")
+        return None if match is None else match.span()
 
 
 def _explain(reason: object) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Final
 
 from wink.errors import PatternError
 
 _MAX_LENGTH: Final = 1000
 _MAX_ALTERNATIVES: Final = 64
+_MAX_TESTS: Final = 256
 
 Test = Callable[[str], bool] | None
 """A test for one name, or None for `**`, which stands for any number of names."""
@@ -48,6 +50,8 @@ class Pattern:
             self.start |= reached[0]
             self._end |= 1 << (first + len(tests))
             first += len(tests) + 1
+        if len(self._moves) > _MAX_TESTS:
+            raise PatternError(text, f"has more than {_MAX_TESTS} names in all its alternatives")
 
     def step(self, state: int, name: str) -> int:
         """The state after one more name; 0 when nothing can fit any more."""
@@ -123,20 +127,20 @@ def _expand(pattern: str, whole: str) -> list[str]:
 
 
 def _first_group(text: str) -> tuple[int, int, list[str]] | None:
-    start = text.find("{")
-    while start >= 0:
-        depth, last, choices = 0, start + 1, list[str]()
-        for at in range(start, len(text)):
-            if text[at] == "{":
-                depth += 1
-            elif text[at] == "}":
-                depth -= 1
-                if depth == 0:
-                    if choices:
-                        return start, at + 1, [*choices, text[last:at]]
-                    break
-            elif text[at] == "," and depth == 1:
-                choices.append(text[last:at])
-                last = at + 1
-        start = text.find("{", start + 1)
-    return None
+    """The leftmost braces with a comma in them: where they begin and end, and what they offer."""
+    found: tuple[int, int, list[int]] | None = None
+    unclosed: list[tuple[int, list[int]]] = []
+    for at, letter in enumerate(text):
+        if letter == "{":
+            unclosed.append((at, []))
+        elif letter == "," and unclosed:
+            unclosed[-1][1].append(at)
+        elif letter == "}" and unclosed:
+            start, commas = unclosed.pop()
+            if commas and (found is None or start < found[0]):
+                found = start, at + 1, commas
+    if found is None:
+        return None
+    start, end, commas = found
+    bounds = [start, *commas, end - 1]
+    return start, end, [text[low + 1 : high] for low, high in pairwise(bounds)]
