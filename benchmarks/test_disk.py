@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from benchmarks.conftest import TEXT, Calls
+
 from wink.filesystem import HostFilesystem
 
 Benchmark = Any
