@@ -36,6 +36,7 @@ PATH_ONLY: Final[int] = getattr(os, "O_PATH", os.O_RDONLY)
 DIRECTORY: Final = PATH_ONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 NEVER_BLOCK: Final = os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
+_DOTS: Final = frozenset(("", ".", ".."))
 _STRICT = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS
 _PARENT = open_how(PATH_ONLY | os.O_DIRECTORY, _STRICT)
 _STATUS = open_how(PATH_ONLY, _STRICT)
@@ -208,6 +209,14 @@ class Openat2(Walk):
     def status(self, path: str, *, follow: bool) -> tuple[os.stat_result, str | None]:
         """What is at `path`, and the body of the link if it is one."""
         self.readable(path, path)
+        if "/" not in path and path not in _DOTS:
+            # A name in the root itself leads nowhere else unless it is a link.
+            try:
+                found = os.stat(path, dir_fd=self.root, follow_symlinks=False)
+            except OSError as error:
+                raise named(error, path) from None
+            if not stat.S_ISLNK(found.st_mode):
+                return found, None
         try:
             fd = openat2(self.root, path or ".", _STATUS if follow else _STATUS_OF_LINK)
         except OSError as error:

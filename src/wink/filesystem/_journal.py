@@ -113,23 +113,21 @@ def _reused(state: State, transaction_id: str, *, durable: bool) -> int | None:
         return None
     found = os.fstat(fd)
     # A copied workspace may bring its state with it, and in it a link to a file that is not ours to write to.
-    if found.st_nlink == 1 and stat.S_ISREG(found.st_mode):
+    is_ours = found.st_nlink == 1 and stat.S_ISREG(found.st_mode)
+    if is_ours and not os.access(transaction_id, os.F_OK, dir_fd=state.wal, follow_symlinks=False):
+        # Before it is a journal again: its records are those of a transaction that has ended.
+        os.pwrite(fd, bytes(HEADER_BYTES), 0)
+        if durable:
+            os.fdatasync(fd)
         try:
-            os.stat(transaction_id, dir_fd=state.wal, follow_symlinks=False)
+            os.rename(SPARE, transaction_id, src_dir_fd=state.fd, dst_dir_fd=state.wal)
         except FileNotFoundError:
-            # Before it is a journal again: its records are those of a transaction that has ended.
-            os.pwrite(fd, bytes(HEADER_BYTES), 0)
-            if durable:
-                os.fdatasync(fd)
-            try:
-                os.rename(SPARE, transaction_id, src_dir_fd=state.fd, dst_dir_fd=state.wal)
-            except FileNotFoundError:
-                pass
-            else:
-                if os.stat(transaction_id, dir_fd=state.wal, follow_symlinks=False).st_ino == found.st_ino:
-                    return fd
-                # Another store used it first and has put down another one: that is what has the name now.
-                os.unlink(transaction_id, dir_fd=state.wal)
+            pass
+        else:
+            if os.stat(transaction_id, dir_fd=state.wal, follow_symlinks=False).st_ino == found.st_ino:
+                return fd
+            # Another store used it first and has put down another one: that is what has the name now.
+            os.unlink(transaction_id, dir_fd=state.wal)
     os.close(fd)
     return None
 
