@@ -202,10 +202,10 @@ class DiskFrame:
             if len(self._log.records) > to:
                 self._log.leave()
             elif to == 0:
-                self._log.end()
+                self._log.tidy()
             raise
         if to == 0:
-            self._log.end()
+            self._log.tidy()
 
     def _failed(self, error: OSError, path: str, position: int) -> OSError:
         """Undo what a failed operation had begun, and say what concerns the workspace's path."""

@@ -32,6 +32,7 @@ class Log:
         "_is_over",
         "_is_resumed",
         "_journal",
+        "_recorded",
         "_renumbered",
         "_seq",
         "_transaction_id",
@@ -47,7 +48,8 @@ class Log:
         self._transaction_id = transaction_id
         self._journal: Journal | None = None
         self._is_over = self._is_resumed = False
-        self._count = self._seq = 0
+        # A name that no record has may be that of a file which an operation left when it failed.
+        self._count = self._recorded = self._seq = 0
         self._renumbered: dict[int, int] = {}
         self.records: list[Record] = []
         self.contents: dict[int, bytes] = {}
@@ -82,6 +84,7 @@ class Log:
         record = Record(self._seq, kind, path, staged, old, new, times, note)
         if content is not None and len(content) <= DIFFABLE_BYTES:
             self.contents[record.seq] = content
+        self._recorded += 1 if staged else 0
         # First here and then on the disk: an interrupt in between must not leave an operation that undo never hears of.
         self.records.append(record)
         try:
@@ -126,9 +129,26 @@ class Log:
     def end(self) -> None:
         """Drop the journal: the commit point of what still stands in it, and the end of a rollback."""
         self._is_over = True
-        if self._journal is not None:
-            self._journal.remove()
-        self.leave()
+        try:
+            if self._journal is not None:
+                self._journal.remove()
+        finally:
+            # If it is still there, it must not be taken for one that is under way.
+            self.leave()
+
+    def tidy(self) -> None:
+        """After a rollback, remove what failed operations left in staging, and the journal.
+
+        Where the disk refuses, the journal stays, and whoever takes the lease next does it.
+        """
+        try:
+            if self._count != self._recorded:
+                for number in range(1, self._count + 1):
+                    for suffix in ("", "~"):
+                        self.drop(f"{self._transaction_id}.{number}{suffix}")
+            self.end()
+        except OSError:
+            self.leave()
 
     def leave(self) -> None:
         """Let go of a journal that recovery has to deal with."""
@@ -156,29 +176,27 @@ class Log:
                 if name is not None:
                     raise
             except FileNotFoundError:
-                # Somebody removed the whole state; as long as nothing of ours was in it, it is simply made again.
-                if self._journal is not None:
-                    raise TransactionError("the state directory was removed during a transaction") from None
-                self.ground.state.forget()
-                self.ground.state.create()
+                raise TransactionError("the state directory was removed during a transaction") from None
 
     def drop(self, staged: str) -> None:
         """Remove something from staging."""
         remove(self.ground.state.staged, staged)
 
     def ready(self) -> None:
-        """See that there is a state directory, and that the transaction is still under way."""
+        """See that there is a journal, without which nobody would ever remove what a killed process left in staging."""
+        if self._journal is None:
+            self._start()
+
+    def _start(self) -> Journal:
         if self._is_over:
             raise TransactionError("this transaction has ended; begin another one")
         if self.ground.state.staged < 0:
             self.ground.state.create()
-
-    def _start(self) -> Journal:
-        self.ready()
         durable = self.ground.is_durable
         try:
             self._journal = Journal.create(self.ground.state, self._transaction_id, durable=durable)
         except FileNotFoundError:
+            # Somebody removed the whole state; as long as nothing of ours was in it, it is simply made again.
             self.ground.state.forget()
             self.ground.state.create()
             self._journal = Journal.create(self.ground.state, self._transaction_id, durable=durable)

@@ -33,7 +33,9 @@ def recover(ground: Ground, committed: Callable[[str], bool]) -> tuple[Recovered
     done: list[Recovered] = []
     for transaction_id in left_behind(ground.state):
         if transaction_id not in ground.active:
-            done.append(_ended(ground, transaction_id, keep=is_committed(transaction_id)))
+            ended = _ended(ground, transaction_id, keep=is_committed(transaction_id))
+            if ended.paths:  # otherwise it had not changed anything yet
+                done.append(ended)
     for name in os.listdir(ground.state.staged):
         transaction_id = name.rpartition(".")[0]
         if transaction_id not in ground.active and not is_committed(transaction_id):

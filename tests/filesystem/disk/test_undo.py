@@ -438,6 +438,7 @@ def test_a_file_changed_while_it_is_copied_is_not_overwritten(
     with pytest.raises(FileConflict):
         frame.put("one-name.txt", b"by the tool")
 
+    frame.undo(0)
     assert (tree / "one-name.txt").read_bytes() == b"by a person"
     assert leftovers(tree) == []
 
