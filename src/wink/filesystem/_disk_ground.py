@@ -142,8 +142,10 @@ def restore_times(fd: int, times: tuple[int, ...]) -> None:
     """Give a directory the access and modification times that it had, as far as we may."""
     try:
         os.utime(".", ns=(times[0], times[1]), dir_fd=fd)
-    except OSError:
-        pass  # somebody else's directory: only its owner can set times
+    except OSError as error:
+        if error.errno not in (errno.EPERM, errno.EROFS):
+            raise
+        # Somebody else's directory: only its owner can set times.
 
 
 def times_of(fd: int) -> tuple[int, int]:
