@@ -40,6 +40,9 @@ class State:
             except FileNotFoundError:
                 self._close()
                 return False
+            except BaseException:
+                self._close()  # half of it must not pass for all of it
+                raise
             return True
 
     def create(self) -> None:
