@@ -74,6 +74,9 @@ class Ledger:
         except CommitFailed:
             raise
         except Exception as error:
+            if hasattr(error, "sqlite_errorcode"):
+                # When the disk failed as it was opened, SQLite may have opened it for reading only, for good.
+                self.database.abandon()
             raise CommitFailed(f"nothing was stored: {explain(error)}") from error
         try:
             connection.execute("COMMIT")
