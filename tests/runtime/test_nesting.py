@@ -8,7 +8,7 @@ import pytest
 from tests.runtime.conftest import Note, Rig, Text, succeed
 
 from wink.errors import HandleRevoked, ToolValidationError
-from wink.runtime import ToolCall, tool_transaction
+from wink.runtime import ToolCall, restore_snapshot, tool_transaction
 from wink.tools import ToolContext, ToolResult
 
 
@@ -148,6 +148,18 @@ def test_a_block_outside_of_tools_is_a_transaction_too(rig: Rig) -> None:
 
     assert rig.files()["a.txt"] == "kept"
     assert rig.notes() == ["before", "kept"]
+
+
+def test_a_block_can_roll_itself_back(rig: Rig) -> None:
+    """Programs restore what the block gave them when a handler says that it failed, and go on."""
+    context = rig.prompt.resources
+    with tool_transaction(rig.session, context) as transaction:
+        assert transaction.filesystem is not None
+        transaction.filesystem.write("a.txt", "dropped")
+        rig.session[Note].append(Note("dropped"))
+        restore_snapshot(rig.session, context, transaction)
+
+    rig.assert_nothing_happened()
 
 
 class Counter:

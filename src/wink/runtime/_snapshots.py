@@ -36,14 +36,21 @@ def create_snapshot(
     return CompositeSnapshot(session.snapshot(), tuple((value, value.snapshot()) for _, value in resources), tag)
 
 
-def restore_snapshot(session: Session, resource_context: ResourceContext | None, snapshot: CompositeSnapshot) -> None:
+def restore_snapshot(
+    session: Session, resource_context: ResourceContext | None, snapshot: CompositeSnapshot | Transaction
+) -> None:
     """Bring `session` and the resources back to a snapshot; log slices keep what was appended since.
+
+    Given what `tool_transaction` yields, it rolls that block back, which is over then: nothing of it is kept.
 
     Raises `RollbackFailed` when a resource cannot be restored, after restoring all the others.
 
     `resource_context` is part of the signature that programs know; the snapshot itself knows its resources.
     """
     del resource_context
+    if isinstance(snapshot, Transaction):
+        snapshot.abort()
+        return
     reasons: list[str] = []
     for resource, state in reversed(snapshot.resources):
         try:
@@ -62,8 +69,9 @@ def tool_transaction(
     """Run a block as one transaction over session, files and resources: it commits at the end, or rolls back if it raises.
 
     Inside the block `transaction.filesystem` is the handle on the files, and what `resource_context` gives for
-    `Filesystem`; writes to `session` are part of it. In a workspace the block is recorded under `tag`, also when it was rolled back; inside a tool call it is a savepoint of
-    that call. The block has the turn of a call that changes things: raises `WorkspaceBusy` when it does not come.
+    `Filesystem`; writes to `session` are part of it. In a workspace the block is recorded under `tag`, also when it was
+    rolled back; inside a tool call it is a savepoint of that call. The block has the turn of a call that changes things:
+    raises `WorkspaceBusy` when it does not come.
     """
     started_at, started = utc_now(), time.perf_counter()
 
@@ -96,16 +104,16 @@ def tool_transaction(
             try:
                 with _handle_for(resource_context, transaction.filesystem):
                     yield transaction
-                transaction.note_reads()
-                transaction.revoke()
-                transaction.commit(entry)
+                if transaction.state == "open":
+                    transaction.note_reads()
+                    transaction.revoke()
+                    transaction.commit(entry)
             except BaseException:
-                try:
-                    transaction.abort()
-                finally:
-                    if transaction.state == "rolled back":
-                        transaction.record_attempt(entry(transaction.logged(), transaction.change.files, "rolled back"))
+                transaction.abort()
                 raise
+            finally:
+                if transaction.state == "rolled back":
+                    transaction.record_attempt(entry(transaction.logged(), transaction.change.files, "rolled back"))
         finally:
             transaction.leave()
     finally:
