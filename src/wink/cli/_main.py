@@ -24,6 +24,10 @@ COMMANDS: Final = {
     "demo": ("wink.cli._demo", "demo", "Watch an agent mend a small project, and a failed call undone."),
     "run": ("wink.cli._run", "run", "Let a model work on a repository."),
     "call": ("wink.cli._call", "call", "Run one tool on a workspace, through the whole pipeline."),
+    "log": ("wink.cli._log", "log", "List the calls that were made on a workspace."),
+    "show": ("wink.cli._show", "show", "Show one call: arguments, policies, reply, changes."),
+    "diff": ("wink.cli._diff", "diff", "Show what calls changed."),
+    "recover": ("wink.cli._recover", "recover", "End what a killed process left half done."),
     "tools": ("wink.cli._tools", "tools", "List the tools that a model would be shown."),
     "plugins": ("wink.cli._plugins", "plugins", "List, explain and check plugins."),
 }

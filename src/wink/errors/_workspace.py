@@ -9,6 +9,7 @@ __all__ = [
     "RecordTooNew",
     "RecordUnavailable",
     "SessionNameError",
+    "UnknownCall",
     "WorkspaceClosed",
     "WorkspaceNeedsRecovery",
     "WorkspaceReadOnly",
@@ -81,6 +82,17 @@ class SessionNameError(WinkError, ValueError):
             f"{self.name!r} cannot name a session; use 1 to 64 of a-z, 0-9, '.', '_' and '-', "
             f"beginning with a letter or a digit"
         )
+
+
+class UnknownCall(WinkError, LookupError):
+    """No call of this workspace has this number."""
+
+    def __init__(self, call: int) -> None:
+        self.call = call
+        super().__init__(call)
+
+    def __str__(self) -> str:
+        return f"there is no call c{self.call} in this workspace; `wink log` lists them"
 
 
 class RecordError(WinkError):

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from wink.filesystem._change import ChangeKind, FileChange, FileVersion, Kept
+from wink.filesystem._change import DIFFABLE_BYTES, ChangeKind, FileChange, FileVersion, Kept
 from wink.filesystem._filesystem import Filesystem
 from wink.filesystem._part import FilePart
 from wink.filesystem._paths import WorkspacePath, is_protected_name, workspace_path
@@ -13,12 +13,15 @@ from wink.filesystem._store import Frame, Node, NodeKind, Staging, Store
 from wink.filesystem._turns import Turns
 
 if TYPE_CHECKING:
+    from wink.filesystem._journal_report import Conflict, Recovered
     from wink.filesystem._listing import FileEntry, FileStat, GlobMatch, GrepMatch, Listing
     from wink.filesystem._snapshot import FilesystemSnapshot
     from wink.filesystem._streams import ReadStream, TextStream, WriteStream
 
 __all__ = [
+    "DIFFABLE_BYTES",
     "ChangeKind",
+    "Conflict",
     "EditResult",
     "FileChange",
     "FileEntry",
@@ -38,6 +41,7 @@ __all__ = [
     "NodeKind",
     "ReadResult",
     "ReadStream",
+    "Recovered",
     "Stamp",
     "Staging",
     "Store",
@@ -53,6 +57,7 @@ __all__ = [
 
 # What only some programs need is imported when it is asked for (PEP 562).
 _LATER = {
+    "Conflict": "_journal_report",
     "FileEntry": "_listing",
     "FileStat": "_listing",
     "FilesystemSnapshot": "_snapshot",
@@ -60,6 +65,7 @@ _LATER = {
     "GrepMatch": "_listing",
     "Listing": "_listing",
     "ReadStream": "_streams",
+    "Recovered": "_journal_report",
     "TextStream": "_streams",
     "WriteStream": "_streams",
 }

@@ -12,6 +12,7 @@ from typing import BinaryIO, Literal
 
 from wink.errors import PathRefused
 from wink.filesystem._beneath import NOT_A_FILE, Level, named
+from wink.filesystem._change import FileVersion
 from wink.filesystem._disk_frame import DiskFrame
 from wink.filesystem._disk_ground import Ground
 from wink.filesystem._disk_log import Log
@@ -134,6 +135,39 @@ class DiskStore:
         if _TRANSACTION_ID.fullmatch(transaction_id) is None:
             raise ValueError(f"a transaction id cannot be {transaction_id!r}")
         return DiskFrame(self._ground, Log(self._ground, transaction_id))
+
+    def version(self, path: str) -> FileVersion | None:
+        """What is at this very path, following no link; None where there is nothing."""
+        from wink.filesystem._disk_changes import Side
+        from wink.filesystem._journal_records import mark
+
+        try:
+            found, target = self._ground.beneath.status(path, follow=False)
+            above = path.rpartition("/")[0]
+            while above:
+                if not stat.S_ISDIR(self._ground.beneath.status(above, follow=False)[0].st_mode):
+                    return None
+                above = above.rpartition("/")[0]
+        except (FileNotFoundError, NotADirectoryError, PathRefused):
+            return None
+        return Side(self._ground, mark(found), (("path", path),), target=target).version()
+
+    def open_preimage(self, staged: str) -> BinaryIO | None:
+        """A stream over a file that a published transaction replaced or deleted; None when it is not there any more."""
+        from wink.filesystem._disk_changes import open_staged
+
+        names = staged.split("/")
+        # The name comes from a record, which may have come with a copied workspace.
+        if "" in names or "." in names or ".." in names or not self._ground.state.open():
+            return None
+        try:
+            fd = open_staged(self._ground, staged)
+        except OSError:
+            return None
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            os.close(fd)
+            return None
+        return io.BufferedReader(io.FileIO(fd, "rb"))
 
     def discard_preimages(self, *transaction_ids: str) -> None:
         """Free what published transactions replaced; their changes cannot be undone or shown afterwards."""

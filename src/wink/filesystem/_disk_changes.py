@@ -64,7 +64,7 @@ class Side:
         """The file itself, if it can still be found and nobody changed it."""
         for kind, name in self.places:
             try:
-                fd = _open_staged(self._ground, name) if kind == "staged" else _open_path(self._ground, name)
+                fd = open_staged(self._ground, name) if kind == "staged" else _open_path(self._ground, name)
             except OSError:
                 continue
             found = os.fstat(fd)
@@ -301,7 +301,7 @@ def _open_path(ground: Ground, path: str) -> int:
     return ground.beneath.open(path, os.O_RDONLY | os.O_NOFOLLOW)
 
 
-def _open_staged(ground: Ground, path: str) -> int:
+def open_staged(ground: Ground, path: str) -> int:
     """A file in staging, perhaps in a directory that was deleted with it, and never through a link in there."""
     *above, name = path.split("/")
     fd = ground.state.staged

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Concatenate, Final, Literal, ParamSpec, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Concatenate, Final, Literal, ParamSpec, Self, TypeVar, cast
 
 from wink.errors import HandleRevoked, ReadOnlyFilesystem, SnapshotMismatch
 from wink.filesystem._access import Seen, Tree, guarded
@@ -18,6 +18,7 @@ from wink.filesystem._store import Store
 from wink.filesystem._turns import Turns
 
 if TYPE_CHECKING:
+    from wink.filesystem._change import FileVersion
     from wink.filesystem._journal_report import Recovered
     from wink.filesystem._snapshot import FilesystemSnapshot
 
@@ -180,6 +181,16 @@ class HostFilesystem(Filesystem):
     def level(self) -> str:
         """What keeps paths beneath the root: `openat2` (the kernel), or `walk`."""
         return self._store.level
+
+    def version(self, path: str) -> FileVersion | None:
+        """What is at this very path now, with neither itself nor a directory above it being followed as a link."""
+        self._access.reading()
+        return self._store.version(path)
+
+    def open_preimage(self, staged: str) -> BinaryIO | None:
+        """A stream over what a recorded transaction replaced, by its name in the record; None when it is gone."""
+        self._access.reading()
+        return self._store.open_preimage(staged)
 
     def discard_preimages(self, *transaction_ids: str) -> None:
         """Free what committed transactions replaced; their changes cannot be shown or taken back afterwards."""

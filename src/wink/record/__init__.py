@@ -2,6 +2,7 @@
 
 from wink.record._calls import CallRow
 from wink.record._database import Durability
+from wink.record._past import Past
 from wink.record._record import Loader, Record
 
-__all__ = ["CallRow", "Durability", "Loader", "Record"]
+__all__ = ["CallRow", "Durability", "Loader", "Past", "Record"]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from wink.filesystem import FileChange
 from wink.record._binding import run
-from wink.record._changes import read_changes
+from wink.record._changes import Ask, read_changes
 
 if TYPE_CHECKING:
     import sqlite3
@@ -27,10 +26,7 @@ _INSERT_CALL: Final = """INSERT INTO calls
 _SELECT_CALLS: Final = """SELECT calls.seq, tx, transactions.id, name, committed, call_id, tool, prompt, outcome, started_at, duration,
     decisions, arguments, rendered
     FROM calls CROSS JOIN transactions ON transactions.seq = tx CROSS JOIN sessions ON sessions.id = session
-    WHERE ifnull(name = ?, 1) ORDER BY calls.seq DESC LIMIT ?"""
-
-Ask = Callable[..., list[tuple[Any, ...]]]
-"""Runs a question with its values, and gives all rows."""
+    WHERE ifnull(name = ?, 1) AND ifnull(calls.seq = ?, 1) ORDER BY calls.seq DESC LIMIT ?"""
 
 _decisions: Final = json.JSONEncoder(separators=(",", ":")).encode
 
@@ -39,12 +35,13 @@ _decisions: Final = json.JSONEncoder(separators=(",", ":")).encode
 class CallRow:
     """One call as the record keeps it.
 
-    `position` grows with every call. `committed` tells whether the transaction of the call stands; a nested call shares
+    `position` grows with every call, `transaction` with every transaction. `committed` tells whether the transaction of the call stands; a nested call shares
     `transaction_id` and `changes` with the outermost one. `arguments` is JSON text, `rendered` what the model was sent,
     `decisions` one `(policy, allowed, reason)` a policy that was asked. `changes` hold no file's content.
     """
 
     position: int
+    transaction: int
     transaction_id: str
     session: str
     committed: bool
@@ -90,11 +87,11 @@ def write_call(connection: sqlite3.Connection, tx: int, entry: CommitEntry) -> N
     )
 
 
-def read_calls(ask: Ask, session: str | None, limit: int | None) -> tuple[CallRow, ...]:
+def read_calls(ask: Ask, session: str | None, limit: int | None, only: int | None = None) -> tuple[CallRow, ...]:
     """The last calls, newest first."""
     changes: dict[int, tuple[FileChange, ...]] = {}
     rows: list[CallRow] = []
-    for found in ask(_SELECT_CALLS, session, -1 if limit is None else limit):
+    for found in ask(_SELECT_CALLS, session, only, -1 if limit is None else limit):
         position, tx, transaction_id, name, committed, call_id, tool, prompt, outcome, started, took, *texts = found
         decisions, arguments, rendered = texts
         if tx not in changes:
@@ -102,6 +99,7 @@ def read_calls(ask: Ask, session: str | None, limit: int | None) -> tuple[CallRo
         rows.append(
             CallRow(
                 position=position,
+                transaction=tx,
                 transaction_id=transaction_id,
                 session=name,
                 committed=bool(committed),

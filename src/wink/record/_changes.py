@@ -16,10 +16,13 @@ _INSERT: Final = """INSERT INTO changes (tx, n, path, moved_from,
     after_kind, after_size, after_mode, after_target, after_inode, after_time, after_digest, content)
     VALUES (?, ?, CAST(? AS TEXT), CAST(? AS TEXT), ?, ?, ?, CAST(? AS TEXT), ?, ?, CAST(? AS TEXT),
         ?, ?, ?, CAST(? AS TEXT), ?, ?, ?, ?)"""
-_SELECT: Final = """SELECT path, moved_from,
+_COLUMNS: Final = """path, moved_from,
     before_kind, before_size, before_mode, before_target, before_inode, before_time, preimage, NULL, NULL,
-    after_kind, after_size, after_mode, after_target, after_inode, after_time, NULL, after_digest, content
-    FROM changes WHERE tx = ? ORDER BY n"""
+    after_kind, after_size, after_mode, after_target, after_inode, after_time, NULL, after_digest, content"""
+_OF_ONE: Final = f"SELECT {_COLUMNS} FROM changes WHERE tx = ? ORDER BY n"
+_COMMITTED: Final = f"""SELECT tx, {_COLUMNS} FROM changes CROSS JOIN transactions ON seq = tx
+    WHERE tx BETWEEN ? AND ? AND committed = 1 ORDER BY tx, n"""
+_FOR_EVER: Final = 1 << 62
 _NOTHING: Final = (None,) * 6
 
 Ask = Callable[..., list[tuple[Any, ...]]]
@@ -32,7 +35,8 @@ def write_changes(
     """Add one row for each changed path; `with_content` keeps what was written, where it is small and at hand."""
     for n, change in enumerate(changes):
         before, after = change.before, change.after
-        staged = None if before is None or before.kept is None else before.kept.staged
+        # After a rollback the pre-image is back at its path.
+        staged = None if with_content or before is None or before.kept is None else before.kept.staged
         digest = None if after is None or after.kept is None else after.kept.digest
         content = after.content() if with_content and after is not None else None
         row = (tx, n, change.path, change.moved_from, *_side(before), staged, *_side(after), digest, content)
@@ -41,10 +45,17 @@ def write_changes(
 
 def read_changes(ask: Ask, tx: int) -> tuple[FileChange, ...]:
     """What a transaction changed; of a rolled-back one the versions hold what it had written."""
-    return tuple(
-        FileChange(path, _version(*sides[:9]), _version(*sides[9:]), moved_from)
-        for path, moved_from, *sides in ask(_SELECT, tx)
-    )
+    return tuple(_change(*row) for row in ask(_OF_ONE, tx))
+
+
+def committed_changes(ask: Ask, first: int, last: int | None) -> tuple[tuple[int, FileChange], ...]:
+    """All changes that were committed from one position to another, each with the position of its transaction."""
+    rows = ask(_COMMITTED, first, _FOR_EVER if last is None else last)
+    return tuple((tx, _change(*row)) for tx, *row in rows)
+
+
+def _change(path: str, moved_from: str | None, *sides: Any) -> FileChange:
+    return FileChange(path, _version(*sides[:9]), _version(*sides[9:]), moved_from)
 
 
 def _side(version: FileVersion | None) -> tuple[object, ...]:

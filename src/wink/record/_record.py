@@ -14,10 +14,13 @@ from typing import TYPE_CHECKING, Final
 from wink.errors import CommitFailed, WorkspaceNeedsRecovery
 from wink.limits import Clock, utc_now
 from wink.record._calls import CallRow, moment, read_calls
+from wink.record._changes import committed_changes
 from wink.record._database import Connect, Durability
 from wink.record._ledger import Ledger, was_read_only
+from wink.record._past import Past, read_past, read_undone
 
 if TYPE_CHECKING:
+    from wink.filesystem import FileChange
     from wink.session import Session, SliceDelta
     from wink.transactions import CommitEntry
 
@@ -179,6 +182,26 @@ class Record:
         """The last `limit` calls, of one session or of all, newest first."""
         with self._database.hold():
             return read_calls(self._ledger.ask, session, limit)
+
+    def call(self, position: int) -> CallRow | None:
+        """One call by its position."""
+        with self._database.hold():
+            return next(iter(read_calls(self._ledger.ask, None, 1, position)), None)
+
+    def past(self, first: int = 0, last: int | None = None) -> tuple[Past, ...]:
+        """The committed transactions from one position to another, oldest first."""
+        with self._database.hold():
+            return read_past(self._ledger.ask, first, last)
+
+    def undone(self) -> frozenset[int]:
+        """The positions of the transactions that are taken back at present."""
+        with self._database.hold():
+            return read_undone(self._ledger.ask)
+
+    def changes(self, first: int = 0, last: int | None = None) -> tuple[tuple[int, FileChange], ...]:
+        """All committed changes from one position to another, oldest first, each with its transaction's position."""
+        with self._database.hold():
+            return committed_changes(self._ledger.ask, first, last)
 
     def close(self) -> None:
         """Close the record; using it afterwards raises `WorkspaceClosed`."""

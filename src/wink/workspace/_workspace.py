@@ -6,7 +6,7 @@ import logging
 import os
 import threading
 from types import TracebackType
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from wink.errors import TransactionError, WorkspaceClosed
 from wink.filesystem import HostFilesystem
@@ -14,6 +14,10 @@ from wink.record import CallRow, Durability, Record
 from wink.session import Session
 from wink.workspace._names import session_name
 from wink.workspace._root import can_keep_state, workspace_root
+
+if TYPE_CHECKING:
+    from wink.filesystem import FileChange, Recovered
+    from wink.workspace._recovery import Otherwise
 
 _logger: Final = logging.getLogger("wink.workspace")
 
@@ -42,7 +46,7 @@ class Workspace:
         self._files, self._record = files, record
         self._sessions: dict[str, Session] = {}
         self._lock = threading.Lock()
-        self._recovered: tuple[object, ...] = ()
+        self._recovered: tuple[Recovered, ...] = ()
         self._closed = False
 
     @classmethod
@@ -94,22 +98,21 @@ class Workspace:
         return self._files
 
     @property
-    def recovered(self) -> tuple[object, ...]:
+    def recovered(self) -> tuple[Recovered, ...]:
         """What has been done since opening about transactions that killed processes had left, one report each."""
         return self._recovered
 
-    def recover(self, timeout: float = 30.0) -> tuple[object, ...]:
+    def recover(self, timeout: float = 30.0, *, otherwise: Otherwise | None = None) -> tuple[Recovered, ...]:
         """Finish what the record says was committed and take back the rest, waiting for the lease up to `timeout` seconds.
 
-        This happens by itself before any call changes something; here it can be asked for. Gives what was done. Raises
-        `WorkspaceBusy`, `WorkspaceNeedsRecovery` or `RollbackFailed`.
+        This happens by itself before any call changes something; here it can be asked for. Gives what was done. What cannot
+        be decided or cannot be taken back raises `WorkspaceNeedsRecovery` or `RollbackFailed`, unless `otherwise` says what
+        to do then: `"keep"` leaves the files as they are, `"undo"` takes back what the record does not know. Raises
+        `WorkspaceBusy`.
         """
-        self._record.settle()
-        self._files.turns.acquire(timeout)
-        try:
-            done = tuple(self._files.recovered)
-        finally:
-            self._files.turns.release()
+        from wink.workspace._recovery import recover
+
+        done = recover(self._files, self._record, timeout, otherwise)
         self._recovered += done
         return done
 
@@ -151,6 +154,29 @@ class Workspace:
     def calls(self, session: str | None = None, limit: int | None = None) -> tuple[CallRow, ...]:
         """The last `limit` calls of one session or of all, newest first; those that were rolled back too."""
         return self._record.calls(None if session is None else session_name(session), limit)
+
+    def call(self, position: int) -> CallRow:
+        """One call by its position, the number that `wink log` shows; raises `UnknownCall`."""
+        from wink.workspace._history import call_at
+
+        return call_at(self._record, position)
+
+    def diff(
+        self, first: int | None = None, last: int | None = None, *, since: int | None = None
+    ) -> tuple[FileChange, ...]:
+        """What calls changed, with content to show where it is text of up to 64 KiB and still known.
+
+        With `first`, what that call did, or had done before it was rolled back; with `last` too, the difference between
+        before `first` and after `last`. Without them, how the paths that wink changed since the call `since`, or ever, differ
+        now from what they were before, whoever wrote what is there now. Raises `UnknownCall`.
+        """
+        from wink.workspace._history import diff
+
+        return diff(self._files, self._record, first, last, since=since)
+
+    def undone(self) -> frozenset[int]:
+        """The transactions that are taken back at present, by `CallRow.transaction`."""
+        return self._record.undone()
 
     def close(self) -> None:
         """Close record and files; sessions of this workspace cannot be used afterwards. Closing twice does nothing."""

@@ -1,0 +1,109 @@
+"""Say in few words which call is meant, and what became of one."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from typing import Any, Final, TypeVar
+
+import click
+
+from wink.cli._shorten import visible
+from wink.cli._wrong import wrong
+from wink.filesystem import FileChange
+from wink.record import CallRow
+from wink.workspace import Workspace
+
+_CALL: Final = re.compile(r"c?([0-9]{1,15})")
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def workspace_option(command: F) -> F:
+    """The option of every command that looks at a workspace."""
+    return click.option(
+        "--workspace", default=".", metavar="PATH", help="The directory to look at; the current one by default."
+    )(command)
+
+
+def call_number(text: str) -> int:
+    """Read a call as `wink log` names it.
+
+    >>> call_number("c12"), call_number("12")
+    (12, 12)
+    """
+    found = _CALL.fullmatch(text)
+    if found is None:
+        raise wrong(f"{text!r} names no call; `wink log` lists them as c1, c2, …")
+    return int(found[1])
+
+
+def ending(call: CallRow, undone: frozenset[int]) -> str:
+    """In a word, what became of a call."""
+    if call.outcome == "committed":
+        if not call.committed:
+            return "rolled back"
+        return "undone" if call.transaction in undone else "ok"
+    return call.outcome
+
+
+def json_of_call(call: CallRow, undone: frozenset[int]) -> dict[str, Any]:
+    """A call for machines, without its reply."""
+    return {
+        "call": f"c{call.position}",
+        "id": call.call_id,
+        "session": call.session,
+        "tool": call.tool,
+        "prompt": call.prompt,
+        "outcome": ending(call, undone),
+        "arguments": arguments_of(call),
+        "decisions": [{"policy": name, "allowed": allowed, "reason": why} for name, allowed, why in call.decisions],
+        "changes": [{"path": change.path, "kind": change.kind} for change in call.changes],
+        "started_at": call.started_at.isoformat(),
+        "milliseconds": round(call.duration.total_seconds() * 1000, 3),
+    }
+
+
+def arguments_of(call: CallRow) -> Any:
+    """The arguments as values; text that is no JSON stays text."""
+    try:
+        return json.loads(call.arguments)
+    except (ValueError, RecursionError):
+        return call.arguments
+
+
+def when(moment: datetime, now: datetime) -> str:
+    """The local time of day, with the date if it was not today."""
+    here, today = moment.astimezone(), now.astimezone().date()
+    return f"{here:%H:%M:%S}" if here.date() == today else f"{here:%Y-%m-%d %H:%M}"
+
+
+def echo_diff(changes: Iterable[FileChange]) -> None:
+    """Print unified diffs; a terminal is shown control characters written out, and a pipe gets them as they are."""
+    import sys
+
+    is_terminal = sys.stdout.isatty()
+    for change in changes:
+        text = change.diff()
+        if not is_terminal:
+            click.echo(text, nl=False)
+            continue
+        for line in text.splitlines():
+            click.echo(click.style(visible(line), fg=_colour(line)))
+
+
+def _colour(line: str) -> str | None:
+    if line.startswith("@@"):
+        return "cyan"
+    if line.startswith("+") and not line.startswith("+++"):
+        return "green"
+    return "red" if line.startswith("-") and not line.startswith("---") else None
+
+
+def opened_for_reading(path: str) -> Workspace:
+    """Open a workspace to look at what was done in it."""
+    from wink.cli._compose import open_workspace
+
+    return open_workspace(path)

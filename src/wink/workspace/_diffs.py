@@ -1,0 +1,46 @@
+"""Add up what calls changed, for a diff from before the first to after the last of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from wink.filesystem import FileChange, FileVersion
+from wink.workspace._versions import Versions
+
+
+def net_changes(
+    versions: Versions, changes: Iterable[tuple[int, FileChange]], *, until_now: bool
+) -> tuple[FileChange, ...]:
+    """One change for each path that is not as it was, with content as far as it is known.
+
+    `until_now` compares with what is there now, whoever wrote it, otherwise with what the last of the calls left.
+    """
+    first: dict[str, tuple[int, FileChange]] = {}
+    last: dict[str, tuple[int, FileChange]] = {}
+    for position, change in changes:
+        first.setdefault(change.path, (position, change))
+        last[change.path] = position, change
+    net: list[FileChange] = []
+    for path, (began, earliest) in first.items():
+        ended, latest = last[path]
+        after = versions.present(path) if until_now else latest.after
+        if _is_unchanged(versions, path, earliest.before, after, began, ended):
+            continue
+        moved = latest.moved_from if earliest is latest and not until_now else None
+        shown = versions.with_content(began, FileChange(path, earliest.before, None))
+        end = versions.with_content(ended, FileChange(path, None, after))
+        net.append(FileChange(path, shown.before, end.after, moved))
+    return tuple(net)
+
+
+def _is_unchanged(
+    versions: Versions, path: str, before: FileVersion | None, after: FileVersion | None, began: int, ended: int
+) -> bool:
+    if before is None or after is None:
+        return before is after
+    if (before.kind, before.mode, before.target, before.size) != (after.kind, after.mode, after.target, after.size):
+        return False
+    if before.kind != "file":
+        return True
+    digest = versions.digest(path, before, began)
+    return digest is not None and digest == versions.digest(path, after, ended)

@@ -1,0 +1,32 @@
+"""Answer what calls did to the files of a workspace."""
+
+from __future__ import annotations
+
+from wink.errors import UnknownCall
+from wink.filesystem import FileChange, HostFilesystem
+from wink.record import CallRow, Record
+from wink.workspace._diffs import net_changes
+from wink.workspace._versions import Versions
+
+
+def call_at(record: Record, position: int) -> CallRow:
+    """One call; raises `UnknownCall`."""
+    found = record.call(position)
+    if found is None:
+        raise UnknownCall(position)
+    return found
+
+
+def diff(
+    files: HostFilesystem, record: Record, first: int | None, last: int | None, *, since: int | None
+) -> tuple[FileChange, ...]:
+    """See `Workspace.diff`."""
+    versions = Versions(files, record)
+    if first is None:
+        begin = 0 if since is None else call_at(record, since).transaction
+        return net_changes(versions, record.changes(begin), until_now=True)
+    call = call_at(record, first)
+    if last is None:
+        return tuple(versions.with_content(call.transaction, change) for change in call.changes)
+    end = call_at(record, last).transaction
+    return net_changes(versions, record.changes(call.transaction, end), until_now=False)

@@ -1,0 +1,145 @@
+"""Find what a file was after or before some call: in staging, at its path, or where a later call put it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import replace
+from functools import cached_property
+from typing import BinaryIO, cast
+
+from wink.filesystem import DIFFABLE_BYTES, FileChange, FileVersion, HostFilesystem
+from wink.record import Record
+
+_MOST_MOVES = 100
+
+
+class Versions:
+    """Looks for versions as they are now; made for one question, since files and record go on changing."""
+
+    def __init__(self, files: HostFilesystem, record: Record) -> None:
+        self._files, self._record = files, record
+
+    @cached_property
+    def changes(self) -> dict[str, list[tuple[int, FileChange]]]:
+        """Every committed change of each path, oldest first, with the position of its transaction."""
+        found: dict[str, list[tuple[int, FileChange]]] = {}
+        for position, change in self._record.changes():
+            found.setdefault(change.path, []).append((position, change))
+        return found
+
+    def present(self, path: str) -> FileVersion | None:
+        """What is at a path now."""
+        return self._files.version(path)
+
+    def is_same(self, path: str, one: FileVersion | None, other: FileVersion | None, position: int) -> bool:
+        """Whether what a call left at a path is what somebody found there afterwards, or what is there now.
+
+        `position` is the call's. In doubt they are different.
+        """
+        if one is None or other is None:
+            return one is other
+        if (one.kind, one.mode, one.target) != (other.kind, other.mode, other.target) or one.kind == "other":
+            return False
+        if one.kind != "file":
+            return True
+        if one.size != other.size:
+            return False
+        digest = self.digest(path, one, position)
+        return has_mark_of(one, other) if digest is None else digest == self.digest(path, other, position)
+
+    def digest(self, path: str, version: FileVersion, position: int) -> str | None:
+        """The digest of a file's version; None when it cannot be found any more."""
+        kept = version.kept
+        if kept is not None and kept.digest is not None:
+            return kept.digest
+        stream = self.open(path, version, position)
+        if stream is None:
+            return None
+        with stream:
+            hasher = hashlib.sha256()
+            while chunk := stream.read(1 << 20):
+                hasher.update(chunk)
+        digest = hasher.hexdigest()
+        if kept is not None:
+            kept.digest = digest
+        return digest
+
+    def open(self, path: str, version: FileVersion, position: int) -> BinaryIO | None:
+        """The content of a version of a path that a transaction at `position`, or somebody after it, left or found."""
+        for _ in range(_MOST_MOVES):
+            kept = version.kept
+            if version.kind != "file" or kept is None:
+                return None
+            if kept.staged is not None:
+                return self._preimage(version, kept.staged, kept.modified_ns)
+            now = self._files.version(path)
+            if now is not None and now.kind == "file" and has_mark_of(version, now):
+                return cast("BinaryIO", self._files.open_read(path))
+            after = self._next(path, version, position)
+            if after is None:
+                return None
+            path, version, position = after
+        return None
+
+    def with_content(self, position: int, change: FileChange) -> FileChange:
+        """The change with content that can be shown, as far as it is still known."""
+        before, after = change.before, change.after
+        path = change.moved_from if before is None and change.moved_from else change.path
+        return replace(
+            change,
+            before=before and self._loading(path, before, position),
+            after=after and self._loading(change.path, after, position),
+        )
+
+    def _preimage(self, version: FileVersion, staged: str, modified_ns: int) -> BinaryIO | None:
+        stream = self._files.open_preimage(staged)
+        if stream is not None:
+            found = os.fstat(stream.fileno())
+            if (found.st_size, found.st_mtime_ns) != (version.size, modified_ns):
+                # A program that had the old file open went on writing to it: this is not what the call found.
+                stream.close()
+                return None
+        return stream
+
+    def _next(self, path: str, version: FileVersion, position: int) -> tuple[str, FileVersion, int] | None:
+        """Where a later transaction, or this one itself, put the version: into staging, or to another path."""
+        for later, change in self.changes.get(path, ()):
+            before = change.before
+            if later < position or before is None or not has_mark_of(version, before):
+                continue
+            if before.kept is not None and before.kept.staged is not None:
+                return path, before, later
+            for target, made in self._moved(path, later):
+                if has_mark_of(version, made):
+                    return target, made, later
+        return None
+
+    def _moved(self, path: str, position: int) -> list[tuple[str, FileVersion]]:
+        return [
+            (target, change.after)
+            for target, made in self.changes.items()
+            for later, change in made
+            if later == position and change.moved_from == path and change.after is not None
+        ]
+
+    def _loading(self, path: str, version: FileVersion, position: int) -> FileVersion:
+        if version.load is not None or version.kind != "file" or version.size > DIFFABLE_BYTES:
+            return version
+
+        def load() -> bytes | None:
+            stream = self.open(path, version, position)
+            if stream is None:
+                return None
+            with stream:
+                return stream.read(DIFFABLE_BYTES + 1)
+
+        return replace(version, load=load)
+
+
+def has_mark_of(one: FileVersion, other: FileVersion) -> bool:
+    """Whether two versions are the same file, and nobody wrote to it in between."""
+    mine, theirs = one.kept, other.kept
+    if mine is None or theirs is None or one.kind != other.kind or one.size != other.size:
+        return False
+    return (mine.inode, mine.modified_ns) == (theirs.inode, theirs.modified_ns)
