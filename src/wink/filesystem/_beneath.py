@@ -32,6 +32,9 @@ Place = tuple[int, str, str]
 MAX_LINKS: Final = 40
 """As many links as Linux itself follows in one path."""
 
+MAX_STEPS: Final = 100_000
+"""How often directories are opened again for the `..` in links: 40 links of 4 KB could ask for it millions of times."""
+
 PATH_ONLY: Final[int] = getattr(os, "O_PATH", os.O_RDONLY)
 DIRECTORY: Final = PATH_ONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 NEVER_BLOCK: Final = os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
@@ -114,7 +117,7 @@ class Walk:
     def _walk(self, path: str, *, follow: bool) -> Place:
         pending = path.split("/")[::-1]
         passed: list[str] = []
-        links, fd = 0, self.root
+        links, steps, fd = 0, 0, self.root
         try:
             while pending:
                 name = pending.pop()
@@ -124,6 +127,9 @@ class Walk:
                     if not passed:
                         raise PathRefused(path, OUTSIDE)
                     passed.pop()
+                    steps += len(passed)
+                    if steps > MAX_STEPS:
+                        raise PathRefused(path, CIRCLES)
                     above = self._reopen(passed)
                     self.close(fd)
                     fd = above

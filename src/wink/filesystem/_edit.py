@@ -9,7 +9,6 @@ from typing import Final, NamedTuple
 from wink.errors import EditFailed
 from wink.filesystem._stamps import Ranges, shifted
 
-
 MAX_REPLACEMENTS: Final = 1_000_000
 """As many as can be remembered at once."""
 

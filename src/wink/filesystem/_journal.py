@@ -26,7 +26,7 @@ SPARE: Final = "spare"
 _MOST_SPARE_BYTES: Final = 1 << 18
 
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_OLD = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
+_OLD = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
 class Journal:
@@ -56,11 +56,15 @@ class Journal:
         """A journal that was left behind, and what in it still stands."""
         fd = os.open(transaction_id, _OLD, dir_fd=state.wal)
         try:
-            content = b"".join(iter(lambda: os.read(fd, 1 << 20), b""))
-            start = content[: len(MAGIC)]
+            if not stat.S_ISREG(os.fstat(fd).st_mode):
+                raise _foreign(transaction_id)
+            start = content = os.read(fd, len(MAGIC))
             if start not in (MAGIC[: len(start)], bytes(len(start))):
-                raise TransactionError(f"the journal {transaction_id!r} was not written by this version of wink")
-            left = standing(content) if len(start) == len(MAGIC) and any(start) else Standing([], {}, 0)
+                raise _foreign(transaction_id)
+            left = Standing([], {}, 0)
+            if len(start) == len(MAGIC) and any(start):
+                content += b"".join(iter(lambda: os.read(fd, 1 << 20), b""))
+                left = _believed(transaction_id, content)
         except BaseException:
             os.close(fd)
             raise
@@ -103,6 +107,32 @@ class Journal:
         if self._is_durable:
             os.fdatasync(self._fd)
         self._end += len(data)
+
+
+def _believed(transaction_id: str, content: bytes) -> Standing:
+    """What a journal says, unless it says what no journal of ours does.
+
+    It may have come with a copied workspace, written by somebody who wants our rollback to rename files of the host.
+    """
+    try:
+        left = standing(content)
+        for record in left.records:
+            at, is_own = record.staged.rpartition("."), not record.staged
+            if not is_own and (at[0] != transaction_id or not (at[2].isascii() and at[2].isdigit())):
+                raise ValueError(record.staged)
+            for path in (record.path, record.note) if record.kind == "N" else (record.path,):
+                if not path or not {"", ".", ".."}.isdisjoint(path.split("/")):
+                    raise ValueError(path)
+    except (ValueError, IndexError, TypeError):
+        raise _foreign(transaction_id) from None
+    return left
+
+
+def _foreign(transaction_id: str) -> TransactionError:
+    return TransactionError(
+        f"the journal {transaction_id!r} was not written by this version of wink; "
+        "if nobody else can finish its transaction, remove it from the state directory's wal"
+    )
 
 
 def _reused(state: State, transaction_id: str, *, durable: bool) -> int | None:

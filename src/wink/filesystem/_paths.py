@@ -24,8 +24,12 @@ _URL: Final = r"[A-Za-z][A-Za-z0-9+.-]*://"
 _DRIVE: Final = r"[A-Za-z]:"
 _HOME: Final = r"~([A-Za-z_][\w-]*)?(/|$)"
 
-# What HFS+ leaves out when it compares names, as git's utf8.c lists it, and what else shows nothing.
-_IGNORABLE: Final = "[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]"
+# What HFS+ leaves out when it compares names, as git's utf8.c lists it, and all that Unicode calls default ignorable:
+# ext4 and f2fs leave that out in directories that fold case.
+_IGNORABLE: Final = (
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
+    "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
 _SHORT_NAME: Final = r"(git|wink)~\d+"
 
 _RESERVED: Final = r"(?i)(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(\s*\..*)?\s*"

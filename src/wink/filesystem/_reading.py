@@ -178,10 +178,11 @@ class _Page(NamedTuple):
 
 def _streamed(access: Access, path: str, stream: BinaryIO, node: Node, page: _Page, encoding: str) -> ReadResult:
     """A page of a large file, of which no more than the page is held."""
-    facts = access.tree.facts.scan(node, stream)
     plain = has_plain_newlines(encoding)
-    if facts.has_nul and plain:
-        raise NotText(path, facts.size, encoding, "has NUL bytes")
+    if plain and b"\0" in stream.read(8192):  # before many gigabytes of a disk image are digested
+        raise NotText(path, node.size, encoding, "has NUL bytes")
+    stream.seek(0)
+    facts = access.tree.facts.scan(node, stream)
     if plain:
         _seek_line(stream, facts, page.offset)
     else:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from wink.filesystem._access import Access
 from wink.filesystem._listing import FileEntry, Listing
-from wink.filesystem._paths import located, protected_as
+from wink.filesystem._paths import MAX_PATH_BYTES, located, protected_as
 from wink.filesystem._store import NodeKind, Store
 
 if TYPE_CHECKING:
@@ -72,7 +72,9 @@ def walk(
         after = 0 if pattern is None else pattern.step(state, name)
         if pattern is None or pattern.is_end(after, is_directory=kind == "directory"):
             yield Found(path, kind)
-        if kind == "directory" and (pattern is None or pattern.may_go_on(after)):
+        # What is too deep for its path to be named cannot be used either.
+        is_named = len(path) < MAX_PATH_BYTES
+        if kind == "directory" and is_named and (pattern is None or pattern.may_go_on(after)):
             access.reading()
             try:
                 inside = sorted(store.scan(path), reverse=True)

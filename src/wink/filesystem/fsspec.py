@@ -68,10 +68,11 @@ class FilesystemView(AbstractFileSystem):
         entries = self.files.list(name, limit=sys.maxsize)
         if not detail:
             return [entry.path for entry in entries]
-        # A link that leads nowhere has nothing to tell about its end.
+        # A link that leads nowhere has nothing to tell about its end, and one to a directory would be walked into by
+        # all that goes through trees, round and round where it leads upwards.
         return [
             self.info(entry.path)
-            if entry.is_file or entry.is_directory
+            if entry.is_file or (entry.is_directory and not entry.is_link)
             else {"name": entry.path, "size": 0, "type": "link" if entry.is_link else "other"}
             for entry in entries
         ]
