@@ -93,7 +93,8 @@ class FilePart:
         """From here on the handle changes and reads nothing; waits for a change that is under way."""
         self._revoked = True
         with self._stack.gate:
-            pass
+            # Whoever holds the handle keeps it; part and handle would hold each other until the garbage collector comes.
+            self._handle = None
 
     @property
     def transaction_id(self) -> str | None:

@@ -158,6 +158,8 @@ class ResourceContext:
         with self._shared.lock:
             self._layer.closed = True
             closing, self._layer.closing = self._layer.closing, []
+        if not closing:
+            return
         errors: list[Exception] = []
         interrupt: BaseException | None = None
         for protocol, resource in reversed(closing):

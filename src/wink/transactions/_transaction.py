@@ -377,12 +377,11 @@ class Transaction:
 
     def _begin_files(self, root: Filesystem, writable: bool) -> FilePart:
         outer = None if self.around is None else self.around.file_part_of(root)
+        # Not a method of this transaction: the two would hold each other until the garbage collector comes.
+        seen = self._session[Stamp].get
         if outer is not None:
-            return outer.savepoint(writable=writable, seen=self._seen)
-        return root.begin(writable=writable, seen=self._seen, transaction_id=self.id)
-
-    def _seen(self, path: str) -> Stamp | None:
-        return self._session[Stamp].get(path)
+            return outer.savepoint(writable=writable, seen=seen)
+        return root.begin(writable=writable, seen=seen, transaction_id=self.id)
 
 
 def _restorer(resource: Any, state: Any) -> Callable[[], object]:
