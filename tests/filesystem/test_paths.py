@@ -130,23 +130,23 @@ class TestGit:
 
 
 class TestPortableNames:
-    """With `portable_names` what is made can be checked out on Windows, too."""
+    """What is made can be checked out on Windows, too, unless told otherwise."""
 
     @pytest.mark.parametrize(
         "name", ["aux.txt", "NUL", "com1.log", "docs/con", "a.", "b ", "ab:c", "what?.md", "CONIN$"]
     )
     def test_names_that_windows_cannot_hold_are_not_made(self, name: str) -> None:
         """Such a file would break the repository for everybody on Windows."""
-        files = InMemoryFilesystem(portable_names=True)
+        files = InMemoryFilesystem()
 
         with pytest.raises(PathRefused, match="Windows"):
             files.write(name, "")
         with pytest.raises(PathRefused, match="Windows"):
             files.mkdir(name)
 
-    def test_what_exists_can_be_used(self, memory: InMemoryFilesystem) -> None:
+    def test_what_exists_can_be_used(self) -> None:
         """A repository that already has such a file must remain workable."""
-        files = InMemoryFilesystem(portable_names=True)
+        files = InMemoryFilesystem()
         part = files.begin()
         with part.changing("aux.c") as frame:
             frame.put("aux.c", b"old\n")
@@ -155,11 +155,11 @@ class TestPortableNames:
         files.edit("aux.c", "old", "new")
 
         assert files.read("aux.c").content == "new\n"
-        memory.write("aux.c", "made without the setting")
+        InMemoryFilesystem(portable_names=False).write("aux.c", "made with the setting")
 
     def test_a_directory_that_exists_can_be_filled(self) -> None:
         """Only what is made is looked at, its missing parents too."""
-        files = InMemoryFilesystem(portable_names=True)
+        files = InMemoryFilesystem()
         part = files.begin()
         with part.changing("aux") as frame:
             frame.mkdir("aux")

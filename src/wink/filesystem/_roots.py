@@ -107,7 +107,7 @@ class InMemoryFilesystem(Filesystem):
     __slots__ = ("_snapshots", "_store")
 
     def __init__(
-        self, *, read_only: bool = False, portable_names: bool = False, clock: Callable[[], int] = time.time_ns
+        self, *, read_only: bool = False, portable_names: bool = True, clock: Callable[[], int] = time.time_ns
     ) -> None:
         self._store: Final = MemoryStore(clock=clock)
         self._snapshots = 0
@@ -146,7 +146,8 @@ class HostFilesystem(Filesystem):
 
     `state` is where the journal is kept, `<root>/.wink` unless given. With `durability="process"` a commit survives the
     death of this process, with `"power"` that of the machine. Close it, or use it in a `with` block. What commits
-    replaced is dropped after a while, unless a `recorder` was set: then it is kept until `discard_preimages`.
+    replaced is dropped after a while, unless a `recorder` was set: then it is kept until `discard_preimages`. Names that
+    no Windows could check out are not made, unless `portable_names` is false.
     """
 
     __slots__ = ("_recovered", "_retired", "_store")
@@ -158,7 +159,7 @@ class HostFilesystem(Filesystem):
         state: str | os.PathLike[str] | None = None,
         durability: Literal["process", "power"] = "process",
         read_only: bool = False,
-        portable_names: bool = False,
+        portable_names: bool = True,
     ) -> None:
         from wink.filesystem._disk import DiskStore
 
