@@ -6,6 +6,7 @@ the output.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import io
 import os
@@ -50,7 +51,11 @@ class LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module, attribute, _ = COMMANDS[cmd_name]
-        return getattr(importlib.import_module(module), attribute)
+        command = getattr(importlib.import_module(module), attribute)
+        if not gc.isenabled():  # see `main`; a command may run for hours
+            gc.freeze()
+            gc.enable()
+        return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -82,15 +87,17 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit."""
     _write_whatever_the_encoding()
     status = run(sys.argv[1:] if arguments is None else arguments)
+    is_stuck = status == UNREAD
     try:
         sys.stdout.flush()
     except BrokenPipeError:
-        status = UNREAD
+        status, is_stuck = UNREAD, True
     except OSError as error:
-        status = _complain(f"cannot write the output: {error.strerror or error}", FAILED)
-    if status == UNREAD:
+        status, is_stuck = _complain(f"cannot write the output: {error.strerror or error}", FAILED), True
+    if is_stuck:
         # The interpreter flushes once more at its end, and would complain.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    gc.freeze()  # the process ends: what it holds need not be looked through once more
     sys.exit(status)
 
 
