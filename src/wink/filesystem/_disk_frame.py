@@ -6,11 +6,11 @@ import errno
 import stat
 from typing import Final
 
-from wink.errors import FileConflict, PathRefused, WinkError
+from wink.errors import FileConflict, PathRefused, TransactionError, WinkError
 from wink.filesystem._beneath import NOT_A_FILE, named
 from wink.filesystem._change import FileChange
 from wink.filesystem._disk_ground import Ground
-from wink.filesystem._disk_log import DiskStaging, Log
+from wink.filesystem._disk_log import DOOMED, DiskStaging, Log
 from wink.filesystem._disk_place import check_permitted, failure, node_of, spot
 from wink.filesystem._disk_steps import Steps, taken
 from wink.filesystem._disk_trees import has_name
@@ -174,6 +174,8 @@ class DiskFrame:
 
     def prepare(self) -> None:
         """See that nobody wrote to an old file which we replaced; with durability "power", reach the disk."""
+        if self._log.is_doomed:
+            raise TransactionError(DOOMED)
         staged = self._ground.state.staged
         for record in self._log.records:
             old = record.old
@@ -200,7 +202,10 @@ class DiskFrame:
             self._log.take_back_to(to)
         except BaseException:  # an interruption too: a journal that nobody ends is recovery's
             if len(self._log.records) > to:
-                self._log.leave()
+                if to:
+                    self._log.doom()  # the rollback of the whole goes on where this one stopped
+                else:
+                    self._log.leave()
             elif to == 0:
                 self._log.tidy()
             raise

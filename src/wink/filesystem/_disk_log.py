@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import errno
 import os
+from contextlib import suppress
 from typing import Final
 
 from wink.errors import RollbackFailed, TransactionError
@@ -17,6 +17,7 @@ from wink.filesystem._journal_report import Conflict
 from wink.filesystem._journal_undo import Undo
 
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+DOOMED: Final = "a call within this one could not be rolled back; nothing more can be changed until the whole is"
 SPILL_BYTES: Final = 256 * 1024
 """New content up to this size waits in memory, so that a stream that is never published touches no disk."""
 
@@ -39,6 +40,7 @@ class Log:
         "conflicts",
         "contents",
         "ground",
+        "is_doomed",
         "records",
         "rewritten",
     )  # fmt: skip
@@ -47,7 +49,7 @@ class Log:
         self.ground: Final = ground
         self._transaction_id = transaction_id
         self._journal: Journal | None = None
-        self._is_over = self._is_resumed = False
+        self._is_over = self._is_resumed = self.is_doomed = False
         # A name that no record has may be that of a file which an operation left when it failed.
         self._count = self._recorded = self._seq = 0
         self._renumbered: dict[int, int] = {}
@@ -79,6 +81,8 @@ class Log:
         content: bytes | None = None,
     ) -> Record:
         """Write down an operation; it may begin when this has returned."""
+        if self.is_doomed:
+            raise TransactionError(DOOMED)
         journal = self._journal or self._start()
         self._seq += 1
         record = Record(self._seq, kind, path, staged, old, new, times, note)
@@ -90,14 +94,18 @@ class Log:
         try:
             journal.append(record)
         except OSError:
+            self._recorded -= 1 if staged else 0
             self._forget(record)
             raise
         return record
 
     def withdraw(self, record: Record) -> None:
         """The operation was not done after all."""
+        self._recorded -= 1 if record.staged else 0
         self._forget(record)
-        self._compensate(record.seq)
+        # Without the note recovery takes back what was never begun, which is harmless.
+        with suppress(OSError):
+            self._compensate(record.seq)
 
     def take_back_to(self, position: int) -> None:
         """Undo the records after a position, newest first; raises `RollbackFailed`."""
@@ -110,14 +118,14 @@ class Log:
                 record = self.records[-1]
                 try:
                     undo.take_back(record, self.records[-2] if len(self.records) > position + 1 else None)
+                    if len(self.records) > 1:
+                        self._compensate(record.seq)
                 except OSError as error:
                     paths = dict.fromkeys(left.path for left in reversed(self.records[position:]))
                     raise RollbackFailed(tuple(paths), error.strerror or str(error)) from error
                 if self.ground.is_durable:
                     directories.update(path.rpartition("/")[0] for path in (record.path, record.note) if path)
                 self._forget(record)
-                if self.records:
-                    self._compensate(record.seq)
                 undo.clear()
         finally:
             self.conflicts.extend(undo.conflicts)
@@ -149,6 +157,10 @@ class Log:
             self.end()
         except OSError:
             self.leave()
+
+    def doom(self) -> None:
+        """A savepoint could not be taken back as a whole: from here on the transaction can only be rolled back."""
+        self.is_doomed = True
 
     def leave(self) -> None:
         """Let go of a journal that recovery has to deal with."""
@@ -210,13 +222,9 @@ class Log:
         self.rewritten.pop(record.seq, None)
 
     def _compensate(self, seq: int) -> None:
+        # One step can be repeated by recovery, two cannot: so nothing more is taken back before this has been noted.
         if self._journal is not None:
-            try:
-                self._journal.compensate(seq, self._renumbered)
-            except OSError as error:
-                # A full disk must not stop a rollback: without this note recovery repeats a step, which is harmless.
-                if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
-                    raise
+            self._journal.compensate(seq, self._renumbered)
 
 
 class DiskStaging:

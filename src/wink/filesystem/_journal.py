@@ -14,6 +14,7 @@ from wink.filesystem._journal_records import (
     MAGIC,
     Record,
     Standing,
+    beginning,
     compensation,
     encoded,
     header,
@@ -76,7 +77,17 @@ class Journal:
 
     def compensate(self, seq: int, renumbered: Mapping[int, int]) -> None:
         """Write down that everything from record `seq` on has been taken back."""
-        self._write(compensation(seq, renumbered, self._salt))
+        try:
+            self._write(compensation(seq, renumbered, self._salt))
+        except OSError:
+            if renumbered:
+                raise
+            # A full disk must not stop a rollback, and cutting a file short takes no room.
+            end = beginning(os.pread(self._fd, self._end, 0), seq)
+            os.ftruncate(self._fd, end)
+            self._end = end
+            if self._is_durable:
+                os.fdatasync(self._fd)
 
     def close(self) -> None:
         """Close the file; the journal stays."""

@@ -140,6 +140,23 @@ def standing(journal: bytes) -> Standing:
     return Standing(records, renumbered, at)
 
 
+def beginning(journal: bytes, seq: int) -> int:
+    """Where record `seq` begins in a whole journal.
+
+    >>> one, salt = Record(1, "M", "src", "", None, None, (0, 0)), b"8 bytes!"
+    >>> beginning(header(salt) + encoded(one, salt) + encoded(one._replace(seq=2), salt), 2) == HEADER_BYTES + len(encoded(one, salt))
+    True
+    """
+    at = HEADER_BYTES
+    while at < len(journal):
+        length, _ = _FRAME.unpack_from(journal, at)
+        found, kind = journal[at + _FRAME.size : at + _FRAME.size + length].split(b"\0", 2)[:2]
+        if int(found) == seq and kind.decode() != _COMPENSATION:
+            return at
+        at += _FRAME.size + length
+    return at
+
+
 def _framed(text: str, salt: bytes) -> bytes:
     body = text.encode("utf-8", "surrogateescape")
     return _FRAME.pack(len(body), zlib.crc32(body, zlib.crc32(salt))) + body
