@@ -64,6 +64,8 @@ def _ended(ground: Ground, transaction_id: str, *, keep: bool) -> Recovered:
                     raise
                 # Nothing is left to be tried again, and nobody is helped by a workspace that stays closed for it.
                 lost = [Conflict(path, None, failed.reason) for path in failed.paths]
+            # As long as there is a journal somebody will come for these.
+            discard(ground, frozenset((transaction_id,)))
         log.end()
     finally:
         log.leave()
