@@ -71,6 +71,8 @@ class Steps:
         try:
             self._ground.place(self._ground.state.staged, staged, at.fd, at.name)
         except OSError as error:
+            if self._is_at(at, new):
+                raise  # by a link, only its first name could not be removed; undoing the record removes both
             log.withdraw(record)
             if error.errno == errno.EXDEV:
                 return False
@@ -216,6 +218,8 @@ class Steps:
         try:
             self._ground.place(here.fd, here.name, there.fd, there.name)
         except OSError as error:
+            if self._is_at(there, found):
+                raise  # it has both names; undoing the record takes one away
             log.withdraw(record)
             if error.errno != errno.EXDEV:
                 raise
@@ -262,6 +266,10 @@ class Steps:
                 staging.discard()
         else:
             raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
+
+    def _is_at(self, at: Spot, found: os.stat_result) -> bool:
+        here = self._ground.status(at.fd, at.name)
+        return here is not None and here.st_ino == found.st_ino and here.st_dev == found.st_dev
 
     def _staged(self, content: Content, mode: int) -> tuple[str, int]:
         if not isinstance(content, bytes):
