@@ -119,6 +119,8 @@ class Copies:
                 ours = self._is_mixture(record, source, target)
             if not ours:
                 self._keep_copy(record, target)
+            # If this fails half-way, what is there then is a mixture that is ours.
+            self._undo.rewritten.pop(record.seq, None)
             os.lseek(source, 0, os.SEEK_SET)
             os.lseek(target, 0, os.SEEK_SET)
             os.ftruncate(target, copy_all(source, target))
