@@ -6,13 +6,14 @@ import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wink.errors import PromptValidationError
 from wink_files._config import HostMount
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from wink.filesystem import Filesystem
 
 Wanted = Callable[[str], bool]
@@ -28,6 +29,8 @@ class Source:
 
 def find_source(mount: HostMount, allowed_roots: Sequence[str | os.PathLike[str]]) -> Source:
     """Where a mount's files are; raises `PromptValidationError` where there are none, or where they may not be."""
+    from pathlib import Path
+
     roots = [Path(root).resolve() for root in allowed_roots]
     places = [root / mount.host_path for root in roots] or [Path(mount.host_path)]
     host = next((place.resolve() for place in places if place.exists()), None)
@@ -62,6 +65,8 @@ def copy_in(source: Source, files: Filesystem) -> None:
 
 def _host_files(source: Source) -> Iterator[tuple[str, Path]]:
     """Path below the mount, and on the host, of each wanted file; sorted, so that bounds cut at the same place."""
+    from pathlib import Path
+
     if not source.host.is_dir():
         yield source.host.name, source.host
         return

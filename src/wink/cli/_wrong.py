@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 
 import click
 
@@ -41,7 +40,8 @@ def nearest(name: str, known: Iterable[str], *, otherwise: str) -> str:
 def readable(path: str, what: str) -> str:
     """The text of a file that the user named."""
     try:
-        return Path(path).read_text(encoding="utf-8")
+        with open(path, encoding="utf-8") as file:
+            return file.read()
     except OSError as error:
         raise wrong(f"cannot read {what} {path!r}: {error.strerror or error}") from error
     except ValueError as error:  # bytes that are no text, or a path with a null in it
