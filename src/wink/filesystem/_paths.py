@@ -67,7 +67,7 @@ def workspace_path(text: str) -> WorkspacePath:
         return WorkspacePath(tuple(text.split("/")))
     refused = _refusal(text)
     if refused:
-        raise PathRefused(text, refused)
+        raise PathRefused(text if len(text) <= MAX_NAME_BYTES else text[:80] + "…", refused)
     parts: list[str] = []
     for name in text.split("/"):
         if name in ("", "."):

@@ -118,8 +118,8 @@ def move(part: FilePart, text: str, target_text: str, overwrite: bool, create_pa
 
 def copy(part: FilePart, text: str, target_text: str, overwrite: bool, create_parents: bool) -> WriteResult:
     """Copy one file, with its mode."""
-    source, stream, node = opened(part, text)
     target = file_path(target_text)
+    source, stream, node = opened(part, text)
     scanner = Scanner()
     with stream:
         staged = begin_staging(part, target)
