@@ -70,7 +70,7 @@ class Ground:
         """Like `check_writable`, also for a directory that has such a place somewhere in it."""
         self.check_writable(real, asked)
         for place, reason in self._private:
-            if place.startswith(real + "/"):
+            if place.casefold().startswith(real.casefold() + "/"):
                 raise PathRefused(asked, f"has {place!r} in it, which {reason}")
 
     # -- names
@@ -155,13 +155,16 @@ def times_of(fd: int) -> tuple[int, int]:
 
 
 def _is_in(real: str, place: str) -> bool:
-    return real == place or real.startswith(place + "/")
+    # Some filesystems fold case; on the others nobody misses a name that differs from such a place only in that.
+    return (real.casefold() + "/").startswith(place.casefold() + "/")
 
 
 def _private_places(root: str, state: str | None) -> Iterable[tuple[str, str]]:
     if state is not None:
         yield state, "is wink's own state"
-    for entry in sys.path:
+    # The user's own packages may not be there yet; then they are not in the path.
+    user_site: str | None = getattr(sys.modules.get("site"), "USER_SITE", None)
+    for entry in (*sys.path, user_site or ""):
         # Whoever writes here has its code run by the next interpreter that starts, this one's children first.
         if os.path.basename(entry) in ("site-packages", "dist-packages"):
             inside = os.path.relpath(os.path.realpath(entry), root)
