@@ -34,6 +34,8 @@ _INSERT: Final = "INSERT INTO transactions (id, session, committed, deltas, chan
 _FIND_CHANGING: Final = "SELECT 1 FROM transactions WHERE id = ? AND changes > 0 AND committed = 1"
 # Changes that cancel out leave a journal too. Newest first: what is asked for is almost always among the last.
 _FIND_ANY: Final = "SELECT 1 FROM transactions NOT INDEXED WHERE id = ? AND committed = 1 ORDER BY seq DESC LIMIT 1"
+_READ_ONLY: Final = 8
+"""SQLITE_READONLY."""
 
 
 class Ledger:
@@ -69,8 +71,17 @@ class Ledger:
         try:
             self.settle()
             encoded = encode(deltas)
+            values = transaction_id, session, encoded, calls, changes, committed
             connection = self.database.writable()
-            tx = self._write(connection, transaction_id, session, encoded, calls, changes, committed)
+            try:
+                tx = self._write(connection, *values)
+            except Exception as error:
+                if getattr(error, "sqlite_errorcode", 0) & 0xFF != _READ_ONLY:
+                    raise
+                # When the disk fails as SQLite opens a file, it silently opens it for reading only: so once more.
+                self.database.abandon()
+                connection = self.database.writable()
+                tx = self._write(connection, *values)
         except CommitFailed:
             raise
         except Exception as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import signal
 import subprocess
@@ -265,3 +266,27 @@ def test_every_prefix_of_a_journal_can_be_read() -> None:
         assert left.records == expected[whole]
         assert left.renumbered == ({4: 5} if whole == 3 else {})
         assert left.size <= length
+
+
+def test_a_state_that_could_be_opened_only_in_part_is_opened_again(
+    tree: Path, open_store: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk may fail between the state's directories; with one of them missing nothing works."""
+    first = open_store(tree)
+    first.begin("one").put("top.txt", b"one")
+    first.close()
+    store, real = open_store(tree), os.open
+
+    def opening(path: str, *arguments: Any, **options: Any) -> int:
+        if path == "staged":
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return real(path, *arguments, **options)
+
+    monkeypatch.setattr(os, "open", opening)
+    with pytest.raises(OSError, match="Input/output error"):
+        store.pending()
+    monkeypatch.undo()
+
+    assert store.pending()
+    assert [one.outcome for one in store.recover(lambda _: False)] == ["undone"]
+    assert (tree / "top.txt").read_bytes() == b"top\r\n"

@@ -1,0 +1,199 @@
+"""A rollback that the disk stops half-way goes on later where it stopped."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from wink.errors import RollbackFailed, TransactionError
+from wink.filesystem._disk import DiskStore
+
+from .conftest import State
+
+Look = Callable[[Path], State]
+
+
+class Failing:
+    """Lets calls of one function fail, from one of them on, for some time."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, where: Any, name: str, code: int) -> None:
+        self._real, self._code = getattr(where, name), code
+        self.good, self.bad = 10**6, 0
+        monkeypatch.setattr(where, name, self)
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        if self.good:
+            self.good -= 1
+        elif self.bad:
+            self.bad -= 1
+            raise OSError(self._code, os.strerror(self._code))
+        return self._real(*arguments, **options)
+
+    def fail(self, bad: int = 1, *, after: int = 0) -> None:
+        """Fail `bad` calls, after some more good ones."""
+        self.good, self.bad = after, bad
+
+
+def change(store: DiskStore) -> Any:
+    """A frame with several steps on one path, which can be taken back in their order only."""
+    frame = store.begin("tx")
+    frame.put("tool.sh", b"outer")
+    frame.delete("top.txt")
+    frame.put("top.txt", b"anew")
+    frame.put("top.txt", b"once more")
+    return frame
+
+
+def make_state(store: DiskStore) -> None:
+    """A first transaction, so that making the state is not among what fails."""
+    frame = store.begin("first")
+    frame.put("tool.sh", b"first")
+    frame.publish()
+    store.discard_preimages("first")
+
+
+def test_nothing_passes_over_an_inner_rollback_that_stopped(
+    tree: Path, open_store: Any, look: Look, monkeypatch: pytest.MonkeyPatch, leftovers: Callable[[Path], list[str]]
+) -> None:
+    """What a failed call inside left half undone must not be committed with the call around it."""
+    (tree / ".wink").mkdir()
+    before, store = look(tree), open_store(tree, resolver="walk", exchange=False)
+    placing = Failing(monkeypatch, os, "rename", errno.EACCES)
+    frame = change(store)
+    placing.fail(after=1)
+    with pytest.raises(RollbackFailed):
+        frame.undo(1)
+
+    with pytest.raises(TransactionError):
+        frame.put("tool.sh", b"more")
+    with pytest.raises(TransactionError):
+        frame.prepare()
+    frame.undo(0)
+
+    assert {name: entry for name, entry in look(tree).items() if name != "."} == {
+        name: entry for name, entry in before.items() if name != "."
+    }
+    assert leftovers(tree) == []
+
+
+def test_rollback_on_a_full_disk_is_noted_by_cutting_the_journal_short(
+    tree: Path, open_store: Any, look: Look, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Steps that recovery does not know to be taken back it would take back again, over what came before them."""
+    store = open_store(tree)
+    make_state(store)
+    before = look(tree)
+    frame = change(store)
+    writing = Failing(monkeypatch, os, "pwrite", errno.ENOSPC)
+    writing.fail(10**6)
+    ending = Failing(monkeypatch, os, "rename", errno.EIO)
+    ending.fail(10**6, after=1)
+    frame.undo(0)
+    store.close()
+    monkeypatch.undo()
+
+    again = open_store(tree)
+    again.recover(lambda _: False)
+
+    assert look(tree) == before
+    assert not (tree / ".wink/conflicts").exists()
+
+
+def test_a_rollback_whose_journal_cannot_be_removed_is_ended_by_the_next_turn(
+    tree: Path, open_store: Any, look: Look, monkeypatch: pytest.MonkeyPatch, leftovers: Callable[[Path], list[str]]
+) -> None:
+    """An old journal that is found much later would undo what has been done since."""
+    store = open_store(tree)
+    frame = store.begin("tx")
+    frame.put("src/a/new.txt", b"new")
+    before = leftovers(tree)
+    ending = Failing(monkeypatch, os, "rename", errno.EIO)
+    ending.fail(10**6, after=1)
+    frame.undo(0)
+    monkeypatch.undo()
+
+    assert before == ["tx"]
+    assert store.pending()
+    store.recover(lambda _: False)
+    assert leftovers(tree) == []
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
+def test_a_failed_operation_leaves_nothing_in_staging(
+    tree: Path, open_store: Any, monkeypatch: pytest.MonkeyPatch, leftovers: Callable[[Path], list[str]], code: int
+) -> None:
+    """It had staged its content before its record could be written."""
+    store = open_store(tree)
+    frame = store.begin("tx")
+    frame.put("tool.sh", b"done")
+    writing = Failing(monkeypatch, os, "pwrite", code)
+    writing.fail()
+    with pytest.raises(OSError, match=os.strerror(code)):
+        frame.put("top.txt", b"not done")
+
+    frame.undo(0)
+    assert leftovers(tree) == []
+
+
+def test_a_name_given_by_a_link_is_taken_back_when_the_other_stays(
+    tree: Path, open_store: Any, look: Look, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without exchange a file gets its name by a link; then its name in staging could not be removed."""
+    (tree / ".wink").mkdir()
+    store = open_store(tree, resolver="walk", exchange=False)
+    make_state(store)
+    before = look(tree)
+    frame = store.begin("tx")
+    removing = Failing(monkeypatch, os, "unlink", errno.EIO)
+    removing.fail()
+    with pytest.raises(OSError, match="Input/output error"):
+        frame.put("src/a/new.txt", b"new")
+    removing.fail()
+    with pytest.raises(OSError, match="Input/output error"):
+        frame.move("src/a/1.txt", "src/b/moved.txt")
+    frame.undo(0)
+
+    assert look(tree) == before
+
+
+def test_a_file_that_was_written_back_in_part_is_known_as_ours(
+    tree: Path, open_store: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rollback that is tried again must not take its own work for what somebody saved."""
+    store = open_store(tree)
+    frame = store.begin("tx")
+    frame.put("tool.sh", b"outer")
+    frame.put("one-name.txt", b"written in place")
+    cutting = Failing(monkeypatch, os, "ftruncate", errno.EIO)
+    cutting.fail()
+    with pytest.raises(RollbackFailed):
+        frame.undo(1)
+
+    frame.undo(0)
+
+    assert frame.conflicts == ()
+    assert (tree / "other-name.txt").read_bytes() == b"linked"
+
+
+def test_a_directory_gets_its_time_back_when_the_disk_works_again(
+    tree: Path, open_store: Any, look: Look, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only where we may not set times they are left as they are."""
+    (tree / ".wink").mkdir()
+    os.utime(tree, ns=(10**18, 10**18))
+    before, store = look(tree), open_store(tree)
+    frame = store.begin("tx")
+    frame.put("src/a/new.txt", b"new")
+    setting = Failing(monkeypatch, os, "utime", errno.EIO)
+    setting.fail()
+    with pytest.raises(RollbackFailed):
+        frame.undo(0)
+
+    store.recover(lambda _: False)
+
+    assert look(tree) == before
