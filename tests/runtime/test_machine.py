@@ -55,7 +55,7 @@ class Work:
             else:
                 notes.append(text)
         for inner in self.inner:
-            if inner.ending == "evaluation":
+            if inner.raises:
                 return before  # it goes through the outer call
             files, notes = inner.expected((files, notes))
         return files, [*notes, "result"]
