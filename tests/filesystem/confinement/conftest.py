@@ -59,7 +59,7 @@ class Watch:
     """
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
-        self.calls = 0
+        self.calls, self.stop = 0, patch.undo
         for name in _WATCHED:
             patch.setattr(os, name, self._watched(name, getattr(os, name)))
         patch.setattr(beneath, "openat2", self._beneath(beneath.openat2))

@@ -28,9 +28,10 @@ def planted(disk: Any, watch: Any) -> Any:
         (state / "wal/tx").write_bytes(header(SALT) + encoded(record, SALT))
         disk.files.close()
         disk.files = HostFilesystem(disk.root)
-        watch()
+        watching = watch()
         with contextlib.suppress(WinkError, OSError):
             disk.files.write("own.txt", "written\n")
+        watching.stop()
 
     return plant
 
