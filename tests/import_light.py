@@ -3,7 +3,19 @@
 import subprocess
 import sys
 
-HEAVY = {"asyncio", "click", "difflib", "fsspec", "git", "importlib_metadata", "pluggy", "pydantic", "re2", "rich", "sqlite3"}
+HEAVY = {
+    "asyncio",
+    "click",
+    "difflib",
+    "fsspec",
+    "git",
+    "importlib_metadata",
+    "pluggy",
+    "pydantic",
+    "re2",
+    "rich",
+    "sqlite3",
+}
 PACKAGES = [
     "wink",
     "wink.errors",

@@ -102,7 +102,9 @@ def test_a_message_that_cannot_be_encoded_is_escaped(rig: Rig) -> None:
     assert reply.text.encode() == b"no \\ud800"
 
 
-@pytest.mark.parametrize("arguments", [{("a", 1): 2}, {"text": {1, 2}}, {"text": object()}], ids=["tuple-key", "set", "object"])
+@pytest.mark.parametrize(
+    "arguments", [{("a", 1): 2}, {"text": {1, 2}}, {"text": object()}], ids=["tuple-key", "set", "object"]
+)
 def test_arguments_that_no_json_expresses_are_a_reply(rig: Rig, arguments: Any) -> None:
     """In Python a call can be anything."""
     rig.tool(succeed)

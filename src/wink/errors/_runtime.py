@@ -73,4 +73,6 @@ class RollbackFailed(TransactionError):
         super().__init__(self.paths, reason)
 
     def __str__(self) -> str:
-        return f"could not roll back {', '.join(map(repr, self.paths)) or 'the call'}: {self.reason}; run `wink recover`"
+        return (
+            f"could not roll back {', '.join(map(repr, self.paths)) or 'the call'}: {self.reason}; run `wink recover`"
+        )
