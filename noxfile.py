@@ -97,6 +97,13 @@ def bench(session: nox.Session) -> None:
 
 
 @nox.session(python=MAIN, default=False)
+def faults(session: nox.Session) -> None:
+    """Every call of a workload fails, or is the last, at each system call in turn; needs a C compiler."""
+    session.install("-e", ".")
+    session.run("python", "-m", "tests.faults.run", *session.posargs)
+
+
+@nox.session(python=MAIN, default=False)
 def real(session: nox.Session) -> None:
     """The main job on a real package: its source distribution, a bug of its history, the fix that it shipped."""
     session.install("-e", ".", "pytest")

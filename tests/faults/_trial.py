@@ -1,0 +1,338 @@
+"""Let one call suffer one fault in a process of its own, and judge what it left behind."""
+
+from __future__ import annotations
+
+import errno
+import gc
+import logging
+import os
+import pickle
+import shutil
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from wink.workspace import Workspace
+
+from ._library import KILL, Fault, Injector
+from ._state import PROBE, Files, State, copy_tree, differences, files_of, told
+from ._workload import Note, Operation, call, make_tree, open_workspace
+
+PATIENCE_SECONDS: Final = 30
+"""A process that takes longer than this hangs."""
+
+Told = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What one point left: the state `before` or `after` the call, or `mixed`; and whatever else was wrong."""
+
+    state: str
+    wedged: tuple[str, ...] = ()
+    mixed: tuple[str, ...] = ()
+    recovered: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Reference:
+    """What an operation does when nothing fails."""
+
+    before: State
+    after: State
+    trace: list[tuple[int, str]]
+    changed: frozenset[str]
+    touched: frozenset[str]
+    template: str
+    recoveries: list[int] = field(default_factory=list)
+
+
+class Laboratory:
+    """A place for trees, and the processes that work on them. To be used by one process under the injector."""
+
+    def __init__(self, scratch: Path) -> None:
+        self._scratch, self._injector = scratch, Injector()
+        self._count = 0
+        self._references: dict[Operation, Reference] = {}
+        logging.disable(logging.CRITICAL)
+        for name in ("fresh", "used"):
+            root = scratch / name
+            root.mkdir()
+            make_tree(root)
+        with Workspace.open(scratch / "used") as workspace:
+            for tool in ("only_session", PROBE):
+                assert call(workspace, tool).success
+        gc.freeze()
+
+    # -- an operation
+
+    def reference(self, operation: Operation) -> Reference:
+        """What the operation does undisturbed, once without counting so that everything has been imported."""
+        known = self._references.get(operation)
+        if known is None:
+            for _ in range(2):
+                known = self._undisturbed(operation)
+            self._references[operation] = known
+        return known
+
+    def _undisturbed(self, operation: Operation) -> Reference:
+        template = str(self._scratch / ("fresh" if operation.fresh else "used"))
+        tree = self._place(template)
+        before_files = files_of(tree)
+        with Workspace.open(tree) as workspace:
+            before = State(before_files, *told(workspace, workspace.session(), Note))
+        shutil.rmtree(os.path.dirname(tree))
+        tree = self._place(template)
+        before = State(files_of(tree), *before.told)
+        self._injector.open()
+        with open_workspace(tree, operation) as workspace:
+            call(workspace, operation.tool)
+        self._injector.pause()
+        trace = self._injector.trace
+        after = self._look(tree, operation)
+        with Workspace.open(tree) as workspace:
+            touched = frozenset(change.path for row in workspace.calls() for change in row.changes)
+        shutil.rmtree(os.path.dirname(tree))
+        paths = before.files.keys() | after.files.keys()
+        changed = frozenset(
+            path
+            for path in paths
+            if path not in before.files
+            or path not in after.files
+            or before.files[path].body is None
+            or before.files[path].content != after.files[path].content
+        )
+        return Reference(before, after, trace, changed, touched, template)
+
+    def _look(self, tree: str, operation: Operation) -> State:
+        with open_workspace(tree, operation) as workspace:
+            return State(files_of(tree), *told(workspace, workspace.session(), Note))
+
+    def points(self, operation: Operation, fault: Fault) -> list[int]:
+        """The calls of the operation that the fault can befall."""
+        return [n for n, (kind, _) in enumerate(self.reference(operation).trace) if kind & fault.kinds]
+
+    def try_call(self, operation: Operation, fault: Fault, at: int) -> Verdict:
+        """The fault befalls call number `at` of the operation."""
+        reference = self.reference(operation)
+        tree = self._place(reference.template)
+        before = files_of(tree)
+        report = self._in_child(lambda tell: self._suffer(tree, operation, fault, at, tell))
+        return self._judge(operation, tree, before, report, fault)
+
+    # -- a recovery
+
+    def recoveries(self, operation: Operation, every: int) -> list[int]:
+        """Calls of the operation at which a kill leaves the most to recover: to be undone, half of it, and to be kept.
+
+        Looks at each call, or at one of `every`.
+        """
+        reference = self.reference(operation)
+        if not reference.recoveries:
+            found: dict[str, list[int]] = {"undone": [], "kept": []}
+            for at in self.points(operation, KILL)[::every]:
+                for outcome in self.try_call(operation, KILL, at).recovered[-1:]:
+                    found[outcome].append(at)
+            undone, kept = found["undone"], found["kept"]
+            chosen = {*undone[-1:], *undone[len(undone) // 2 : len(undone) // 2 + 1], *kept[:1]}
+            reference.recoveries = sorted(chosen)
+        return reference.recoveries
+
+    def recovery_points(self, operation: Operation, killed_at: int, fault: Fault) -> list[int]:
+        """The calls of the recovery that the fault can befall."""
+        tree, _ = self._killed(operation, killed_at)
+        self._injector.open()
+        open_workspace(tree, operation).close()
+        self._injector.pause()
+        shutil.rmtree(os.path.dirname(tree))
+        return [n for n, (kind, _) in enumerate(self._injector.trace) if kind & fault.kinds]
+
+    def try_recovery(self, operation: Operation, killed_at: int, fault: Fault, at: int) -> Verdict:
+        """The fault befalls call number `at` of the recovery of an operation that was killed."""
+        tree, before = self._killed(operation, killed_at)
+        report = self._in_child(lambda tell: self._suffer(tree, operation, fault, at, tell, calls=False))
+        return self._judge(operation, tree, before, report, fault)
+
+    def _killed(self, operation: Operation, at: int) -> tuple[str, Files]:
+        tree = self._place(self.reference(operation).template)
+        before = files_of(tree)
+        self._in_child(lambda tell: self._suffer(tree, operation, KILL, at, tell))
+        return tree, before
+
+    # -- in the child
+
+    def _suffer(
+        self,
+        tree: str,
+        operation: Operation,
+        fault: Fault,
+        at: int,
+        tell: Callable[[Told], None],
+        *,
+        calls: bool = True,
+    ) -> None:
+        injector = self._injector
+        injector.watch(tree)
+        injector.open(fault, at)
+        workspace: Workspace | None = None
+        seen: Told = {}
+        try:
+            workspace = open_workspace(tree, operation)
+            if calls:
+                reply = call(workspace, operation.tool)
+                seen |= {"success": reply.success, "text": reply.text}
+        except Exception as error:
+            seen["raised"] = f"{type(error).__name__}: {error}"
+        injector.pause()
+        seen["fired"] = injector.fired
+        if workspace is not None:
+            if "success" in seen:
+                seen["live"] = State(files_of(tree), *told(workspace, workspace.session(), Note))
+            if fault.goes_on:
+                injector.resume()
+            else:
+                seen["probe"] = _probed(workspace)
+            try:
+                workspace.close()
+            except Exception as error:
+                seen["close"] = f"{type(error).__name__}: {error}"
+        injector.pause()
+        tell(seen)
+
+    def _in_child(self, work: Callable[[Callable[[Told], None]], None]) -> Told:
+        """What a child told before it ended, and how it ended."""
+        reading, writing = os.pipe()
+        child = os.fork()
+        if not child:
+            try:
+                signal.alarm(PATIENCE_SECONDS)
+                os.close(reading)
+                work(lambda seen: _write_all(writing, pickle.dumps(seen)))
+            except BaseException:
+                import traceback
+
+                _write_all(writing, pickle.dumps({"crash": traceback.format_exc()}))
+            finally:
+                os._exit(0)
+        os.close(writing)
+        with open(reading, "rb") as pipe:
+            data = pipe.read()
+        _, status = os.waitpid(child, 0)
+        seen: Told = pickle.loads(data) if data else {}
+        seen["signal"] = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+        return seen
+
+    # -- afterwards
+
+    def _place(self, template: str) -> str:
+        self._count += 1
+        above = self._scratch / f"{os.getpid()}-{self._count}"
+        above.mkdir()
+        (above / "outside").write_text("not to be touched")
+        tree = str(above / "tree")
+        copy_tree(template, tree)
+        # Here too: below it, nothing waits for the disk.
+        self._injector.watch(tree)
+        return tree
+
+    def _judge(self, operation: Operation, tree: str, before: Files, report: Told, fault: Fault) -> Verdict:
+        reference = self.reference(operation)
+        wedged: list[str] = []
+        mixed: list[str] = []
+        recovered: tuple[str, ...] = ()
+        if "crash" in report:
+            wedged.append(report["crash"])
+        if report["signal"] == signal.SIGALRM:
+            wedged.append("hung")
+        elif report["signal"] and not fault.kills:
+            wedged.append(f"died of signal {report['signal']}")
+        wedged += [f"{step}: {report[step]}" for step in ("probe", "close") if report.get(step)]
+        state = "mixed"
+        lenient = fault.error == errno.EACCES
+        try:
+            with open_workspace(tree, operation) as workspace:
+                recovered = tuple(done.outcome for done in workspace.recovered)  # type: ignore[attr-defined]
+                now = State(files_of(tree), *told(workspace, workspace.session(), Note))
+                state, reasons = _compared(reference, before, now, fault)
+                mixed += reasons
+                mixed += _contradictions(reference, now, state, report, lenient=lenient)
+                problem = _probed(workspace)
+                if problem:
+                    wedged.append(f"next write: {problem}")
+                wedged += _left(tree, {row.transaction_id for row in workspace.calls() if row.committed})
+        except Exception as error:
+            wedged.append(f"opening raised {type(error).__name__}: {error}")
+        above = Path(tree).parent
+        if sorted(os.listdir(above)) != ["outside", "tree"] or (above / "outside").read_text() != "not to be touched":
+            mixed.append("something outside was changed")
+        shutil.rmtree(above)
+        return Verdict("mixed" if mixed else state, tuple(wedged), tuple(mixed), recovered)
+
+
+def _probed(workspace: Workspace) -> str:
+    """What keeps the next write from working, if anything."""
+    try:
+        reply = call(workspace, PROBE)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return "" if reply.success else reply.text
+
+
+def _compared(reference: Reference, before: Files, now: State, fault: Fault) -> tuple[str, list[str]]:
+    """Whether this is the state before or after, and if neither, what differs from the nearer one."""
+    lenient = fault.error == errno.EACCES
+    told = [
+        state.told if fault.kills else _without_changes(state) for state in (now, reference.before, reference.after)
+    ]
+    if told[0] == told[2] and told[0] != told[1]:
+        state, expected = "after", reference.after.files
+        found = differences(expected, now.files, exact=False)
+        kept = {path: entry for path, entry in before.items() if path not in reference.changed}
+        there = {path: entry for path, entry in now.files.items() if path in kept}
+        found += differences(kept, there)
+    else:
+        state = "before"
+        found = differences(before, now.files, new_inodes=reference.touched if lenient else frozenset())
+        if told[0] != told[1]:
+            found.append(f"session: {now.told}")
+    return ("mixed" if found else state), [f"as {state}, but {difference}" for difference in found]
+
+
+def _without_changes(state: State) -> tuple[Any, ...]:
+    # Where the disk refuses a look at a file, the call's description says less or more.
+    return state.notes, state.stamps, tuple(call[:2] for call in state.calls)
+
+
+def _contradictions(reference: Reference, now: State, state: str, report: Told, *, lenient: bool) -> list[str]:
+    """Where the process that lived on said or saw something else than what is there now."""
+    found: list[str] = []
+    in_doubt = "recover" in report.get("text", "")
+    is_unrecorded = lenient and not reference.changed  # where nothing can be stored, calls leave no record
+    if "success" not in report or in_doubt or is_unrecorded:
+        return found
+    expected = "after" if report["success"] else "before"
+    if state not in (expected, "mixed") and reference.before.told != reference.after.told:
+        found.append(f"the reply was {report['text']!r}, the state is the one {state}")
+    live: State = report["live"]
+    found += [f"seen live: {difference}" for difference in differences(live.files, now.files)]
+    if live.told != now.told:
+        found.append(f"seen live: session {live.told}, now {now.told}")
+    return found
+
+
+def _left(tree: str, committed: set[str]) -> list[str]:
+    """What nobody will ever clean up."""
+    found: list[str] = []
+    for name in ("wal", "staged", "conflicts"):
+        directory = f"{tree}/.wink/{name}"
+        for left in os.listdir(directory) if os.path.isdir(directory) else ():
+            if name != "staged" or left.rpartition(".")[0] not in committed:
+                found.append(f"left {name}/{left}")
+    return found
+
+
+def _write_all(fd: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(fd, data) :]

@@ -1,0 +1,235 @@
+"""The calls that suffer the faults: one tool for each thing that a call can do, over a small tree with one of everything."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from wink.filesystem import Filesystem
+from wink.prompt import MarkdownSection, Prompt, PromptTemplate
+from wink.runtime import ToolCall, ToolExecutor, ToolReply
+from wink.session import Session
+from wink.tools import Tool, ToolContext, ToolResult
+from wink.workspace import Workspace
+
+from ._state import PROBE
+
+BIG: Final = 400_000
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What every call writes to the session."""
+
+    text: str
+
+
+class Failed(Exception):
+    """A handler that changes everything and then fails."""
+
+
+def make_tree(root: Path) -> None:
+    """A file of every kind, with times well in the past."""
+    (root / "notes/deep").mkdir(parents=True)
+    (root / PROBE).mkdir()
+    (root / "a.txt").write_bytes(b"one\ntwo\r\nthree\n")
+    (root / "notes/b.txt").write_bytes(b"b\n" * 30)
+    (root / "notes/deep/c.txt").write_bytes(b"c")
+    (root / "empty.txt").touch()
+    (root / "tool.sh").write_bytes(b"#!/bin/sh\n")
+    (root / "tool.sh").chmod(0o750)
+    (root / "marked.txt").write_bytes(b"marked")
+    os.setxattr(root / "marked.txt", "user.origin", b"a person")
+    (root / "one-name.txt").write_bytes(b"linked")
+    os.link(root / "one-name.txt", root / "other-name.txt")
+    (root / "big.bin").write_bytes(b"B" * BIG)
+    (root / "link").symlink_to("a.txt")
+    (root / PROBE / "file").write_bytes(b"")
+    for number, (directory, names, files) in enumerate(os.walk(root, topdown=False)):
+        for index, name in enumerate(sorted(names + files)):
+            os.utime(Path(directory, name), ns=(10**18, 10**18 + number * 100 + index), follow_symlinks=False)
+    os.utime(root, ns=(10**18, 10**18))
+
+
+def _through_frame(context: ToolContext, path: str, change: Callable[[Any], None]) -> None:
+    """What stores can do and tools have no method for yet."""
+
+    def operation(part: Any) -> None:
+        with part.changing(path) as frame:
+            change(frame)
+
+    context.filesystem._access.run(operation)  # type: ignore[arg-type]
+
+
+def overwrite(context: ToolContext) -> None:
+    context.filesystem.read("a.txt")
+    context.filesystem.write("a.txt", "rewritten\n")
+
+
+def create(context: ToolContext) -> None:
+    context.filesystem.write("new/deeper/file.txt", "new\n")
+
+
+def delete_file(context: ToolContext) -> None:
+    context.filesystem.delete("notes/b.txt")
+
+
+def delete_directory(context: ToolContext) -> None:
+    context.filesystem.delete("notes", recursive=True)
+
+
+def move_over(context: ToolContext) -> None:
+    context.filesystem.move("a.txt", "notes/b.txt", overwrite=True)
+
+
+def move_directory(context: ToolContext) -> None:
+    context.filesystem.move("notes", "elsewhere/notes")
+
+
+def change_mode(context: ToolContext) -> None:
+    _through_frame(context, "tool.sh", lambda frame: frame.chmod("tool.sh", 0o600))
+
+
+def make_link(context: ToolContext) -> None:
+    _through_frame(context, "fresh-link", lambda frame: frame.symlink("fresh-link", "notes/b.txt"))
+    context.filesystem.write("link", "through the link\n")
+
+
+def edit(context: ToolContext) -> None:
+    context.filesystem.read("a.txt")
+    context.filesystem.edit("a.txt", "two", "2")
+
+
+def hard_linked(context: ToolContext) -> None:
+    context.filesystem.write("one-name.txt", "in place, and longer than before")
+
+
+def executable(context: ToolContext) -> None:
+    context.filesystem.write("tool.sh", "#!/bin/sh\nexit 1\n")
+
+
+def attributed(context: ToolContext) -> None:
+    context.filesystem.write("marked.txt", "changed")
+
+
+def empty(context: ToolContext) -> None:
+    context.filesystem.write("empty.txt", "no more\n")
+    context.filesystem.write("a.txt", "")
+
+
+def streamed(context: ToolContext) -> None:
+    with context.filesystem.open_write("big.bin") as stream:
+        for _ in range(4):
+            stream.write(b"N" * 100_000)
+
+
+def many(context: ToolContext) -> None:
+    overwrite(context)
+    create(context)
+    context.filesystem.write("new/deeper/file.txt", "again\n")
+    hard_linked(context)
+    change_mode(context)
+    executable(context)
+    context.filesystem.move("notes/deep", "new/deep")
+    context.filesystem.delete("notes/b.txt")
+    context.filesystem.write("notes/b.txt", "anew\n")
+    context.filesystem.delete("empty.txt")
+
+
+def only_session(context: ToolContext) -> None:
+    pass
+
+
+def failing(context: ToolContext) -> None:
+    many(context)
+    delete_directory(context)
+    raise Failed
+
+
+def nested(context: ToolContext) -> None:
+    context.filesystem.write("a.txt", "outer\n")
+    context.filesystem.write("outer.txt", "outer\n")
+    for tool in ("hard_linked", "create"):
+        if not _executor_of(context).execute(ToolCall(tool, {})).success:
+            raise Failed
+
+
+def nested_failing(context: ToolContext) -> None:
+    context.filesystem.write("notes/b.txt", "outer\n")
+    _executor_of(context).execute(ToolCall("failing", {}))
+    context.filesystem.write("tool.sh", "outer\n")
+
+
+def probe(context: ToolContext) -> None:
+    context.filesystem.write(f"{PROBE}/file", "written\n")
+
+
+HANDLERS: Final = (
+    overwrite, create, delete_file, delete_directory, move_over, move_directory, change_mode, make_link, edit,
+    hard_linked, executable, attributed, empty, streamed, many, only_session, failing, nested, nested_failing, probe,
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One call that is tried: which tool, in what kind of workspace."""
+
+    name: str
+    tool: str
+    fresh: bool = False
+    portable: bool = False
+    power: bool = False
+
+
+OPERATIONS: Final = (
+    *(Operation(handler.__name__.replace("_", " "), handler.__name__) for handler in HANDLERS[:-1]),
+    Operation("first call", "many", fresh=True),
+    Operation("first call, session only", "only_session", fresh=True),
+    Operation("no exchange", "many", portable=True),
+    Operation("no exchange, failing", "failing", portable=True),
+    Operation("durable", "many", power=True),
+)
+
+_executors: dict[int, ToolExecutor] = {}
+
+
+def _executor_of(context: ToolContext) -> ToolExecutor:
+    return _executors[id(context.session)]
+
+
+def _tool(work: Callable[[ToolContext], None]) -> Tool[Any, Any]:
+    def handler(params: None, *, context: ToolContext) -> ToolResult[None]:
+        work(context)
+        context.session[Note].append(Note(work.__name__))
+        return ToolResult[None].ok(None)
+
+    return Tool[None, None](name=work.__name__, description=work.__name__, handler=handler)
+
+
+_TOOLS: Final = [_tool(handler) for handler in HANDLERS]
+
+
+def open_workspace(root: str, operation: Operation) -> Workspace:
+    """The workspace as the operation wants it."""
+    workspace = Workspace.open(root, durability="power" if operation.power else "process")
+    if operation.portable:
+        workspace.filesystem._store._ground.can_exchange = False
+    return workspace
+
+
+def executor(workspace: Workspace, session: Session) -> ToolExecutor:
+    """What executes the calls of a session."""
+    section = MarkdownSection(title="Tools", key="tools", template="Use them.", tools=_TOOLS)
+    prompt = Prompt(PromptTemplate(ns="test", key="faults", sections=[section]))
+    prompt.bind(resources={Filesystem: workspace.filesystem})
+    made = ToolExecutor(prompt=prompt, rendered=prompt.render(session=session), session=session)
+    _executors[id(session)] = made
+    return made
+
+
+def call(workspace: Workspace, tool: str) -> ToolReply:
+    """Execute one call in the workspace's own session."""
+    return executor(workspace, workspace.session()).execute(ToolCall(tool, {}))

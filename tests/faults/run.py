@@ -1,0 +1,127 @@
+"""Let every call of the workload fail, or be the last, at each system call in turn, and print what that left.
+
+Without options everything is tried, which takes a while; `--every N` tries each N-th point, `--only OPERATION` just
+this one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any, Final
+
+from ._library import FAULTS, build, compiler
+
+PROJECT: Final = Path(__file__).parents[2]
+_IN_MEMORY: Final = "/dev/shm"
+COLUMNS: Final = ("points", "before", "after", "mixed", "wedged")
+
+
+@dataclass
+class Table:
+    """Points by what they left, for each pair of operation and fault."""
+
+    rows: dict[tuple[str, str], Counter[str]] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+    def add(self, result: dict[str, Any]) -> None:
+        """Take in what a worker found."""
+        row = self.rows.setdefault((result["operation"], result["fault"]), Counter())
+        row.update(result["counts"])
+        self.problems += result["problems"]
+
+    def total(self, column: str) -> int:
+        """The sum of a column."""
+        return sum(row[column] for row in self.rows.values())
+
+    def text(self, *, by: int) -> str:
+        """A Markdown table, summed up by operation (0) or by fault (1)."""
+        sums: dict[str, Counter[str]] = {}
+        for key, row in self.rows.items():
+            sums.setdefault(key[by], Counter()).update(row)
+        sums["all"] = sum(sums.values(), Counter())
+        head = ("operation", "fault")[by]
+        lines = [f"| {head} | {' | '.join(COLUMNS)} |", f"|---|{'---:|' * len(COLUMNS)}"]
+        lines += [f"| {name} | {' | '.join(str(row[column]) for column in COLUMNS)} |" for name, row in sums.items()]
+        return "\n".join(lines)
+
+
+def run(*, every: int = 1, only: Sequence[str] = (), where: str | None = None, workers: int | None = None) -> Table:
+    """Try the points, in several processes at once, in a directory made in `where`."""
+    table = Table()
+    if where is None and os.access(_IN_MEMORY, os.W_OK):
+        where = _IN_MEMORY
+    with tempfile.TemporaryDirectory(prefix="faults-", dir=where) as scratch:
+        environment = os.environ | {"LD_PRELOAD": str(build(Path(scratch))), "PYTHONDONTWRITEBYTECODE": "1"}
+        tasks: SimpleQueue[str] = SimpleQueue()
+        for task in _tasks(only):
+            tasks.put(json.dumps(task | {"every": every}) + "\n")
+        count = workers or os.cpu_count() or 1
+
+        def work(number: int) -> None:
+            place = Path(scratch, str(number))
+            place.mkdir()
+            command = (sys.executable, "-m", "tests.faults._worker", str(place))
+            with subprocess.Popen(
+                command, cwd=PROJECT, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            ) as worker:
+                assert worker.stdin is not None
+                assert worker.stdout is not None
+                while not tasks.empty():
+                    worker.stdin.write(tasks.get())
+                    worker.stdin.flush()
+                    line = worker.stdout.readline()
+                    if not line:
+                        raise RuntimeError("a worker died")
+                    table.add(json.loads(line))
+                worker.stdin.close()
+
+        with ThreadPoolExecutor(count) as threads:
+            list(threads.map(work, range(count)))
+    return table
+
+
+def _tasks(only: Sequence[str]) -> list[dict[str, Any]]:
+    from ._workload import OPERATIONS
+
+    names = [operation.name for operation in OPERATIONS if not only or operation.name in only]
+    return [
+        {"operation": name, "fault": fault.name, "recovery": recovery}
+        for name in names
+        for recovery in (False, True)
+        for fault in FAULTS
+    ]
+
+
+def main() -> int:
+    """Print the tables; fails when anything was mixed or wedged."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("--only", action="append", default=[], metavar="OPERATION")
+    parser.add_argument("--where", help="a directory of the filesystem to try it on; in memory by default")
+    options = parser.parse_args()
+    if compiler() is None:
+        print("not run: there is no C compiler")
+        return 1
+    started = time.monotonic()
+    table = run(every=options.every, only=options.only, where=options.where)
+    print(table.text(by=0), table.text(by=1), sep="\n\n")
+    print(f"\n{table.total('points')} points in {time.monotonic() - started:.0f} s")
+    for problem in table.problems:
+        print(problem)
+    return 1 if table.problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,24 @@
+"""A slice of the fault injection; `nox -s faults` tries every point."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from ._library import compiler
+from .run import run
+
+OPERATIONS = ("many", "nested failing", "first call", "no exchange, failing")
+
+
+@pytest.mark.skipif(sys.platform != "linux" or compiler() is None, reason="fault injection was NOT RUN: no C compiler")
+def test_calls_that_die_or_fail_at_any_point_happen_or_do_not() -> None:
+    """Files and session are as before or as after the call, and the next one works, whatever a disk or a kill does."""
+    table = run(every=37, only=OPERATIONS, workers=2)
+
+    assert table.problems == []
+    assert table.total("mixed") == table.total("wedged") == 0
+    assert table.total("before") > 100
+    assert table.total("after") > 20
+    assert {fault for _, fault in table.rows} >= {"killed before the call", "ENOSPC once", "EIO from then on"}
