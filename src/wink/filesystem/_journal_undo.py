@@ -49,7 +49,7 @@ class Undo:
         self,
         ground: Ground,
         contents: Mapping[int, bytes],
-        rewritten: Mapping[int, Mark],
+        rewritten: dict[int, Mark],
         renumbered: dict[int, int],
         *,
         recovering: bool = False,
