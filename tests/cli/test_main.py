@@ -40,7 +40,7 @@ def test_each_command_explains_itself(cli: Cli, command: str) -> None:
     [
         (("--xyz",), "no such option '--xyz'; `wink --help` shows what it takes"),
         (("cal",), "there is no command 'cal'; did you mean 'call'?"),
-        (("xyz",), "there is no command 'xyz'; the commands are: demo, run, call, tools, plugins"),
+        (("xyz",), f"there is no command 'xyz'; the commands are: {', '.join(_main.COMMANDS)}"),
         (("--wrong",), "no such option '--wrong'; did you mean '--version'?"),
         (("tools", "extra"), "got unexpected extra argument (extra); `wink tools --help` shows what it takes"),
         (("plugins", "xyz"), "no such command 'xyz'; `wink plugins --help` shows what it takes"),

@@ -28,6 +28,8 @@ COMMANDS: Final = {
     "log": ("wink.cli._log", "log", "List the calls that were made on a workspace."),
     "show": ("wink.cli._show", "show", "Show one call: arguments, policies, reply, changes."),
     "diff": ("wink.cli._diff", "diff", "Show what calls changed."),
+    "undo": ("wink.cli._undo", "undo", "Take calls back, files and session state together."),
+    "redo": ("wink.cli._undo", "redo", "Take back the last undo."),
     "recover": ("wink.cli._recover", "recover", "End what a killed process left half done."),
     "tools": ("wink.cli._tools", "tools", "List the tools that a model would be shown."),
     "plugins": ("wink.cli._plugins", "plugins", "List, explain and check plugins."),

@@ -1,5 +1,7 @@
 """Errors of workspaces and their record."""
 
+from collections.abc import Sequence
+
 from wink.errors._core import WinkError
 from wink.errors._runtime import TransactionError
 
@@ -8,7 +10,10 @@ __all__ = [
     "RecordError",
     "RecordTooNew",
     "RecordUnavailable",
+    "NothingToUndo",
     "SessionNameError",
+    "StateConflict",
+    "UndoConflict",
     "UnknownCall",
     "WorkspaceClosed",
     "WorkspaceNeedsRecovery",
@@ -82,6 +87,48 @@ class SessionNameError(WinkError, ValueError):
             f"{self.name!r} cannot name a session; use 1 to 64 of a-z, 0-9, '.', '_' and '-', "
             f"beginning with a letter or a digit"
         )
+
+
+class NothingToUndo(WinkError):
+    """There is no call that could be taken back, or not so many; `reason` says which."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(reason)
+
+    def __str__(self) -> str:
+        return f"{self.reason}; `wink log` lists what was done"
+
+
+class StateConflict(TransactionError):
+    """What a call wrote to a session has been changed since, so it cannot be taken back alone."""
+
+    def __init__(self, type_name: str) -> None:
+        self.type_name = type_name
+        super().__init__(type_name)
+
+    def __str__(self) -> str:
+        return f"{self.type_name} was written again since"
+
+
+class UndoConflict(TransactionError):
+    """Calls cannot be taken back, because of what was done since; nothing was changed.
+
+    `conflicts` holds one `(what, reason)` for each path, or type of session state, that is in the way.
+    """
+
+    def __init__(self, conflicts: Sequence[tuple[str, str]]) -> None:
+        self.conflicts = tuple(conflicts)
+        super().__init__(self.conflicts)
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """What is in the way."""
+        return tuple(what for what, _ in self.conflicts)
+
+    def __str__(self) -> str:
+        told = "; ".join(f"{what} {reason}" for what, reason in self.conflicts)
+        return f"nothing was taken back: {told}"
 
 
 class UnknownCall(WinkError, LookupError):

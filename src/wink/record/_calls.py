@@ -20,9 +20,9 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 
 _INSERT_CALL: Final = """INSERT INTO calls
-    (tx, call_id, tool, prompt, outcome, started_at, duration, decisions, arguments, rendered)
+    (tx, call_id, tool, prompt, outcome, started_at, duration, decisions, arguments, rendered, effects, inverse)
     VALUES (?, CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), ?, ?, ?, CAST(? AS TEXT), CAST(? AS TEXT),
-        CAST(? AS TEXT))"""
+        CAST(? AS TEXT), ?, ?)"""
 _SELECT_CALLS: Final = """SELECT calls.seq, tx, transactions.id, name, committed, call_id, tool, prompt, outcome, started_at, duration,
     decisions, arguments, rendered
     FROM calls CROSS JOIN transactions ON transactions.seq = tx CROSS JOIN sessions ON sessions.id = session
@@ -67,8 +67,8 @@ def moment(microseconds: int) -> datetime:
     return _EPOCH + timedelta(microseconds=microseconds)
 
 
-def write_call(connection: sqlite3.Connection, tx: int, entry: CommitEntry) -> None:
-    """Add the row of one call."""
+def write_call(connection: sqlite3.Connection, tx: int, entry: CommitEntry, inverse: str | None) -> None:
+    """Add the row of one call, with what takes back the transaction's writes to slices."""
     run(
         connection,
         _INSERT_CALL,
@@ -83,6 +83,8 @@ def write_call(connection: sqlite3.Connection, tx: int, entry: CommitEntry) -> N
             _decisions(entry.decisions) if entry.decisions else "[]",
             entry.arguments,
             entry.rendered,
+            entry.effects,
+            inverse,
         ),
     )
 

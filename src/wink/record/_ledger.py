@@ -15,12 +15,21 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from wink.errors import CommitFailed, RecordError, WorkspaceClosed, WorkspaceNeedsRecovery, WorkspaceReadOnly
+from wink.errors import (
+    CommitFailed,
+    RecordError,
+    StateConflict,
+    WorkspaceClosed,
+    WorkspaceNeedsRecovery,
+    WorkspaceReadOnly,
+)
 from wink.limits import Clock
 from wink.record._calls import microseconds, write_call
 from wink.record._changes import write_changes
 from wink.record._database import Connect, Database, Durability
+from wink.record._inverse import TakingBack, as_text
 from wink.record._others import Others
+from wink.record._past import Past
 from wink.record._slices import Encoded, SliceTable, encode
 
 if TYPE_CHECKING:
@@ -31,6 +40,8 @@ if TYPE_CHECKING:
     from wink.transactions import CommitEntry
 
 _INSERT: Final = "INSERT INTO transactions (id, session, committed, deltas, changes) VALUES (?, ?, ?, ?, ?)"
+_KEEP_INVERSE: Final = "UPDATE transactions SET inverse = ? WHERE seq = ?"
+_KEEP_REVERTS: Final = "UPDATE transactions SET reverts = ?, deltas = ? WHERE seq = ?"
 _FIND_CHANGING: Final = "SELECT 1 FROM transactions WHERE id = ? AND changes > 0 AND committed = 1"
 # Changes that cancel out leave a journal too. Newest first: what is asked for is almost always among the last.
 _FIND_ANY: Final = "SELECT 1 FROM transactions NOT INDEXED WHERE id = ? AND committed = 1 ORDER BY seq DESC LIMIT 1"
@@ -62,8 +73,11 @@ class Ledger:
         changes: Sequence[FileChange] = (),
         *,
         committed: bool = True,
+        reverts: Sequence[Past] = (),
     ) -> None:
         """Store a transaction in one step; `committed=False` for one that is stored only to tell of it.
+
+        With `reverts`, newest first, it takes back what those wrote to slices; raises `StateConflict`, with nothing stored.
 
         Raises `CommitFailed`, caused by `WorkspaceReadOnly` where nothing can be stored at all, or
         `WorkspaceNeedsRecovery`.
@@ -71,7 +85,7 @@ class Ledger:
         try:
             self.settle()
             encoded = encode(deltas)
-            values = transaction_id, session, encoded, calls, changes, committed
+            values = transaction_id, session, encoded, calls, changes, committed, reverts
             connection = self.database.writable()
             try:
                 tx = self._write(connection, *values)
@@ -82,18 +96,29 @@ class Ledger:
                 self.database.abandon()
                 connection = self.database.writable()
                 tx = self._write(connection, *values)
-        except CommitFailed:
+        except (CommitFailed, StateConflict):
             raise
         except Exception as error:
-            if hasattr(error, "sqlite_errorcode"):
-                # When the disk failed as it was opened, SQLite may have opened it for reading only, for good.
-                self.database.abandon()
             raise CommitFailed(f"nothing was stored: {explain(error)}") from error
         try:
             connection.execute("COMMIT")
         except Exception as error:
             self._resolve(transaction_id, error)
         self.others.note_own(tx)
+
+    def check_reverts(self, reverts: Sequence[Past]) -> None:
+        """Raise `StateConflict` if what those wrote to slices, newest first, cannot be taken back; stores nothing."""
+        connection = self.reach()
+        if connection is None or not any(past.inverse for past in reverts):
+            return
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            work = TakingBack(connection)
+            for past in reverts:
+                if past.inverse is not None:
+                    work.take_back(past.position, past.inverse)
+        finally:
+            connection.execute("ROLLBACK")
 
     def committed(self, transaction_id: str) -> bool:
         """Whether a transaction was stored; raises `WorkspaceNeedsRecovery` when that cannot be told."""
@@ -167,6 +192,7 @@ class Ledger:
         calls: Sequence[CommitEntry],
         changes: Sequence[FileChange],
         committed: bool,
+        reverts: Sequence[Past],
     ) -> int:
         """Everything up to COMMIT; whatever fails here leaves no trace. Gives the transaction's position."""
         if connection.in_transaction:
@@ -175,22 +201,52 @@ class Ledger:
         connection.execute("BEGIN IMMEDIATE")
         try:
             number = self._number(connection, session) or self._make_session(connection, session)
+            if reverts:
+                self._mark_others(connection, transaction_id, session, reverts)
             row = transaction_id, number, committed, len(encoded), len(changes)
             tx = connection.execute(_INSERT, row).lastrowid or 0
             stale = self.others.is_stale(session)
             theirs = self.others.came_before(connection, tx)
+            if stale or theirs:
+                self.slices.forget_items()
+            inverse = None
             if encoded:
                 if stale or theirs:
                     self.slices.refuse_stale(connection, number, encoded, None if stale else theirs)
-                self.slices.apply(connection, number, tx, encoded)
-            for entry in calls:
-                write_call(connection, tx, entry)
+                inverse = self.slices.apply(connection, number, tx, encoded)
+            if reverts:
+                inverse = self._take_back(connection, tx, reverts)
+            last = len(calls) - 1
+            for at, entry in enumerate(calls):
+                write_call(connection, tx, entry, inverse if at == last else None)
+            if inverse is not None and not calls:
+                connection.execute(_KEEP_INVERSE, (inverse, tx))
             if changes:
                 write_changes(connection, tx, changes, with_content=not committed)
         except BaseException:
             self._roll_back(connection)
             raise
         return tx
+
+    def _mark_others(
+        self, connection: sqlite3.Connection, transaction_id: str, session: str, reverts: Sequence[Past]
+    ) -> None:
+        """Let whoever has one of the other sessions open see that something was written to it."""
+        for at, name in enumerate(sorted({past.session for past in reverts if past.inverse} - {session})):
+            number = self._number(connection, name)
+            if number is not None:
+                connection.execute(_INSERT, (f"{transaction_id}-{at}", number, True, 1, 0))
+
+    def _take_back(self, connection: sqlite3.Connection, tx: int, reverts: Sequence[Past]) -> str | None:
+        self.slices.forget_items()
+        work = TakingBack(connection)
+        for past in reverts:
+            if past.inverse is not None:
+                work.take_back(past.position, past.inverse)
+        inverse = work.inverse()
+        positions = as_text([past.position for past in reverts])
+        connection.execute(_KEEP_REVERTS, (positions, int(inverse is not None), tx))
+        return inverse
 
     def _resolve(self, transaction_id: str, error: Exception) -> None:
         """COMMIT raised, which says nothing about what is on the disk: look, through another connection."""

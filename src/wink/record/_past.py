@@ -11,6 +11,9 @@ from wink.record._changes import Ask
 _SELECT: Final = """SELECT seq, transactions.id, name, deltas, changes, reverts, inverse
     FROM transactions CROSS JOIN sessions ON sessions.id = session
     WHERE committed = 1 AND seq >= ? AND ifnull(seq <= ?, 1) ORDER BY seq"""
+_CALLS: Final = "SELECT tx, seq, inverse, effects FROM calls WHERE tx >= ? ORDER BY seq"
+_NO_CALL: Final = (None, None, "")
+_TYPES: Final = "SELECT id, type FROM slices"
 _REVERTING: Final = (
     "SELECT seq, reverts FROM transactions WHERE reverts IS NOT NULL AND committed = 1 ORDER BY seq DESC"
 )
@@ -20,7 +23,8 @@ _REVERTING: Final = (
 class Past:
     """A committed transaction: how many slices and paths it wrote to, and which earlier ones it took back.
 
-    `inverse` is JSON that takes its writes to slices back.
+    `inverse` is JSON that takes its writes to slices back; `call` the number of the outermost call, None for what was written
+    outside of calls. `effects` is what the call's tool declares that it may touch.
     """
 
     position: int
@@ -30,14 +34,36 @@ class Past:
     changes: int
     reverts: tuple[int, ...]
     inverse: str | None
+    call: int | None
+    effects: str
 
 
 def read_past(ask: Ask, first: int, last: int | None) -> tuple[Past, ...]:
     """The committed transactions from one position to another, oldest first."""
+    # The outermost call comes last, and has the inverse.
+    calls = {tx: (seq, inverse, effects) for tx, seq, inverse, effects in ask(_CALLS, first)}
     return tuple(
-        Past(seq, transaction_id, name, deltas, changes, tuple(json.loads(reverts)) if reverts else (), inverse)
+        Past(
+            seq,
+            transaction_id,
+            name,
+            deltas,
+            changes,
+            tuple(json.loads(reverts)) if reverts else (),
+            inverse or calls.get(seq, _NO_CALL)[1],
+            calls.get(seq, _NO_CALL)[0],
+            calls.get(seq, _NO_CALL)[2],
+        )
         for seq, transaction_id, name, deltas, changes, reverts, inverse in ask(_SELECT, first, last)
     )
+
+
+def types_written(ask: Ask, past: Past) -> frozenset[str]:
+    """The types of the slices that a transaction wrote to, logs left out."""
+    if past.inverse is None:
+        return frozenset()
+    types: dict[int, str] = dict(ask(_TYPES))  # type: ignore[arg-type]
+    return frozenset(types.get(number, "") for number, *_ in json.loads(past.inverse))
 
 
 def read_undone(ask: Ask) -> frozenset[int]:

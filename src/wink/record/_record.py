@@ -17,7 +17,7 @@ from wink.record._calls import CallRow, moment, read_calls
 from wink.record._changes import committed_changes
 from wink.record._database import Connect, Durability
 from wink.record._ledger import Ledger, was_read_only
-from wink.record._past import Past, read_past, read_undone
+from wink.record._past import Past, read_past, read_undone, types_written
 
 if TYPE_CHECKING:
     from wink.filesystem import FileChange
@@ -197,6 +197,24 @@ class Record:
         """The positions of the transactions that are taken back at present."""
         with self._database.hold():
             return read_undone(self._ledger.ask)
+
+    def types_written(self, past: Past) -> frozenset[str]:
+        """The types of session state that a transaction wrote to, logs left out, as `module:Qualname`."""
+        with self._database.hold():
+            return types_written(self._ledger.ask, past)
+
+    def check_reverts(self, reverts: Sequence[Past]) -> None:
+        """Raise `StateConflict` if session state stands in the way of `revert`; changes nothing."""
+        with self._database.hold():
+            self._ledger.check_reverts(reverts)
+
+    def revert(self, entry: CommitEntry, reverts: Sequence[Past]) -> None:
+        """Store a call that takes back others, newest first: its changes to files, and in the same step their writes to slices.
+
+        Raises like `commit`, and `StateConflict` with nothing stored. Open sessions have to be reloaded.
+        """
+        with self._database.hold():
+            self._ledger.put(entry.transaction_id, entry.session, (), (entry,), entry.changes, reverts=reverts)
 
     def changes(self, first: int = 0, last: int | None = None) -> tuple[tuple[int, FileChange], ...]:
         """All committed changes from one position to another, oldest first, each with its transaction's position."""

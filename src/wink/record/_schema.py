@@ -24,7 +24,8 @@ TABLES: Final = {
         id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, session_id TEXT NOT NULL, created_at INTEGER NOT NULL
     ) STRICT""",
     # committed: 1, or 0 for an attempt that changed nothing; deltas and changes: how many slices and paths it wrote to;
-    # inverse: JSON that takes the deltas back (see `_inverse`); reverts: JSON list of the positions that it took back
+    # inverse: JSON that takes the deltas back (see `_inverse`), with the last call where there is one, for that row is
+    # written when it is known; reverts: JSON list of the positions that it took back
     "transactions": """(
         seq INTEGER PRIMARY KEY, id TEXT NOT NULL, session INTEGER NOT NULL, committed INTEGER NOT NULL,
         deltas INTEGER NOT NULL, changes INTEGER NOT NULL, inverse TEXT, reverts TEXT
@@ -33,7 +34,7 @@ TABLES: Final = {
     "calls": """(
         seq INTEGER PRIMARY KEY, tx INTEGER NOT NULL, call_id TEXT NOT NULL, tool TEXT NOT NULL, prompt TEXT NOT NULL,
         outcome TEXT NOT NULL, started_at INTEGER NOT NULL, duration INTEGER NOT NULL, decisions TEXT NOT NULL,
-        arguments TEXT NOT NULL, rendered TEXT NOT NULL
+        arguments TEXT NOT NULL, rendered TEXT NOT NULL, effects TEXT NOT NULL, inverse TEXT
     ) STRICT""",
     "slices": """(
         id INTEGER PRIMARY KEY, session INTEGER NOT NULL, type TEXT NOT NULL, policy TEXT NOT NULL,

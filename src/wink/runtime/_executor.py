@@ -374,6 +374,7 @@ class ToolExecutor:
             decisions=call.verdicts,
             deltas=deltas,
             changes=changes,
+            effects="workspace" if call.tool is None else call.tool.effects,
         )
 
     @property

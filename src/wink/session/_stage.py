@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Generic, Literal, TypeVar, cast
 
 from wink.errors import ReducerError, SliceTypeError
 from wink.session._ops import OPS, Append, Clear, Extend, Replace, SliceOp, SlicePolicy, Upsert
+from wink.session._reducers import replace_latest
 from wink.session._slice import Reducer, Slice, key_text
 from wink.session._view import Key, ListView, View, new_number, view_of
 
@@ -35,6 +36,8 @@ class SliceDelta:
     items: tuple[object, ...]
     keys: tuple[str | None, ...] | None
     policy: Literal["state", "log"]
+    is_latest: bool = field(default=False, compare=False)
+    """Whether a `replace` kept the last event and nothing of what was there before, as `replace_latest` does."""
 
 
 @dataclass(slots=True)
@@ -240,7 +243,9 @@ class Stage(Generic[T]):
             entries = dict(self.items())
             keys = tuple(key if type(key) is str else None for key in entries)
             items = tuple(entries.values())
-            return (SliceDelta(name, "replace", items, keys if any(key is not None for key in keys) else None, policy),)
+            given = keys if any(key is not None for key in keys) else None
+            is_latest = bool(self._actions) and self._actions[-1][0] is replace_latest
+            return (SliceDelta(name, "replace", items, given, policy, is_latest),)
         if not self._entries:
             return ()
         if not self._keyed:

@@ -19,7 +19,7 @@ class CommitEntry:
     """One call as the record keeps it.
 
     `arguments` is JSON text as it was parsed, `rendered` what the model was sent, `decisions` one
-    `(policy, allowed, reason)` a policy that was asked.
+    `(policy, allowed, reason)` a policy that was asked, `effects` what its tool declares that it may touch.
     """
 
     transaction_id: str
@@ -35,6 +35,7 @@ class CommitEntry:
     decisions: tuple[tuple[str, bool, str | None], ...]
     deltas: tuple[SliceDelta, ...]
     changes: tuple[FileChange, ...]
+    effects: str = "workspace"
 
 
 class Recorder(Protocol):

@@ -2,6 +2,7 @@
 
 from wink.workspace._names import session_name
 from wink.workspace._recovery import Otherwise, recover
+from wink.workspace._undo import Reverted
 from wink.workspace._workspace import STATE_DIRECTORY, Workspace
 
-__all__ = ["STATE_DIRECTORY", "Otherwise", "Workspace", "recover", "session_name"]
+__all__ = ["STATE_DIRECTORY", "Otherwise", "Reverted", "Workspace", "recover", "session_name"]

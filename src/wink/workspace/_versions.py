@@ -32,22 +32,6 @@ class Versions:
         """What is at a path now."""
         return self._files.version(path)
 
-    def is_same(self, path: str, one: FileVersion | None, other: FileVersion | None, position: int) -> bool:
-        """Whether what a call left at a path is what somebody found there afterwards, or what is there now.
-
-        `position` is the call's. In doubt they are different.
-        """
-        if one is None or other is None:
-            return one is other
-        if (one.kind, one.mode, one.target) != (other.kind, other.mode, other.target) or one.kind == "other":
-            return False
-        if one.kind != "file":
-            return True
-        if one.size != other.size:
-            return False
-        digest = self.digest(path, one, position)
-        return has_mark_of(one, other) if digest is None else digest == self.digest(path, other, position)
-
     def digest(self, path: str, version: FileVersion, position: int) -> str | None:
         """The digest of a file's version; None when it cannot be found any more."""
         kept = version.kept
@@ -110,18 +94,25 @@ class Versions:
                 continue
             if before.kept is not None and before.kept.staged is not None:
                 return path, before, later
-            for target, made in self._moved(path, later):
-                if has_mark_of(version, made):
-                    return target, made, later
+            for target, made in self.arrived(version, later):
+                return target, made, later
         return None
 
-    def _moved(self, path: str, position: int) -> list[tuple[str, FileVersion]]:
-        return [
-            (target, change.after)
-            for target, made in self.changes.items()
-            for later, change in made
-            if later == position and change.moved_from == path and change.after is not None
-        ]
+    def arrived(self, version: FileVersion, position: int) -> tuple[tuple[str, FileVersion], ...]:
+        """Where a transaction put this very file, with its version there: a rename keeps all that a file is known by."""
+        return tuple(self._arrivals.get((position, _mark(version)), ()))
+
+    @cached_property
+    def _arrivals(self) -> dict[tuple[int, object], list[tuple[str, FileVersion]]]:
+        found: dict[tuple[int, object], list[tuple[str, FileVersion]]] = {}
+        for path, made in self.changes.items():
+            for position, change in made:
+                after, before = change.after, change.before
+                if after is None or after.kept is None or after.kind != "file":
+                    continue
+                if before is None or not has_mark_of(before, after):
+                    found.setdefault((position, _mark(after)), []).append((path, after))
+        return found
 
     def _loading(self, path: str, version: FileVersion, position: int) -> FileVersion:
         if version.load is not None or version.kind != "file" or version.size > DIFFABLE_BYTES:
@@ -143,3 +134,8 @@ def has_mark_of(one: FileVersion, other: FileVersion) -> bool:
     if mine is None or theirs is None or one.kind != other.kind or one.size != other.size:
         return False
     return (mine.inode, mine.modified_ns) == (theirs.inode, theirs.modified_ns)
+
+
+def _mark(version: FileVersion) -> object:
+    kept = version.kept
+    return None if kept is None else (kept.inode, kept.modified_ns, version.size)

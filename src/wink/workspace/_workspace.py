@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
+from contextlib import AbstractContextManager, nullcontext
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
@@ -18,6 +19,7 @@ from wink.workspace._root import can_keep_state, workspace_root
 if TYPE_CHECKING:
     from wink.filesystem import FileChange, Recovered
     from wink.workspace._recovery import Otherwise
+    from wink.workspace._undo import Reverted, Reverting
 
 _logger: Final = logging.getLogger("wink.workspace")
 
@@ -139,6 +141,18 @@ class Workspace:
         self._record.refresh(session)
         return session
 
+    def _lease_unless(self, dry_run: bool) -> AbstractContextManager[object]:
+        from wink.workspace._undo import take_lease
+
+        # Nothing was ever stored: looking must not leave a trace.
+        return nullcontext() if dry_run or not self._record.sessions() else take_lease(self._files)
+
+    def _reverting(self) -> Reverting:
+        from wink.workspace._undo import Reverting
+
+        with self._lock:
+            return Reverting(self._files, self._record, tuple(self._sessions.values()))
+
     def _make_session(self, name: str) -> Session:
         stored = self._record.identity(name)
         if stored is None:
@@ -173,6 +187,32 @@ class Workspace:
         from wink.workspace._history import diff
 
         return diff(self._files, self._record, first, last, since=since)
+
+    def undo(self, call: int | None = None, *, n: int = 1, dry_run: bool = False) -> Reverted:
+        """Take back one call by its number, or the last `n` that changed anything, as one call that can be undone too.
+
+        Files, session state and what the session knows of files go back together. Later calls stay; where they, or a person,
+        wrote to the same file or item since, nothing is changed and `UndoConflict` names what is in the way. `dry_run` only
+        tells. Raises `NothingToUndo`, `UnknownCall` and `WorkspaceBusy`.
+        """
+        from wink.workspace._undo import choose_call, choose_last, verb_for
+
+        with self._lease_unless(dry_run):
+            if call is None:
+                targets = choose_last(self._record, n)
+            else:
+                found = self.call(call)
+                targets = choose_call(self._record, call, found.transaction, committed=found.committed)
+            arguments = {"calls": [f"c{past.call}" for past in targets]}
+            return self._reverting().revert(verb_for(targets), targets, arguments, dry_run=dry_run)
+
+    def redo(self, *, dry_run: bool = False) -> Reverted:
+        """Take back the last undo that stands; raises like `undo`."""
+        from wink.workspace._undo import choose_undo
+
+        with self._lease_unless(dry_run):
+            targets = choose_undo(self._record)
+            return self._reverting().revert("redo", targets, {"calls": [f"c{targets[0].call}"]}, dry_run=dry_run)
 
     def undone(self) -> frozenset[int]:
         """The transactions that are taken back at present, by `CallRow.transaction`."""

@@ -1,0 +1,58 @@
+"""`wink undo` and `wink redo`: take calls back, and bring them back."""
+
+from __future__ import annotations
+
+import click
+
+from wink.cli._calls import call_number, echo_diff, opened_for_reading, workspace_option
+from wink.cli._shorten import visible
+from wink.cli._wrong import wrong
+from wink.workspace import Reverted
+
+_dry_run = click.option("--dry-run", is_flag=True, help="Only show what would change.")
+
+
+@click.command()
+@click.argument("what", required=False, metavar="[N | CALL]", default="1")
+@workspace_option
+@_dry_run
+def undo(what: str, workspace: str, dry_run: bool) -> None:
+    """Take back the last call that changed anything, the last N, or one CALL such as c7.
+
+    Files and session state go back together. Whatever was done since stays; where it stands in the way nothing is changed,
+    and the paths are named. An undo is a call itself: `wink redo` takes it back.
+    """
+    call = call_number(what) if what.startswith("c") else None
+    if call is None and not (what.isascii() and what.isdigit() and 0 < int(what) < 1 << 31):
+        raise wrong(
+            f"{what!r} is neither a number of calls nor a call; give for example 2, or c7 as `wink log` shows it"
+        )
+    with opened_for_reading(workspace) as opened:
+        done = opened.undo(call, n=1 if call is not None else int(what), dry_run=dry_run)
+        tell(done, "undone" if not dry_run else "would undo")
+
+
+@click.command()
+@workspace_option
+@_dry_run
+def redo(workspace: str, dry_run: bool) -> None:
+    """Take back the last undo that stands."""
+    with opened_for_reading(workspace) as opened:
+        tell(opened.redo(dry_run=dry_run), "redone" if not dry_run else "would redo")
+
+
+def tell(done: Reverted, what: str) -> None:
+    """Say what was taken back, or show what would be."""
+    calls = ", ".join(f"c{call}" for call in done.calls)
+    by = "" if done.call is None else f" (c{done.call})"
+    click.echo(f"{what} {calls}{by}")
+    if done.call is None:
+        echo_diff(done.changes)
+    else:
+        signs = {"created": "+", "modified": "~", "deleted": "-"}
+        for change in done.changes:
+            click.echo(visible(f"  {signs[change.kind]} {change.path}"))
+    if done.types:
+        click.echo(f"  session state: {', '.join(name.rpartition(':')[2] for name in done.types)}")
+    for path in done.kept:
+        click.echo(visible(f"  {path} stays: somebody else put something into it"))

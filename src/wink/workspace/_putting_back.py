@@ -1,0 +1,170 @@
+"""Make files what a plan wants, as one transaction's part that can be taken back itself."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import cast
+
+from wink.errors import UndoConflict
+from wink.filesystem import FileChange, FilePart, FileVersion, Staging
+from wink.workspace._plan import CHANGED, Target, has_same_content
+from wink.workspace._versions import Versions, has_mark_of
+
+_CHUNK = 1 << 20
+_NOT_EMPTY = frozenset((errno.ENOTEMPTY, errno.EEXIST))
+
+
+class PuttingBack:
+    """Carries out a plan; whatever raises leaves everything to the part's `undo`. Directories that are in use stay."""
+
+    def __init__(self, part: FilePart, versions: Versions, targets: Mapping[str, Target]) -> None:
+        self._part, self._versions, self._targets = part, versions, targets
+        self._digests: dict[str, str] = {}
+        self._staged: dict[str, Staging] = {}
+        self._writes: set[str] = set()
+        self.kept: list[str] = []
+
+    def run(self) -> tuple[FileChange, ...]:
+        """Do all steps; gives what they changed, of what was looked at before and of nothing else."""
+        try:
+            return self._run()
+        finally:
+            for staging in self._staged.values():
+                staging.discard()
+
+    def _run(self) -> tuple[FileChange, ...]:
+        for path, target in self._targets.items():
+            wanted = target.wanted
+            if wanted is not None and self._needs_content(target):
+                self._writes.add(path)
+                if wanted.kept is None or wanted.kept.staged is None:
+                    # It is at some other path, where it may be gone when its turn comes.
+                    self._staged[path] = self._stage(target, wanted)
+        targets = [self._targets[path] for path in sorted(self._targets)]
+        moving = {target.origin for target in targets}
+        for target in targets:
+            if _kind(target.now) not in (None, "directory") and _must_leave(target) and target.path not in moving:
+                self._do(target.path, "delete")
+        for target in targets:
+            if _kind(target.wanted) == "directory" and _kind(target.now) != "directory":
+                self._do(target.path, "mkdir")
+        for target in targets:
+            if target.origin is not None:
+                self._do(target.origin, "move", target.path)
+        for target in reversed(targets):
+            if _kind(target.now) == "directory" and _must_leave(target):
+                self._remove_directory(target)
+        for target in targets:
+            self._make(target)
+        for target in reversed(targets):
+            now = self._versions.present(target.path)
+            # Last, and the deepest first: a mode may close a directory.
+            if (
+                now is not None
+                and target.wanted is not None
+                and _kind(now) != "link"
+                and now.mode != target.wanted.mode
+            ):
+                self._do(target.path, "chmod", target.wanted.mode)
+        return self._checked(self._part.changes())
+
+    def _make(self, target: Target) -> None:
+        wanted = target.wanted
+        if wanted is None or target.origin is not None:
+            return
+        if wanted.kind == "link":
+            self._do(target.path, "symlink", wanted.target or "")
+        elif target.path in self._writes:
+            self._write(target, wanted)
+
+    def _write(self, target: Target, wanted: FileVersion) -> None:
+        staging = self._staged.pop(target.path, None) or self._stage(target, wanted)
+        try:
+            with self._part.changing(target.path) as frame:
+                frame.put(target.path, staging, exclusive=_kind(target.now) != "file", mode=wanted.mode)
+        except BaseException:
+            staging.discard()
+            raise
+
+    def _stage(self, target: Target, wanted: FileVersion) -> Staging:
+        stream = self._versions.open(target.path, wanted, target.position)
+        if stream is None:
+            raise UndoConflict([(target.path, "is not kept any more as it was before")])
+        hasher = hashlib.sha256()
+        with stream, self._part.changing(target.path) as frame:
+            staging = frame.stage()
+            try:
+                while chunk := stream.read(_CHUNK):
+                    hasher.update(chunk)
+                    staging.write(chunk)
+            except BaseException:
+                staging.discard()
+                raise
+        self._digests[target.path] = hasher.hexdigest()
+        return staging
+
+    def _needs_content(self, target: Target) -> bool:
+        if target.origin is not None or _kind(target.wanted) != "file":
+            return False
+        return not has_same_content(self._versions, target)
+
+    def _remove_directory(self, target: Target) -> None:
+        try:
+            self._do(target.path, "delete")
+        except OSError as error:
+            if error.errno not in _NOT_EMPTY:
+                raise
+            if target.wanted is not None:
+                raise UndoConflict([(target.path, "is a directory that somebody else put something into")]) from None
+            self.kept.append(target.path)
+
+    def _do(self, path: str, step: str, *more: object) -> None:
+        with self._part.changing(path) as frame:
+            getattr(frame, step)(path, *more)
+
+    def _checked(self, changes: tuple[FileChange, ...]) -> tuple[FileChange, ...]:
+        """The changes, if none of them replaced anything that was saved after the plan was made."""
+        for change in changes:
+            target, before, after = self._targets.get(change.path), change.before, change.after
+            now = None if target is None else target.now
+            if before is not None and before.kind == "file" and (now is None or not has_mark_of(before, now)):
+                raise UndoConflict([(change.path, CHANGED)])
+            if after is not None and after.kept is not None and change.path in self._digests:
+                after.kept.digest = self._digests[change.path]
+        return changes
+
+
+def preview(versions: Versions, targets: Mapping[str, Target]) -> tuple[FileChange, ...]:
+    """What carrying out a plan would change, with content to show."""
+    return tuple(
+        FileChange(
+            path,
+            versions.with_content(target.position, FileChange(path, target.now, None)).before,
+            versions.with_content(target.position, FileChange(path, target.wanted, None)).before,
+        )
+        for path, target in sorted(targets.items())
+    )
+
+
+def in_memory(changes: tuple[FileChange, ...]) -> tuple[FileChange, ...]:
+    """The changes with their content read now, before the files change."""
+    return tuple(replace(change, before=_loaded(change.before), after=_loaded(change.after)) for change in changes)
+
+
+def _loaded(version: FileVersion | None) -> FileVersion | None:
+    if version is None or version.load is None:
+        return version
+    content = version.content()
+    return replace(version, load=lambda: content)
+
+
+def _must_leave(target: Target) -> bool:
+    now, wanted = cast("FileVersion", target.now), target.wanted
+    return wanted is None or wanted.kind != now.kind or now.kind == "link"
+
+
+def _kind(version: FileVersion | None) -> str | None:
+    return None if version is None else version.kind

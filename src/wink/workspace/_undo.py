@@ -1,0 +1,207 @@
+"""Take calls back, files and session state in one transaction, which is a call of its own that can be taken back too."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from wink.errors import NothingToUndo, StateConflict, TransactionError, UndoConflict, WorkspaceNeedsRecovery
+from wink.filesystem import FileChange, FilePart, HostFilesystem
+from wink.limits import utc_now
+from wink.record import Past, Record
+from wink.session import Session
+from wink.transactions import CommitEntry, current_transaction
+from wink.workspace._plan import Target, plan
+from wink.workspace._putting_back import PuttingBack, in_memory, preview
+from wink.workspace._versions import Versions
+
+_SECONDS: Final = 30.0
+_numbers: Final = itertools.count(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Reverted:
+    """What was taken back, or with `dry_run` would be.
+
+    `call` is the number of the new call that did it, None for a dry run; `calls` are the numbers of those that were taken
+    back. `changes` say what it did to files, `types` to which types of session state, as `module:Qualname`. `kept` are
+    directories that calls had made and that stay, because somebody else put something into them.
+    """
+
+    call: int | None
+    calls: tuple[int, ...]
+    changes: tuple[FileChange, ...]
+    types: tuple[str, ...]
+    kept: tuple[str, ...] = ()
+
+
+class Reverting:
+    """Takes back transactions of one workspace."""
+
+    def __init__(self, files: HostFilesystem, record: Record, sessions: Sequence[Session]) -> None:
+        self._files, self._record, self._sessions = files, record, sessions
+
+    def revert(self, verb: str, targets: Sequence[Past], arguments: object, *, dry_run: bool) -> Reverted:
+        """Take back `targets`, newest first, and record it as a call of `verb`; raises `UndoConflict`.
+
+        The caller holds the lease, unless it is a dry run.
+        """
+        versions = Versions(self._files, self._record)
+        positions = {past.position for past in targets}
+        first = min(positions)
+        changes = [change for change in self._record.changes(first) if change[0] in positions]
+        wanted, conflicts = plan(versions, changes)
+        try:
+            self._record.check_reverts(targets)
+        except StateConflict as error:
+            conflicts.append((error.type_name, "was written again since by a call that is to stay"))
+        if conflicts:
+            raise UndoConflict(conflicts)
+        calls = tuple(sorted(past.call for past in targets if past.call is not None))
+        types = tuple(sorted({name for past in targets for name in self._record.types_written(past)}))
+        shown = in_memory(preview(versions, wanted))
+        if dry_run:
+            return Reverted(None, calls, shown, types)
+        done, kept = self._apply(verb, targets, arguments, versions, wanted)
+        call = next((past.call for past in self._record.past(targets[0].position) if past.transaction_id == done), None)
+        return Reverted(call, calls, tuple(change for change in shown if change.path not in kept), types, kept)
+
+    def _apply(
+        self,
+        verb: str,
+        targets: Sequence[Past],
+        arguments: object,
+        versions: Versions,
+        wanted: dict[str, Target],
+    ) -> tuple[str, tuple[str, ...]]:
+        transaction_id = f"{verb}-{time.time_ns():016x}-{os.getpid():x}-{next(_numbers):x}"
+        started, clock = utc_now(), time.perf_counter()
+        part = self._files.begin(writable=True, transaction_id=transaction_id)
+        work = PuttingBack(part, versions, wanted)
+        try:
+            changes = work.run()
+            part.revoke()
+            part.prepare()
+            with ExitStack() as held:
+                # Nobody may commit on top of what is about to be taken back, until the sessions know of it.
+                for session in self._sessions:
+                    held.enter_context(session.locked())
+                took = timedelta(seconds=time.perf_counter() - clock)
+                entry = _entry(transaction_id, verb, targets, arguments, changes, started, took)
+                self._record.revert(entry, targets)
+                for session in self._sessions:
+                    session.reload()
+        except BaseException as error:
+            if not self._stands(part, transaction_id, error):
+                part.undo()
+                if isinstance(error, StateConflict):
+                    raise UndoConflict([(error.type_name, "was written again since by another call")]) from error
+                raise
+            part.publish()
+            raise
+        part.publish()
+        return transaction_id, tuple(work.kept)
+
+    def _stands(self, part: FilePart, transaction_id: str, error: BaseException) -> bool:
+        """Whether it was committed in spite of an interruption; leaves the files alone where nobody knows."""
+        try:
+            if isinstance(error, WorkspaceNeedsRecovery):
+                raise error
+            return self._record.committed(transaction_id)
+        except WorkspaceNeedsRecovery:
+            part.leave()
+            raise
+
+
+def take_lease(files: HostFilesystem) -> ExitStack:
+    """Wait until nobody else changes anything; to be used in a `with` block."""
+    if current_transaction() is not None:
+        raise TransactionError("calls cannot be taken back from inside a call; do it when the call has ended")
+    held = ExitStack()
+    files.turns.acquire(_SECONDS)
+    held.callback(files.turns.release)
+    return held
+
+
+def choose_last(record: Record, n: int) -> tuple[Past, ...]:
+    """The last `n` calls that stand and changed anything to be seen, newest first; a restore counts as a call."""
+    if n < 1:
+        raise ValueError(f"cannot undo {n} calls; give a number from 1 on")
+    undone = record.undone()
+    found: list[Past] = []
+    for past in reversed(record.past()):
+        if past.call is None or past.effects == "read" or past.position in undone or _verb(past) in ("undo", "redo"):
+            continue
+        if past.changes or not record.types_written(past) <= UNSEEN:
+            found.append(past)
+            if len(found) == n:
+                return tuple(found)
+    raise NothingToUndo(f"there are only {len(found)} calls to undo" if found else "there is nothing to undo")
+
+
+def choose_call(record: Record, call: int, transaction: int, *, committed: bool) -> tuple[Past, ...]:
+    """The transaction of one call, which may be an undo itself."""
+    if not committed:
+        raise NothingToUndo(f"c{call} changed nothing, it did not commit")
+    if transaction in record.undone():
+        raise NothingToUndo(f"c{call} is undone already")
+    (past,) = record.past(transaction, transaction)
+    if not past.changes and past.inverse is None:
+        raise NothingToUndo(f"c{call} changed neither files nor session state")
+    return (past,)
+
+
+def choose_undo(record: Record) -> tuple[Past, ...]:
+    """The last undo that stands."""
+    undone = record.undone()
+    for past in reversed(record.past()):
+        if _verb(past) == "undo" and past.position not in undone:
+            return (past,)
+    raise NothingToUndo("there is nothing to redo")
+
+
+def verb_for(targets: Sequence[Past]) -> str:
+    """Taking back an undo is a redo."""
+    return "redo" if all(_verb(past) == "undo" for past in targets) else "undo"
+
+
+UNSEEN: Final = frozenset(("wink.filesystem._stamps:Stamp", "wink.policies._state:PolicyState"))
+"""Session state that changes with calls that only read: undoing those by counting would surprise people."""
+
+
+def _verb(past: Past) -> str:
+    return past.transaction_id.partition("-")[0] if past.reverts else ""
+
+
+def _entry(
+    transaction_id: str,
+    verb: str,
+    targets: Sequence[Past],
+    arguments: object,
+    changes: tuple[FileChange, ...],
+    started: datetime,
+    took: timedelta,
+) -> CommitEntry:
+    paths = ", ".join(change.path for change in changes) or "no file"
+    return CommitEntry(
+        transaction_id=transaction_id,
+        session=targets[0].session,
+        call_id=transaction_id,
+        tool=verb,
+        prompt="",
+        arguments=json.dumps(arguments),
+        outcome="committed",
+        rendered=f"{verb}: {paths}",
+        started_at=started,
+        duration=took,
+        decisions=(),
+        deltas=(),
+        changes=changes,
+    )

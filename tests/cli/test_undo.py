@@ -1,0 +1,79 @@
+"""`wink undo` and `wink redo`, as people type them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Done
+
+Cli = Callable[..., Done]
+
+
+@pytest.fixture
+def worked(cli: Cli) -> Cli:
+    """c1 reads a.txt, c2 writes it, c3 makes d/b.txt."""
+    assert cli("call", "read_file", "file_path=a.txt").status == 0
+    assert cli("call", "write_file", "file_path=a.txt", "content=new\n").status == 0
+    assert cli("call", "write_file", "file_path=d/b.txt", "content=b\n").status == 0
+    return cli
+
+
+def test_undo_and_redo_say_what_they_did(worked: Cli, place: Path) -> None:
+    """The calls, the paths, and the session state."""
+    assert worked("undo", "2").out == (
+        "undone c2, c3 (c4)\n  ~ a.txt\n  - d\n  - d/b.txt\n  session state: Stamp, WrittenFile\n"
+    )
+    assert (place / "a.txt").read_text() == "one\ntwo\n"
+    assert not (place / "d").exists()
+    assert worked("redo").out.startswith("redone c4 (c5)\n")
+    assert (place / "d/b.txt").read_text() == "b\n"
+
+
+def test_log_shows_what_is_undone(worked: Cli) -> None:
+    """An undo is a call like any other."""
+    worked("undo", "c2")
+
+    assert [line.split()[2:4] for line in worked("log").out.splitlines()] == [
+        ["ok", "undo"],
+        ["ok", "write_file"],
+        ["undone", "write_file"],
+        ["ok", "read_file"],
+    ]
+
+
+def test_policies_know_what_was_undone(worked: Cli) -> None:
+    """After an undo the session knows the file as it was read then, and may write it again."""
+    worked("undo", "2")
+
+    assert worked("call", "write_file", "file_path=a.txt", "content=again\n").status == 0
+
+
+def test_dry_run_prints_the_diff(worked: Cli, place: Path) -> None:
+    """To be read before it is done."""
+    out = worked("undo", "c2", "--dry-run").out
+
+    assert out.startswith("would undo c2\n--- a/a.txt\n")
+    assert "-new\n+one\n+two\n" in out
+    assert (place / "a.txt").read_text() == "new\n"
+
+
+def test_conflict_is_one_line_and_status_1(worked: Cli, place: Path) -> None:
+    """The work could not be done; nothing was changed."""
+    (place / "a.txt").write_text("mine\n")
+
+    done = worked("undo", "2")
+
+    assert (done.status, done.out) == (1, "")
+    assert done.err == "wink: nothing was taken back: a.txt was changed since by somebody else\n"
+    assert (place / "d/b.txt").exists()
+
+
+@pytest.mark.parametrize("arguments", [("undo", "x"), ("undo", "0"), ("undo", "c99"), ("undo", "9"), ("redo",)])
+def test_wrong_input_is_one_line(worked: Cli, arguments: tuple[str, ...]) -> None:
+    """Status 2, and what to do instead."""
+    done = worked(*arguments)
+
+    assert (done.status, done.out) == (2, "")
+    assert done.err.count("\n") == 1

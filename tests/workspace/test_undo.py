@@ -1,0 +1,305 @@
+"""Calls can be taken back, and taking back can be taken back; nobody else's work is ever lost by it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from tests.workspace.conftest import Run
+from tests.workspace.working import call
+
+from wink.errors import HandleRevoked, NothingToUndo, TransactionError, UndoConflict
+from wink.filesystem import Filesystem, Stamp
+from wink.session import Replace, Session, replace_latest, upsert_by
+from wink.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """An item that is appended."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """An item of which there is one."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Last:
+    """What the last call returned, which owes nothing to what was there before."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """An item with a key."""
+
+    name: str
+    state: str
+
+
+@pytest.fixture
+def workspace(root: Path) -> Iterator[Workspace]:
+    with Workspace.open(root) as workspace:
+        yield workspace
+
+
+def prepared(session: Session) -> Session:
+    session[Plan].register(Plan, lambda view, plan: Replace((plan,)))
+    session[Last].register(Last, replace_latest)
+    session[Task].register(Task, upsert_by(lambda task: task.name))
+    return session
+
+
+def tree(root: Path) -> dict[str, object]:
+    """Everything but wink's own state: bytes, modes and the bodies of links."""
+    found: dict[str, object] = {}
+    for above, directories, names in os.walk(root):
+        if ".wink" in directories:
+            directories.remove(".wink")
+        for name in (*directories, *names):
+            path = Path(above, name)
+            mode = path.lstat().st_mode
+            content = os.readlink(path) if path.is_symlink() else None if path.is_dir() else path.read_bytes()
+            found[str(path.relative_to(root))] = mode, content
+    return found
+
+
+def everything(session: Session) -> list[tuple[object, ...]]:
+    return [session[kind].all() for kind in (Note, Plan, Last, Task, Stamp)]
+
+
+def test_undo_brings_back_files_and_undo_of_undo_is_identity(workspace: Workspace, root: Path) -> None:
+    """Bytes, modes, links, empty directories and moved files; and the other way round."""
+    (root / "run.sh").write_bytes(b"#!/bin/sh\r\n")
+    (root / "run.sh").chmod(0o750)
+    (root / "big.bin").write_bytes(os.urandom(400_000))
+    (root / "old").mkdir()
+    (root / "old/inner").mkdir()
+    (root / "old/link").symlink_to("../a.txt")
+    (root / "old/x.txt").write_text("x")
+    before = tree(root)
+
+    def work(files: Filesystem, session: Session) -> None:
+        files.write("a.txt", "after\n")
+        files.write("run.sh", "changed")
+        files.write("big.bin", "small now")
+        files.move("old", "new/old", create_parents=True)
+        files.delete("new/old/x.txt")
+        files.write("new/y.txt", "y")
+
+    made = call(workspace, work)
+    after = tree(root)
+
+    undone = workspace.undo()
+    assert tree(root) == before
+    assert undone.calls == (made,)
+    redone = workspace.redo()
+    assert tree(root) == after
+    assert redone.calls == (undone.call,)
+    workspace.undo(made)
+    assert tree(root) == before
+    with pytest.raises(NothingToUndo, match="undone already"):
+        workspace.undo(made)
+
+
+def test_undo_takes_session_state_and_stamps_back_too(workspace: Workspace) -> None:
+    """What a policy knows of a file must be what it knew when the file was like that."""
+    session = prepared(workspace.session())
+    call(workspace, lambda files, s: (files.read("a.txt"), s.dispatch(Note("1")), s.dispatch(Plan("1"))))
+    call(workspace, lambda files, s: s.dispatch(Task("t", "open")))
+    before = everything(session)
+
+    def work(files: Filesystem, s: Session) -> None:
+        files.write("a.txt", "after\n")
+        for item in (Note("2"), Note("3"), Plan("2"), Task("t", "done"), Task("u", "open")):
+            s.dispatch(item)
+
+    call(workspace, work)
+    after = everything(session)
+
+    undone = workspace.undo()
+    assert everything(session) == before
+    assert {name.rpartition(":")[2] for name in undone.types} == {"Note", "Plan", "Task", "Stamp"}
+    workspace.redo()
+    assert everything(session) == after
+    workspace.undo(n=2)
+    assert session[Task].all() == ()
+    assert session[Note].all() == (Note("1"),)
+
+
+def test_other_processes_and_sessions_see_what_was_taken_back(workspace: Workspace, root: Path) -> None:
+    """One undo may concern several sessions, and sessions that are open elsewhere."""
+    call(workspace, lambda files, s: s.dispatch(Note("1")), session="one")
+    call(workspace, lambda files, s: s.dispatch(Note("2")), session="two")
+    with Workspace.open(root) as other:
+        assert other.session("one")[Note].all() == (Note("1"),)
+        workspace.undo(n=2)
+
+        assert other.session("one")[Note].all() == other.session("two")[Note].all() == ()
+
+
+def test_old_call_can_be_undone_and_later_work_stays(workspace: Workspace, root: Path) -> None:
+    """Only what the call itself did goes."""
+    session = prepared(workspace.session())
+
+    def work(number: str, path: str) -> int:
+        items = Note(number), Last(number)
+        return call(workspace, lambda files, s: (files.write(path, number), *map(s.dispatch, items)))
+
+    old = work("1", "a.txt")
+    work("2", "b.txt")
+    call(workspace, lambda files, s: files.read("a.txt"))
+
+    workspace.undo(old)
+    assert (root / "a.txt").read_text() == "before\n"
+    assert (root / "b.txt").read_text() == "2"
+    assert session[Note].all() == (Note("2"),)
+    work("3", "c.txt")
+    workspace.redo()
+    assert (root / "a.txt").read_text() == "1"
+    assert session[Note].all() == (Note("1"), Note("2"), Note("3"))
+    assert session[Last].all() == (Last("3"),)
+
+
+def test_conflicts_are_named_and_nothing_changes(workspace: Workspace, root: Path) -> None:
+    """Later calls and people may have built on it."""
+    session = prepared(workspace.session())
+    old = call(
+        workspace, lambda files, s: (files.write("a.txt", "1"), files.write("b.txt", "1"), s.dispatch(Plan("1")))
+    )
+    call(workspace, lambda files, s: (files.write("a.txt", "2"), s.dispatch(Plan("2"))))
+    (root / "b.txt").write_text("mine")
+    before, state = tree(root), everything(session)
+
+    for dry_run in (True, False):
+        with pytest.raises(UndoConflict) as caught:
+            workspace.undo(old, dry_run=dry_run)
+        assert caught.value.paths == ("a.txt", "b.txt", f"{__name__}:Plan")
+        assert (tree(root), everything(session)) == (before, state)
+
+
+def test_what_a_person_did_between_two_calls_is_not_lost(workspace: Workspace, root: Path) -> None:
+    """Taking back both calls would silently take back what was saved between them."""
+    call(workspace, lambda files, _: files.write("a.txt", "1"))
+    (root / "a.txt").write_text("mine")
+    call(workspace, lambda files, _: files.write("a.txt", "2"))
+
+    with pytest.raises(UndoConflict, match="was changed in between"):
+        workspace.undo(n=2)
+    workspace.undo()
+    assert (root / "a.txt").read_text() == "mine"
+
+
+def test_directory_that_somebody_uses_stays(workspace: Workspace, root: Path) -> None:
+    """The call made the directory, but not what a person put into it."""
+    call(workspace, lambda files, _: files.write("d/a.txt", "1"))
+    (root / "d/mine.txt").write_text("mine")
+
+    assert workspace.undo().kept == ("d",)
+    assert sorted(tree(root)) == ["a.txt", "d", "d/mine.txt"]
+    workspace.redo()
+    assert (root / "d/a.txt").read_text() == "1"
+
+
+def test_path_is_never_followed_out_of_its_place(workspace: Workspace, root: Path) -> None:
+    """A person replaced a directory by a link to another: what is there is not what the call left."""
+    (root / "other").mkdir()
+    (root / "other/a.txt").write_text("1")
+    call(workspace, lambda files, _: files.write("d/a.txt", "1"))
+    (root / "d/a.txt").unlink()
+    (root / "d").rmdir()
+    (root / "d").symlink_to("other")
+
+    with pytest.raises(UndoConflict):
+        workspace.undo()
+    assert (root / "other/a.txt").read_text() == "1"
+
+
+def test_lost_preimage_is_a_conflict(workspace: Workspace, root: Path) -> None:
+    """What is not kept cannot come back, and half of a call must not."""
+    call(workspace, lambda files, _: (files.write("a.txt", "1"), files.write("b.txt", "1")))
+    for kept in (root / ".wink/staged").iterdir():
+        kept.unlink()
+    before = tree(root)
+
+    with pytest.raises(UndoConflict, match="not kept any more"):
+        workspace.undo()
+    assert tree(root) == before
+
+
+def test_dry_run_tells_and_changes_nothing(workspace: Workspace, root: Path) -> None:
+    """The same answer as the real thing, with nothing done."""
+    call(workspace, lambda files, _: files.write("a.txt", "after\n"))
+    before, calls = tree(root), workspace.calls()
+
+    told = workspace.undo(dry_run=True)
+
+    assert told.call is None
+    assert "".join(change.diff() for change in told.changes).endswith("-after\n+before\n")
+    assert (tree(root), workspace.calls()) == (before, calls)
+    assert workspace.undo().changes == told.changes
+
+
+def test_calls_that_only_read_are_not_counted(workspace: Workspace, root: Path) -> None:
+    """Whoever undoes the last call means the last that did something."""
+    call(workspace, lambda files, _: files.write("a.txt", "after\n"))
+    call(workspace, lambda files, _: files.read("a.txt"))
+    call(workspace, lambda files, _: files.write("a.txt", "worse\n"), fail=True)
+
+    workspace.undo()
+
+    assert (root / "a.txt").read_text() == "before\n"
+
+
+def test_nothing_to_undo(workspace: Workspace, root: Path) -> None:
+    """Said in words, with no trace left."""
+    for ask in (workspace.undo, workspace.redo, lambda: workspace.undo(n=3)):
+        with pytest.raises(NothingToUndo):
+            ask()
+    assert not (root / ".wink").exists()
+    failed = call(workspace, lambda files, _: files.write("a.txt", "1"), fail=True)
+    with pytest.raises(NothingToUndo, match="did not commit"):
+        workspace.undo(failed)
+
+
+def test_undo_inside_a_call_is_refused(workspace: Workspace) -> None:
+    """It would wait for the very call that waits for it."""
+    call(workspace, lambda files, _: files.write("a.txt", "1"))
+
+    def work(files: Filesystem, session: Session) -> None:
+        with pytest.raises((TransactionError, HandleRevoked)):
+            workspace.undo()
+
+    call(workspace, work)
+
+
+@pytest.mark.parametrize(("moment", "expected"), [("before", "after"), ("after", "before\n")])
+def test_killed_undo_happened_or_did_not(run: Run, root: Path, moment: str, expected: str) -> None:
+    """The commit of the record decides, as for every call."""
+    done = run(
+        f"""
+        with Workspace.open(root) as workspace:
+            call(workspace, "first", lambda session, files: files.write("a.txt", "after"))
+            record, revert = workspace.record, type(workspace.record).revert
+            def die(self, *values):
+                if {moment!r} == "after":
+                    revert(self, *values)
+                os.kill(os.getpid(), signal.SIGKILL)
+            type(record).revert = die
+            workspace.undo()
+        """
+    )
+    assert done.returncode == -9, done.stderr
+
+    with Workspace.open(root) as workspace:
+        assert (root / "a.txt").read_text() == expected
+        assert len(workspace.undone()) == (moment == "after")
