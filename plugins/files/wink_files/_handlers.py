@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from wink.errors import NotText, ToolValidationError
+from wink.errors import NotText, PathRefused, ToolValidationError
 from wink.tools import ToolContext, ToolResult
 from wink_files._config import VfsConfig
 from wink_files._paging import Page, read_page
@@ -174,7 +174,7 @@ def _entry(files: Filesystem, entry: FileEntry) -> Entry:
         return Entry(entry.name, "directory")
     try:
         return Entry(entry.name, "file", files.stat(entry.path).size_bytes)
-    except FileNotFoundError:  # deleted from outside since it was listed
+    except (FileNotFoundError, PathRefused):  # deleted since it was listed, or of a name that no path can have
         return Entry(entry.name, "file")
 
 

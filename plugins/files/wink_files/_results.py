@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -112,7 +113,7 @@ class FoundFiles:
     def render(self) -> str:
         """One path a line."""
         more = ["(there are more; give a narrower pattern or path)"] if self.truncated else []
-        return "\n".join([*self.paths, *more])
+        return "\n".join([*map(shown, self.paths), *more])
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +139,7 @@ class FoundLines:
         >>> print(FoundLines("TODO", (MatchedLine("a.py", 3, "# TODO: name it"),)).render())
         a.py:3: # TODO: name it
         """
-        lines = [f"{match.path}:{match.line}: {match.text}" for match in self.matches]
+        lines = [f"{shown(match.path)}:{match.line}: {match.text}" for match in self.matches]
         if self.truncated:
             lines.append("(there are more; give a narrower pattern, path or glob)")
         return "\n".join(lines)
@@ -181,6 +182,15 @@ def number_lines(text: str, first: int) -> tuple[str, int]:
     return "\n".join(numbered), first + len(lines) - 1
 
 
+def shown(name: str) -> str:
+    r"""A name without what would break its line or the request that it is sent in; such names come from outside.
+
+    >>> print(shown("new\nline"), shown("\udcff"), shown("é"))
+    new\nline \udcff é
+    """
+    return re.sub("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]", lambda found: ascii(found[0])[1:-1], name)
+
+
 def count(number: int, one: str, many: str = "") -> str:
     """A number with its noun.
 
@@ -191,6 +201,7 @@ def count(number: int, one: str, many: str = "") -> str:
 
 
 def _entry_line(entry: Entry) -> str:
+    name = shown(entry.name)
     if entry.kind == "directory":
-        return f"{entry.name}/"
-    return f"{entry.name}@" if entry.kind == "link" else f"{entry.name}  {count(entry.size, 'byte')}"
+        return f"{name}/"
+    return f"{name}@" if entry.kind == "link" else f"{name}  {count(entry.size, 'byte')}"

@@ -7,6 +7,7 @@ import os
 import stat
 from collections.abc import Iterator
 
+_LEVELS = 100
 _OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -72,11 +73,12 @@ def _make_movable(fd: int, name: str) -> None:
 
 def below(fd: int, name: str) -> Iterator[tuple[str, os.stat_result, str | None]]:
     """All that is in the directory `name`: relative paths, sorted, what they are, and the bodies of links."""
+    descent = _Descent(fd, name)
     waiting = [""]
     while waiting:
         inside = waiting.pop()
         try:
-            here = _descend(fd, [name, *inside.split("/")] if inside else [name])
+            here = descent.open(inside)
         except OSError as error:
             if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EACCES):
                 continue  # it went away while we looked, or is closed to us
@@ -101,10 +103,11 @@ def below(fd: int, name: str) -> Iterator[tuple[str, os.stat_result, str | None]
 def has_name(fd: int, name: str, is_wanted: object) -> str | None:
     """The first path in the directory `name` whose own name is wanted, looked for without reading any file's status."""
     assert callable(is_wanted)
+    descent = _Descent(fd, name)
     waiting = [""]
     while waiting:
         inside = waiting.pop()
-        here = _descend(fd, [name, *inside.split("/")] if inside else [name])
+        here = descent.open(inside)
         try:
             with os.scandir(here) as entries:
                 for entry in entries:
@@ -116,6 +119,38 @@ def has_name(fd: int, name: str, is_wanted: object) -> str | None:
         finally:
             os.close(here)
     return None
+
+
+class _Descent:
+    """Opens the directories of a tree from the top down, as a walk comes by, without beginning at the top each time.
+
+    Every so many levels a descriptor is kept: at thousands of levels, one for each would be too many, and none would
+    take minutes.
+    """
+
+    __slots__ = ("_fd", "_kept", "_name")
+
+    def __init__(self, fd: int, name: str) -> None:
+        self._fd, self._name = fd, name
+        self._kept: list[tuple[str, int]] = []
+
+    def __del__(self) -> None:
+        while self._kept:
+            os.close(self._kept.pop()[1])
+
+    def open(self, inside: str) -> int:
+        """A descriptor of one directory; raises `OSError`."""
+        while self._kept and not inside.startswith(self._kept[-1][0]):
+            os.close(self._kept.pop()[1])
+        if self._kept:
+            above, fd = self._kept[-1]
+            names = inside[len(above) :].split("/")
+        else:
+            fd, names = self._fd, [self._name, *inside.split("/")] if inside else [self._name]
+        here = _descend(fd, names)
+        if len(names) > _LEVELS:
+            self._kept.append((inside + "/", os.dup(here)))
+        return here
 
 
 def _descend(fd: int, names: list[str]) -> int:

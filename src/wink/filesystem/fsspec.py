@@ -10,6 +10,7 @@ from weakref import finalize
 
 from fsspec import AbstractFileSystem  # pyright: ignore[reportMissingTypeStubs]
 
+from wink.errors import PathRefused
 from wink.filesystem._filesystem import Filesystem
 from wink.filesystem._results import WriteMode
 from wink.filesystem._roots import HostFilesystem, InMemoryFilesystem
@@ -17,6 +18,8 @@ from wink.filesystem._streams import WriteStream
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
+
+    from wink.filesystem._listing import FileEntry
 
 __all__ = ["DiskFileSystem", "FilesystemView", "MemoryFileSystem"]
 
@@ -71,11 +74,18 @@ class FilesystemView(AbstractFileSystem):
         # A link that leads nowhere has nothing to tell about its end, and one to a directory would be walked into by
         # all that goes through trees, round and round where it leads upwards.
         return [
-            self.info(entry.path)
+            self._known(entry)
             if entry.is_file or (entry.is_directory and not entry.is_link)
             else {"name": entry.path, "size": 0, "type": "link" if entry.is_link else "other"}
             for entry in entries
         ]
+
+    def _known(self, entry: FileEntry) -> dict[str, Any]:
+        try:
+            return self.info(entry.path)
+        except (FileNotFoundError, PathRefused):
+            # Gone since it was listed, or of a name that no path can have: the others are listed all the same.
+            return {"name": entry.path, "size": 0, "type": "other"}
 
     def _open(self, path: str, mode: str = "rb", *_: Any, autocommit: bool = True, **__: Any) -> Any:
         name = self._strip_protocol(path)

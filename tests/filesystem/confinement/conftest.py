@@ -196,6 +196,7 @@ def worlds(kinds: tuple[str, ...]) -> Callable[..., Iterator[World]]:
 
 world = worlds(("memory", "openat2", "walk"))
 disk = worlds(("openat2", "walk"))
+kernel = worlds(("openat2",))
 
 
 @pytest.fixture
