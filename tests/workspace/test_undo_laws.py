@@ -1,4 +1,4 @@
-"""Any sequence of calls, outside edits, undos and redos ends in the model's state, or in a named conflict."""
+"""Any sequence of calls, outside edits, undos, redos and restores ends in the model's state, or in a named conflict."""
 
 from __future__ import annotations
 
@@ -66,6 +66,7 @@ class Machine(RuleBasedStateMachine):
         (self.root / "a").write_text("first")
         self.workspace = Workspace.open(self.root)
         self.deltas: dict[int, Delta] = {}
+        self.checkpoints: list[int] = []
         self.expected = tree(self.root)
 
     def teardown(self) -> None:
@@ -152,6 +153,18 @@ class Machine(RuleBasedStateMachine):
     @rule()
     def redo(self) -> None:
         self.attempt(None, self.workspace.redo)
+
+    @rule()
+    def checkpoint(self) -> None:
+        self.workspace.checkpoint(f"c{len(self.checkpoints)}")
+        self.checkpoints.append(max(self.deltas, default=0))
+
+    @precondition(lambda self: self.checkpoints)
+    @rule(data=st.data())
+    def restore(self, data: Any) -> None:
+        index = data.draw(st.integers(0, len(self.checkpoints) - 1))
+        since = [number for number in self.deltas if number > self.checkpoints[index]]
+        self.attempt(since, lambda: self.workspace.restore(f"c{index}"))
 
     @rule()
     def open_again(self) -> None:

@@ -30,6 +30,8 @@ COMMANDS: Final = {
     "diff": ("wink.cli._diff", "diff", "Show what calls changed."),
     "undo": ("wink.cli._undo", "undo", "Take calls back, files and session state together."),
     "redo": ("wink.cli._undo", "redo", "Take back the last undo."),
+    "checkpoint": ("wink.cli._checkpoint", "checkpoint", "Name a state of files and sessions, or list those named."),
+    "restore": ("wink.cli._checkpoint", "restore", "Take back what calls have done since a checkpoint."),
     "recover": ("wink.cli._recover", "recover", "End what a killed process left half done."),
     "tools": ("wink.cli._tools", "tools", "List the tools that a model would be shown."),
     "plugins": ("wink.cli._plugins", "plugins", "List, explain and check plugins."),

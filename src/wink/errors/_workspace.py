@@ -6,15 +6,17 @@ from wink.errors._core import WinkError
 from wink.errors._runtime import TransactionError
 
 __all__ = [
+    "CheckpointExists",
+    "NothingToUndo",
     "RecordCorrupt",
     "RecordError",
     "RecordTooNew",
     "RecordUnavailable",
-    "NothingToUndo",
     "SessionNameError",
     "StateConflict",
     "UndoConflict",
     "UnknownCall",
+    "UnknownCheckpoint",
     "WorkspaceClosed",
     "WorkspaceNeedsRecovery",
     "WorkspaceReadOnly",
@@ -140,6 +142,29 @@ class UnknownCall(WinkError, LookupError):
 
     def __str__(self) -> str:
         return f"there is no call c{self.call} in this workspace; `wink log` lists them"
+
+
+class UnknownCheckpoint(WinkError, LookupError):
+    """No checkpoint of this workspace has this name; `known` are those there are."""
+
+    def __init__(self, name: str, known: Sequence[str]) -> None:
+        self.name, self.known = name, tuple(known)
+        super().__init__(name, self.known)
+
+    def __str__(self) -> str:
+        there = f"there are {', '.join(self.known)}" if self.known else "make one with `wink checkpoint NAME`"
+        return f"there is no checkpoint {self.name!r}; {there}"
+
+
+class CheckpointExists(WinkError):
+    """A checkpoint of this name was made before, and stays what it is."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__(name)
+
+    def __str__(self) -> str:
+        return f"there is a checkpoint {self.name!r} already; choose another name"
 
 
 class RecordError(WinkError):

@@ -1,8 +1,9 @@
 """What calls did, kept in SQLite: the one place that decides whether a call happened."""
 
 from wink.record._calls import CallRow
+from wink.record._checkpoints import Checkpoint
 from wink.record._database import Durability
 from wink.record._past import Past
 from wink.record._record import Loader, Record
 
-__all__ = ["CallRow", "Durability", "Loader", "Past", "Record"]
+__all__ = ["CallRow", "Checkpoint", "Durability", "Loader", "Past", "Record"]

@@ -26,6 +26,7 @@ from wink.errors import (
 from wink.limits import Clock
 from wink.record._calls import microseconds, write_call
 from wink.record._changes import write_changes
+from wink.record._checkpoints import write_checkpoint
 from wink.record._database import Connect, Database, Durability
 from wink.record._inverse import TakingBack, as_text
 from wink.record._others import Others
@@ -105,6 +106,14 @@ class Ledger:
         except Exception as error:
             self._resolve(transaction_id, error)
         self.others.note_own(tx)
+
+    def checkpoint(self, name: str) -> bool:
+        """Name the last position; False when the name is taken. Raises `CommitFailed`."""
+        try:
+            self.settle()
+            return write_checkpoint(self.database.writable(), name, self._clock())
+        except Exception as error:
+            raise CommitFailed(f"nothing was stored: {explain(error)}") from error
 
     def check_reverts(self, reverts: Sequence[Past]) -> None:
         """Raise `StateConflict` if what those wrote to slices, newest first, cannot be taken back; stores nothing."""

@@ -11,10 +11,11 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from wink.errors import CommitFailed, WorkspaceNeedsRecovery
+from wink.errors import CheckpointExists, CommitFailed, WorkspaceNeedsRecovery
 from wink.limits import Clock, utc_now
 from wink.record._calls import CallRow, moment, read_calls
 from wink.record._changes import committed_changes
+from wink.record._checkpoints import Checkpoint, read_checkpoints
 from wink.record._database import Connect, Durability
 from wink.record._ledger import Ledger, was_read_only
 from wink.record._past import Past, read_past, read_undone, types_written
@@ -202,6 +203,17 @@ class Record:
         """The types of session state that a transaction wrote to, logs left out, as `module:Qualname`."""
         with self._database.hold():
             return types_written(self._ledger.ask, past)
+
+    def checkpoint(self, name: str) -> None:
+        """Give the last position a name; raises `CheckpointExists`."""
+        with self._database.hold():
+            if not self._ledger.checkpoint(name):
+                raise CheckpointExists(name)
+
+    def checkpoints(self) -> tuple[Checkpoint, ...]:
+        """All checkpoints, oldest first."""
+        with self._database.hold():
+            return read_checkpoints(self._ledger.ask)
 
     def check_reverts(self, reverts: Sequence[Past]) -> None:
         """Raise `StateConflict` if session state stands in the way of `revert`; changes nothing."""

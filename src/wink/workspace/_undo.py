@@ -12,7 +12,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from wink.errors import NothingToUndo, StateConflict, TransactionError, UndoConflict, WorkspaceNeedsRecovery
+from wink.errors import (
+    NothingToUndo,
+    StateConflict,
+    TransactionError,
+    UndoConflict,
+    UnknownCheckpoint,
+    WorkspaceNeedsRecovery,
+)
 from wink.filesystem import FileChange, FilePart, HostFilesystem
 from wink.limits import utc_now
 from wink.record import Past, Record
@@ -48,34 +55,49 @@ class Reverting:
     def __init__(self, files: HostFilesystem, record: Record, sessions: Sequence[Session]) -> None:
         self._files, self._record, self._sessions = files, record, sessions
 
-    def revert(self, verb: str, targets: Sequence[Past], arguments: object, *, dry_run: bool) -> Reverted:
+    def revert(
+        self,
+        verb: str,
+        targets: Sequence[Past],
+        arguments: object,
+        *,
+        dry_run: bool,
+        paths: Sequence[str] = (),
+    ) -> Reverted:
         """Take back `targets`, newest first, and record it as a call of `verb`; raises `UndoConflict`.
 
-        The caller holds the lease, unless it is a dry run.
+        With `paths` only what was done to files there goes back, and no session state. The caller holds the lease, unless
+        it is a dry run.
         """
         versions = Versions(self._files, self._record)
         positions = {past.position for past in targets}
         first = min(positions)
         changes = [change for change in self._record.changes(first) if change[0] in positions]
+        if paths:
+            changes = [change for change in changes if any(_is_in(change[1].path, path) for path in paths)]
+            if not changes:
+                raise NothingToUndo("no call has changed anything there since")
         wanted, conflicts = plan(versions, changes)
+        state = () if paths else targets
         try:
-            self._record.check_reverts(targets)
+            self._record.check_reverts(state)
         except StateConflict as error:
             conflicts.append((error.type_name, "was written again since by a call that is to stay"))
         if conflicts:
             raise UndoConflict(conflicts)
         calls = tuple(sorted(past.call for past in targets if past.call is not None))
-        types = tuple(sorted({name for past in targets for name in self._record.types_written(past)}))
+        types = tuple(sorted({name for past in state for name in self._record.types_written(past)}))
         shown = in_memory(preview(versions, wanted))
         if dry_run:
             return Reverted(None, calls, shown, types)
-        done, kept = self._apply(verb, targets, arguments, versions, wanted)
+        done, kept = self._apply(verb, targets[0].session, state, arguments, versions, wanted)
         call = next((past.call for past in self._record.past(targets[0].position) if past.transaction_id == done), None)
         return Reverted(call, calls, tuple(change for change in shown if change.path not in kept), types, kept)
 
     def _apply(
         self,
         verb: str,
+        session: str,
         targets: Sequence[Past],
         arguments: object,
         versions: Versions,
@@ -91,13 +113,13 @@ class Reverting:
             part.prepare()
             with ExitStack() as held:
                 # Nobody may commit on top of what is about to be taken back, until the sessions know of it.
-                for session in self._sessions:
-                    held.enter_context(session.locked())
+                for opened in self._sessions:
+                    held.enter_context(opened.locked())
                 took = timedelta(seconds=time.perf_counter() - clock)
-                entry = _entry(transaction_id, verb, targets, arguments, changes, started, took)
+                entry = _entry(transaction_id, verb, session, arguments, changes, started, took)
                 self._record.revert(entry, targets)
-                for session in self._sessions:
-                    session.reload()
+                for opened in self._sessions:
+                    opened.reload()
         except BaseException as error:
             if not self._stands(part, transaction_id, error):
                 part.undo()
@@ -158,6 +180,17 @@ def choose_call(record: Record, call: int, transaction: int, *, committed: bool)
     return (past,)
 
 
+def choose_since(record: Record, name: str) -> tuple[Past, ...]:
+    """Everything that was done since a checkpoint, newest first; raises `UnknownCheckpoint`."""
+    known = {checkpoint.name: checkpoint for checkpoint in record.checkpoints()}
+    if name not in known:
+        raise UnknownCheckpoint(name, tuple(known))
+    found = record.past(known[name].position + 1)
+    if not found:
+        raise NothingToUndo(f"nothing was done since checkpoint {name!r}")
+    return found[::-1]
+
+
 def choose_undo(record: Record) -> tuple[Past, ...]:
     """The last undo that stands."""
     undone = record.undone()
@@ -176,6 +209,10 @@ UNSEEN: Final = frozenset(("wink.filesystem._stamps:Stamp", "wink.policies._stat
 """Session state that changes with calls that only read: undoing those by counting would surprise people."""
 
 
+def _is_in(path: str, place: str) -> bool:
+    return not place or path == place or path.startswith(place + "/")
+
+
 def _verb(past: Past) -> str:
     return past.transaction_id.partition("-")[0] if past.reverts else ""
 
@@ -183,7 +220,7 @@ def _verb(past: Past) -> str:
 def _entry(
     transaction_id: str,
     verb: str,
-    targets: Sequence[Past],
+    session: str,
     arguments: object,
     changes: tuple[FileChange, ...],
     started: datetime,
@@ -192,7 +229,7 @@ def _entry(
     paths = ", ".join(change.path for change in changes) or "no file"
     return CommitEntry(
         transaction_id=transaction_id,
-        session=targets[0].session,
+        session=session,
         call_id=transaction_id,
         tool=verb,
         prompt="",

@@ -10,8 +10,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
 from wink.errors import TransactionError, WorkspaceClosed
-from wink.filesystem import HostFilesystem
-from wink.record import CallRow, Durability, Record
+from wink.filesystem import HostFilesystem, workspace_path
+from wink.record import CallRow, Checkpoint, Durability, Record
 from wink.session import Session
 from wink.workspace._names import session_name
 from wink.workspace._root import can_keep_state, workspace_root
@@ -213,6 +213,35 @@ class Workspace:
         with self._lease_unless(dry_run):
             targets = choose_undo(self._record)
             return self._reverting().revert("redo", targets, {"calls": [f"c{targets[0].call}"]}, dry_run=dry_run)
+
+    def checkpoint(self, name: str) -> None:
+        """Give the state that calls have left, of files and sessions, a name; costs the same at any size.
+
+        Raises `CheckpointExists`, and `SessionNameError` for what cannot be a name.
+        """
+        from wink.workspace._undo import take_lease
+
+        name = session_name(name)
+        with take_lease(self._files):
+            self._record.checkpoint(name)
+
+    def checkpoints(self) -> tuple[Checkpoint, ...]:
+        """The checkpoints, oldest first."""
+        return self._record.checkpoints()
+
+    def restore(self, name: str, *paths: str, dry_run: bool = False) -> Reverted:
+        """Take back everything since a checkpoint, as one call that can be undone; raises like `undo`.
+
+        With `paths` only the files there, or beneath them, go back, and session state stays. What people changed stays
+        in any case. Raises `UnknownCheckpoint`.
+        """
+        from wink.workspace._undo import choose_since
+
+        places = [str(workspace_path(path)) for path in paths]
+        with self._lease_unless(dry_run):
+            targets = choose_since(self._record, name)
+            arguments = {"checkpoint": name, **({"paths": list(paths)} if paths else {})}
+            return self._reverting().revert("restore", targets, arguments, dry_run=dry_run, paths=places)
 
     def undone(self) -> frozenset[int]:
         """The transactions that are taken back at present, by `CallRow.transaction`."""

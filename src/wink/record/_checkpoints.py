@@ -1,0 +1,36 @@
+"""Give positions in the record names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+from wink.record._calls import microseconds, moment
+from wink.record._changes import Ask
+
+if TYPE_CHECKING:
+    import sqlite3
+
+_INSERT: Final = """INSERT INTO checkpoints (name, position, at)
+    VALUES (?, (SELECT ifnull(max(seq), 0) FROM transactions), ?) ON CONFLICT (name) DO NOTHING"""
+_SELECT: Final = "SELECT name, position, at FROM checkpoints ORDER BY position, at, name"
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A state that can be restored: everything up to and with the transaction at `position`."""
+
+    name: str
+    position: int
+    at: datetime
+
+
+def write_checkpoint(connection: sqlite3.Connection, name: str, at: datetime) -> bool:
+    """Name the last position; False when the name is taken."""
+    return connection.execute(_INSERT, (name, microseconds(at))).rowcount == 1
+
+
+def read_checkpoints(ask: Ask) -> tuple[Checkpoint, ...]:
+    """All of them, oldest first."""
+    return tuple(Checkpoint(name, position, moment(at)) for name, position, at in ask(_SELECT))

@@ -1,0 +1,37 @@
+"""`wink checkpoint` and `wink restore`, as people type them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Done
+
+Cli = Callable[..., Done]
+
+
+def test_checkpoint_and_restore(cli: Cli, place: Path) -> None:
+    """Name it, work, look at what a restore would do, and do it."""
+    assert cli("checkpoint", "start").out == "checkpoint start\n"
+    assert cli("checkpoint").out.startswith("start  ")
+    cli("call", "write_file", "file_path=b.txt", "content=b\n")
+
+    assert "-b\n" in cli("restore", "start", "--dry-run").out
+    assert (place / "b.txt").exists()
+    assert cli("restore", "start").out.startswith("restored c1 (c2)\n  - b.txt\n")
+    assert not (place / "b.txt").exists()
+    assert cli("undo").out.startswith("undone c2 (c3)\n  + b.txt\n")
+
+
+@pytest.mark.parametrize(
+    "arguments", [("checkpoint", "start"), ("checkpoint", "NO!"), ("restore", "x"), ("restore", "start", "../x")]
+)
+def test_wrong_input_is_one_line(cli: Cli, arguments: tuple[str, ...]) -> None:
+    """Status 2, and what to do instead."""
+    cli("checkpoint", "start")
+
+    done = cli(*arguments)
+
+    assert (done.status, done.out) == (2, "")
+    assert done.err.count("\n") == 1
