@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ from wink.tools import Tool, ToolContext, ToolResult
 from wink.workspace import Workspace
 
 TEXT = "x" * 1500
+_numbers = itertools.count()
+"""So that each write changes something."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +56,12 @@ def noop(params: Params, *, context: ToolContext) -> ToolResult[Result]:
 
 
 def write(params: Params, *, context: ToolContext) -> ToolResult[Result]:
-    context.filesystem.write(params.path, params.text)
+    context.filesystem.write(params.path, f"{params.text}{next(_numbers)}")
     return ToolResult(message="done", value=Result("ok"))
 
 
 def fail(params: Params, *, context: ToolContext) -> ToolResult[Result]:
-    context.filesystem.write(params.path, params.text)
+    context.filesystem.write(params.path, f"{params.text}{next(_numbers)}")
     return ToolResult[Result].error("no")
 
 

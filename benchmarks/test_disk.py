@@ -42,11 +42,11 @@ def test_git_add_and_commit(benchmark: Benchmark, tree: Path, tmp_path: Path) ->
 
 @pytest.mark.benchmark(group="disk: a way back from one changed file")
 def test_undoable_overwrite(benchmark: Benchmark, tree: Path) -> None:
-    files = HostFilesystem(tree)
+    files, count = HostFilesystem(tree), iter(range(10**9))
 
     def run() -> None:
         part = files.begin()
-        part.handle.write("dir/sub/file.txt", TEXT)
+        part.handle.write("dir/sub/file.txt", f"{TEXT}{next(count)}")
         part.prepare()
         part.publish()
 
