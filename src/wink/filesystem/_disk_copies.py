@@ -151,6 +151,8 @@ def _copy(log: Log, at: Spot, found: os.stat_result, staged: str) -> None:
             os.utime(target, ns=(found.st_atime_ns, found.st_mtime_ns))
             if log.ground.is_durable:
                 os.fsync(target)
+                # Its name too: what comes next destroys what it is a copy of.
+                os.fsync(log.ground.state.staged)
         finally:
             os.close(target)
         if not mark(found).fits(os.fstat(source)):

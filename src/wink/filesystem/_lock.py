@@ -12,6 +12,7 @@ import errno
 import fcntl
 import os
 import time
+from contextlib import suppress
 
 from wink.errors import WorkspaceBusy
 from wink.filesystem._disk_state import State
@@ -151,6 +152,11 @@ def _open(state: int, *, locked: bool = False) -> int:
     except FileExistsError:
         os.close(fd)
         return _open(state, locked=locked)
+    except BaseException:
+        os.close(fd)  # and with it a lock that would keep ourselves out
+        raise
     finally:
-        os.unlink(temporary, dir_fd=state)
+        # One name too many harms nobody.
+        with suppress(OSError):
+            os.unlink(temporary, dir_fd=state)
     return fd

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import shutil
@@ -173,3 +174,28 @@ def test_closing_a_store_gives_everything_back(tree: Path) -> None:
                 store.open(path)
         store.close()
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_a_lease_file_that_could_not_be_finished_keeps_nobody_out(
+    tree: Path, open_store: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The lock on it belongs to its descriptor, which must not stay open when the disk fails."""
+    store, real = open_store(tree), os.link
+
+    def failing(*arguments: Any, **options: Any) -> None:
+        if str(arguments[0]).startswith("lease."):
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        real(*arguments, **options)
+
+    store.lease(1)
+    open_before = len(os.listdir("/proc/self/fd"))
+    monkeypatch.setattr(os, "link", failing)
+    with pytest.raises(OSError, match="Input/output error"):
+        store.begin("tx").put("top.txt", b"first")
+    assert len(os.listdir("/proc/self/fd")) == open_before
+    monkeypatch.undo()
+
+    frame = store.begin("again")
+    frame.put("top.txt", b"second")
+    frame.publish()
+    assert (tree / "top.txt").read_bytes() == b"second"
