@@ -228,6 +228,20 @@ def test_content_that_was_moved_away_is_found_before_it_goes(tmp_path: Path) -> 
         assert (tmp_path / "a").read_text() == "first"
 
 
+def test_changed_mode_is_undone_although_the_same_content_was_written_again(tmp_path: Path) -> None:
+    """A call that leaves everything as it was is no change, but the file is another one afterwards."""
+    (tmp_path / "a").write_text("first")
+    with Workspace.open(tmp_path) as workspace:
+        for step in (("write", "a", "a", "x"), ("chmod", "a", "a", ""), ("write", "a", "a", "x")):
+            call(workspace, lambda files, _, step=step: carry_out(files, step))
+        workspace.undo(2)
+        assert (tmp_path / "a").stat().st_mode & 0o777 == 0o644
+        workspace.redo()
+        workspace.undo(n=2)
+
+    assert (tmp_path / "a").read_text() == "first"
+
+
 items = st.lists(
     st.one_of(
         st.builds(Note, st.sampled_from("ab")),

@@ -88,8 +88,8 @@ def _same(
         return False
     if (one.kept is None or one.kept.digest is None) and has_mark_of(one, other):
         return True
-    digest = versions.digest(path, one, one_at)
-    return digest is not None and digest == versions.digest(path, other, other_at)
+    mine, theirs = versions.digest(path, one, one_at), versions.digest(path, other, other_at)
+    return has_mark_of(one, other) if mine is None or theirs is None else mine == theirs
 
 
 def has_same_content(versions: Versions, target: Target) -> bool:

@@ -37,6 +37,9 @@ class Versions:
         kept = version.kept
         if kept is not None and kept.digest is not None:
             return kept.digest
+        known = self._known.get(_mark(version))
+        if known is not None:
+            return known
         stream = self.open(path, version, position)
         if stream is None:
             return None
@@ -101,6 +104,12 @@ class Versions:
     def arrived(self, version: FileVersion, position: int) -> tuple[tuple[str, FileVersion], ...]:
         """Where a transaction put this very file, with its version there: a rename keeps all that a file is known by."""
         return tuple(self._arrivals.get((position, _mark(version)), ()))
+
+    @cached_property
+    def _known(self) -> dict[object, str]:
+        """Digests that calls knew of what they left."""
+        left = [change.after for made in self.changes.values() for _, change in made]
+        return {_mark(one): one.kept.digest for one in left if one and one.kept and one.kept.digest is not None}
 
     @cached_property
     def _arrivals(self) -> dict[tuple[int, object], list[tuple[str, FileVersion]]]:
