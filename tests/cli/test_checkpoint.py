@@ -1,4 +1,4 @@
-"""`wink checkpoint` and `wink restore`, as people type them."""
+"""`wink checkpoint`, `wink restore` and `wink gc`, as people type them."""
 
 from __future__ import annotations
 
@@ -35,3 +35,14 @@ def test_wrong_input_is_one_line(cli: Cli, arguments: tuple[str, ...]) -> None:
 
     assert (done.status, done.out) == (2, "")
     assert done.err.count("\n") == 1
+
+
+def test_gc_says_what_it_freed(cli: Cli) -> None:
+    """And with `--dry-run` what it would."""
+    cli("call", "read_file", "file_path=a.txt")
+    cli("call", "write_file", "file_path=a.txt", "content=new\n")
+
+    assert cli("gc").out == "freed 0 bytes of 0 calls; 8 bytes stay\n"
+    assert cli("gc", "--calls", "0", "--dry-run").out == "would free 8 bytes of 1 calls; 0 bytes stay\n"
+    assert cli("gc", "--calls", "0").out == "freed 8 bytes of 1 calls; 0 bytes stay\n"
+    assert cli("gc", "--calls", "-1").status == 2

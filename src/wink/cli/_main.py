@@ -32,6 +32,7 @@ COMMANDS: Final = {
     "redo": ("wink.cli._undo", "redo", "Take back the last undo."),
     "checkpoint": ("wink.cli._checkpoint", "checkpoint", "Name a state of files and sessions, or list those named."),
     "restore": ("wink.cli._checkpoint", "restore", "Take back what calls have done since a checkpoint."),
+    "gc": ("wink.cli._gc", "gc", "Free what the oldest calls replaced."),
     "recover": ("wink.cli._recover", "recover", "End what a killed process left half done."),
     "tools": ("wink.cli._tools", "tools", "List the tools that a model would be shown."),
     "plugins": ("wink.cli._plugins", "plugins", "List, explain and check plugins."),

@@ -169,6 +169,12 @@ class DiskStore:
             return None
         return io.BufferedReader(io.FileIO(fd, "rb"))
 
+    def preimages(self) -> dict[str, int]:
+        """How many bytes of pre-images there are of each transaction."""
+        from wink.filesystem._disk_recovery import sizes
+
+        return sizes(self._ground)
+
     def discard_preimages(self, *transaction_ids: str) -> None:
         """Free what published transactions replaced; their changes cannot be undone or shown afterwards."""
         discard(self._ground, frozenset(transaction_ids))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable
 from functools import lru_cache
 
 from wink.errors import RollbackFailed
 from wink.filesystem._disk_ground import Ground
 from wink.filesystem._disk_log import Log
-from wink.filesystem._disk_trees import remove
+from wink.filesystem._disk_trees import below, remove
 from wink.filesystem._journal import left_behind
 from wink.filesystem._journal_report import Conflict, Recovered
 
@@ -49,6 +50,21 @@ def discard(ground: Ground, transaction_ids: frozenset[str]) -> None:
         for name in os.listdir(ground.state.staged):
             if name.rpartition(".")[0] in transaction_ids:
                 remove(ground.state.staged, name)
+
+
+def sizes(ground: Ground) -> dict[str, int]:
+    """How many bytes each transaction has in staging, of those that are not under way."""
+    found: dict[str, int] = {}
+    if ground.state.open():
+        staged = ground.state.staged
+        for name in os.listdir(staged):
+            transaction_id = name.rpartition(".")[0]
+            at = ground.status(staged, name)
+            if at is not None and transaction_id not in ground.active:
+                inside = below(staged, name) if stat.S_ISDIR(at.st_mode) else ()
+                size = at.st_size + sum(child.st_size for _, child, _ in inside)
+                found[transaction_id] = found.get(transaction_id, 0) + size
+    return found
 
 
 def _ended(ground: Ground, transaction_id: str, *, keep: bool) -> Recovered:

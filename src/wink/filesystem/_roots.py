@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO, Concatenate, Final, Literal, ParamSpec, Self, TypeVar, cast
 
 from wink.errors import HandleRevoked, ReadOnlyFilesystem, SnapshotMismatch
@@ -192,6 +192,11 @@ class HostFilesystem(Filesystem):
         """A stream over what a recorded transaction replaced, by its name in the record; None when it is gone."""
         self._access.reading()
         return self._store.open_preimage(staged)
+
+    def preimages(self) -> Mapping[str, int]:
+        """How many bytes are kept of what each ended transaction replaced."""
+        self._access.reading()
+        return self._store.preimages()
 
     def discard_preimages(self, *transaction_ids: str) -> None:
         """Free what committed transactions replaced; their changes cannot be shown or taken back afterwards."""

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
+from wink.record._calls import moment
 from wink.record._changes import Ask
 
 _SELECT: Final = """SELECT seq, transactions.id, name, deltas, changes, reverts, inverse
     FROM transactions CROSS JOIN sessions ON sessions.id = session
     WHERE committed = 1 AND seq >= ? AND ifnull(seq <= ?, 1) ORDER BY seq"""
-_CALLS: Final = "SELECT tx, seq, inverse, effects FROM calls WHERE tx >= ? ORDER BY seq"
-_NO_CALL: Final = (None, None, "")
+_CALLS: Final = "SELECT tx, seq, inverse, effects, started_at FROM calls WHERE tx >= ? ORDER BY seq"
+_NO_CALL: Final = (None, None, "", None)
 _TYPES: Final = "SELECT id, type FROM slices"
 _REVERTING: Final = (
     "SELECT seq, reverts FROM transactions WHERE reverts IS NOT NULL AND committed = 1 ORDER BY seq DESC"
@@ -24,7 +26,8 @@ class Past:
     """A committed transaction: how many slices and paths it wrote to, and which earlier ones it took back.
 
     `inverse` is JSON that takes its writes to slices back; `call` the number of the outermost call, None for what was written
-    outside of calls. `effects` is what the call's tool declares that it may touch.
+    outside of calls. `effects` is what the call's tool declares that it may touch, and `at`
+    when it began.
     """
 
     position: int
@@ -36,12 +39,13 @@ class Past:
     inverse: str | None
     call: int | None
     effects: str
+    at: datetime | None
 
 
 def read_past(ask: Ask, first: int, last: int | None) -> tuple[Past, ...]:
     """The committed transactions from one position to another, oldest first."""
     # The outermost call comes last, and has the inverse.
-    calls = {tx: (seq, inverse, effects) for tx, seq, inverse, effects in ask(_CALLS, first)}
+    calls = {tx: (seq, inverse, effects, moment(at)) for tx, seq, inverse, effects, at in ask(_CALLS, first)}
     return tuple(
         Past(
             seq,
@@ -53,6 +57,7 @@ def read_past(ask: Ask, first: int, last: int | None) -> tuple[Past, ...]:
             inverse or calls.get(seq, _NO_CALL)[1],
             calls.get(seq, _NO_CALL)[0],
             calls.get(seq, _NO_CALL)[2],
+            calls.get(seq, _NO_CALL)[3],
         )
         for seq, transaction_id, name, deltas, changes, reverts, inverse in ask(_SELECT, first, last)
     )

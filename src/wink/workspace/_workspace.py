@@ -6,6 +6,7 @@ import logging
 import os
 import threading
 from contextlib import AbstractContextManager, nullcontext
+from datetime import timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
@@ -18,6 +19,7 @@ from wink.workspace._root import can_keep_state, workspace_root
 
 if TYPE_CHECKING:
     from wink.filesystem import FileChange, Recovered
+    from wink.workspace._collect import Collected
     from wink.workspace._recovery import Otherwise
     from wink.workspace._undo import Reverted, Reverting
 
@@ -242,6 +244,30 @@ class Workspace:
             targets = choose_since(self._record, name)
             arguments = {"checkpoint": name, **({"paths": list(paths)} if paths else {})}
             return self._reverting().revert("restore", targets, arguments, dry_run=dry_run, paths=places)
+
+    def gc(
+        self,
+        *,
+        calls: int | None = None,
+        age: timedelta | None = None,
+        most_bytes: int | None = None,
+        dry_run: bool = False,
+    ) -> Collected:
+        """Free what the oldest calls replaced, until at most so many calls, none older than `age`, and bytes are left.
+
+        Those calls stay in the record, but cannot be undone or shown whole any more, nor checkpoints before them restored;
+        this alone cannot be taken back. Raises `WorkspaceBusy`.
+        """
+        from wink.limits import utc_now
+        from wink.workspace._collect import collect
+
+        with self._lease_unless(dry_run):
+            limits = {"calls": calls, "most_bytes": most_bytes}
+            if any(limit is not None and limit < 0 for limit in limits.values()):
+                raise ValueError(f"limits cannot be negative: {limits}")
+            return collect(
+                self._files, self._record, utc_now(), calls=calls, age=age, most_bytes=most_bytes, dry_run=dry_run
+            )
 
     def undone(self) -> frozenset[int]:
         """The transactions that are taken back at present, by `CallRow.transaction`."""

@@ -1,0 +1,26 @@
+"""`wink gc`: bound what is kept for undoing."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import click
+
+from wink.cli._calls import opened_for_reading, workspace_option
+
+
+@click.command()
+@workspace_option
+@click.option("--calls", default=10_000, show_default=True, type=click.IntRange(0), help="Keep at most so many calls.")
+@click.option("--days", default=90, show_default=True, type=click.IntRange(0, 100_000), help="Keep none that is older.")
+@click.option("--megabytes", default=2048, show_default=True, type=click.IntRange(0), help="Keep at most so much.")
+@click.option("--dry-run", is_flag=True, help="Only tell what would be freed.")
+def gc(workspace: str, calls: int, days: int, megabytes: int, dry_run: bool) -> None:
+    """Free what the oldest calls replaced; they cannot be undone or shown whole afterwards.
+
+    This cannot be taken back.
+    """
+    with opened_for_reading(workspace) as opened:
+        done = opened.gc(calls=calls, age=timedelta(days=days), most_bytes=megabytes << 20, dry_run=dry_run)
+    what = "would free" if dry_run else "freed"
+    click.echo(f"{what} {done.bytes} bytes of {done.calls} calls; {done.bytes_left} bytes stay")
