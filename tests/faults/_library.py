@@ -49,6 +49,7 @@ FAULTS: Final = (
     Fault("EACCES from then on", 3, CREATE | OPEN | REMOVE | ATTRIBUTE, errno.EACCES),
 )
 KILL: Final = FAULTS[0]
+POWER: Final = "power cut"
 _COUNT: Final = Fault("counting", 0, 0)
 
 
@@ -72,6 +73,7 @@ class Injector:
     def __init__(self) -> None:
         self._library = ctypes.CDLL(os.environ["LD_PRELOAD"])
         self._library.faults_open.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_long, ctypes.c_int]
+        self._library.faults_map.argtypes = [ctypes.c_ulong, ctypes.c_ulong]
         self._library.faults_name.restype = ctypes.c_char_p
 
     def watch(self, tree: str) -> None:
@@ -82,6 +84,22 @@ class Injector:
         """Begin to count; call number `at` suffers `fault`."""
         fault = fault or _COUNT
         self._library.faults_open(fault.action, fault.kinds, at, fault.error)
+
+    def tell(self, fd: int) -> None:
+        """Write a line on each change to `fd`; -1 for no more."""
+        self._library.faults_tell(fd)
+
+    def mark(self) -> None:
+        """Write a line that says that the reply has been given."""
+        self._library.faults_mark()
+
+    def forget_inodes(self) -> None:
+        """Show inodes as they are."""
+        self._library.faults_map(0, 0)
+
+    def show_inode(self, real: int, told: int) -> None:
+        """Show an inode under another number."""
+        self._library.faults_map(real, told)
 
     def pause(self) -> None:
         """Let calls pass uncounted."""

@@ -9,11 +9,14 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from ._library import FAULTS
+from ._library import FAULTS, POWER
 from ._trial import Laboratory, Verdict
 from ._workload import OPERATIONS
+
+SEEDS: Final = 16
+"""How many outcomes of a cut of power are tried after each change."""
 
 Point = tuple[str, Callable[[], Verdict]]
 
@@ -21,6 +24,13 @@ Point = tuple[str, Callable[[], Verdict]]
 def points(laboratory: Laboratory, task: dict[str, Any]) -> Iterator[Point]:
     """What to try: where it is, and how."""
     operation = next(operation for operation in OPERATIONS if operation.name == task["operation"])
+    if task["fault"] == POWER:
+        recording = laboratory.recording(operation)
+        for at in range(len(recording[2]) + 1):
+            for seed in range(SEEDS):
+                where = f"{operation.name}, {task['fault']} after {at} changes, {seed}"
+                yield where, lambda at=at, seed=seed: laboratory.try_cut(operation, recording, at, seed)
+        return
     fault = next(fault for fault in FAULTS if fault.name == task["fault"])
     if not task["recovery"]:
         for at in laboratory.points(operation, fault):

@@ -191,6 +191,11 @@ OPERATIONS: Final = (
     Operation("no exchange", "many", portable=True),
     Operation("no exchange, failing", "failing", portable=True),
     Operation("durable", "many", power=True),
+    Operation("durable, failing", "failing", power=True),
+    Operation("durable, nested", "nested", power=True),
+    Operation("durable, streamed", "streamed", power=True),
+    Operation("durable, first call", "create", power=True, fresh=True),
+    Operation("durable, no exchange", "many", power=True, portable=True),
 )
 
 _executors: dict[int, ToolExecutor] = {}

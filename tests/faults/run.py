@@ -21,7 +21,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Final
 
-from ._library import FAULTS, build, compiler
+from ._library import FAULTS, POWER, build, compiler
 
 PROJECT: Final = Path(__file__).parents[2]
 _IN_MEMORY: Final = "/dev/shm"
@@ -57,7 +57,14 @@ class Table:
         return "\n".join(lines)
 
 
-def run(*, every: int = 1, only: Sequence[str] = (), where: str | None = None, workers: int | None = None) -> Table:
+def run(
+    *,
+    every: int = 1,
+    only: Sequence[str] = (),
+    only_power: bool = False,
+    where: str | None = None,
+    workers: int | None = None,
+) -> Table:
     """Try the points, in several processes at once, in a directory made in `where`."""
     table = Table()
     if where is None and os.access(_IN_MEMORY, os.W_OK):
@@ -66,7 +73,8 @@ def run(*, every: int = 1, only: Sequence[str] = (), where: str | None = None, w
         environment = os.environ | {"LD_PRELOAD": str(build(Path(scratch))), "PYTHONDONTWRITEBYTECODE": "1"}
         tasks: SimpleQueue[str] = SimpleQueue()
         for task in _tasks(only):
-            tasks.put(json.dumps(task | {"every": every}) + "\n")
+            if not only_power or task["fault"] == POWER:
+                tasks.put(json.dumps(task | {"every": every}) + "\n")
         count = workers or os.cpu_count() or 1
 
         def work(number: int) -> None:
@@ -95,13 +103,13 @@ def run(*, every: int = 1, only: Sequence[str] = (), where: str | None = None, w
 def _tasks(only: Sequence[str]) -> list[dict[str, Any]]:
     from ._workload import OPERATIONS
 
-    names = [operation.name for operation in OPERATIONS if not only or operation.name in only]
+    chosen = [operation for operation in OPERATIONS if not only or operation.name in only]
     return [
-        {"operation": name, "fault": fault.name, "recovery": recovery}
-        for name in names
+        {"operation": operation.name, "fault": fault.name, "recovery": recovery}
+        for operation in chosen
         for recovery in (False, True)
         for fault in FAULTS
-    ]
+    ] + [{"operation": operation.name, "fault": POWER, "recovery": False} for operation in chosen if operation.power]
 
 
 def main() -> int:
@@ -109,13 +117,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--only", action="append", default=[], metavar="OPERATION")
+    parser.add_argument("--only-power", action="store_true", help="only cuts of power")
     parser.add_argument("--where", help="a directory of the filesystem to try it on; in memory by default")
     options = parser.parse_args()
     if compiler() is None:
         print("not run: there is no C compiler")
         return 1
     started = time.monotonic()
-    table = run(every=options.every, only=options.only, where=options.where)
+    table = run(every=options.every, only=options.only, only_power=options.only_power, where=options.where)
     print(table.text(by=0), table.text(by=1), sep="\n\n")
     print(f"\n{table.total('points')} points in {time.monotonic() - started:.0f} s")
     for problem in table.problems:

@@ -10,7 +10,7 @@ from wink.errors import FileConflict, PathRefused, TransactionError, WinkError
 from wink.filesystem._beneath import NOT_A_FILE, named
 from wink.filesystem._change import FileChange
 from wink.filesystem._disk_ground import Ground
-from wink.filesystem._disk_log import DOOMED, DiskStaging, Log
+from wink.filesystem._disk_log import DOOMED, DiskStaging, Log, directories
 from wink.filesystem._disk_place import check_permitted, failure, node_of, spot
 from wink.filesystem._disk_steps import Steps, taken
 from wink.filesystem._disk_trees import has_name
@@ -185,8 +185,7 @@ class DiskFrame:
                 if found is None or not old.fits(found):
                     raise FileConflict(record.path)
         if self._ground.is_durable:
-            paths = [path for record in self._log.records for path in (record.path, record.note)]
-            self._ground.sync({path.rpartition("/")[0] for path in paths})
+            self._ground.sync(directories(self._log.records))
 
     def publish(self) -> None:
         """The commit point has passed, or without a record is this: let the changes stand."""

@@ -112,25 +112,23 @@ class Log:
         if len(self.records) <= position:
             return
         undo = Undo(self.ground, self.contents, self.rewritten, self._renumbered, recovering=self._is_resumed)
-        directories: set[str] = set()
         try:
             while len(self.records) > position:
                 record = self.records[-1]
                 try:
                     undo.take_back(record, self.records[-2] if len(self.records) > position + 1 else None)
+                    if self.ground.is_durable:
+                        # The note must not reach the disk before what it notes.
+                        self.ground.sync(directories([record]))
                     if len(self.records) > 1:
                         self._compensate(record.seq)
                 except OSError as error:
                     paths = dict.fromkeys(left.path for left in reversed(self.records[position:]))
                     raise RollbackFailed(tuple(paths), error.strerror or str(error)) from error
-                if self.ground.is_durable:
-                    directories.update(path.rpartition("/")[0] for path in (record.path, record.note) if path)
                 self._forget(record)
                 undo.clear()
         finally:
             self.conflicts.extend(undo.conflicts)
-        if directories:
-            self.ground.sync(directories)
         if undo.lost:
             raise RollbackFailed(tuple(undo.lost), "what they were is not there any more")
 
@@ -225,6 +223,12 @@ class Log:
         # One step can be repeated by recovery, two cannot: so nothing more is taken back before this has been noted.
         if self._journal is not None:
             self._journal.compensate(seq, self._renumbered)
+
+
+def directories(records: list[Record]) -> set[str]:
+    """The directories whose entries these records changed."""
+    paths = [record.path for record in records] + [record.note for record in records if record.kind == "N"]
+    return {path.rpartition("/")[0] for path in paths}
 
 
 class DiskStaging:
