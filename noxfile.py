@@ -108,3 +108,10 @@ def real(session: nox.Session) -> None:
     """The main job on a real package: its source distribution, a bug of its history, the fix that it shipped."""
     session.install("-e", ".", "pytest")
     session.run("python", "tests/real/run.py", *session.posargs)
+
+
+@nox.session(python=MAIN, default=False)
+def races(session: nox.Session) -> None:
+    """Swap files for links, and save as an editor does, before every single call to the file system."""
+    session.install("-e", ".", *groups("test"))
+    session.run("pytest", "-n", "auto", "tests/filesystem/confinement", *session.posargs, env={"WINK_RACES": "all"})

@@ -112,10 +112,30 @@ class Ground:
                 if error.errno not in (errno.EPERM, errno.EMLINK, *UNSUPPORTED):
                     raise
             else:
-                return os.unlink(source, dir_fd=from_fd)
+                return self._unname(from_fd, source, found.st_ino)
         if self.status(to_fd, target) is not None:
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target)
         return os.rename(source, target, src_dir_fd=from_fd, dst_dir_fd=to_fd)
+
+    def _unname(self, fd: int, name: str, ino: int) -> None:
+        """Remove the second name of a file, unless somebody saved another file under it in this moment."""
+        if fd != self.state.staged:
+            aside = f"{name[:100]}.{os.urandom(6).hex()}"
+            try:
+                self.take(fd, name, aside)
+            except OSError as error:
+                if error.errno != errno.EXDEV:
+                    raise
+            else:
+                if os.stat(aside, dir_fd=self.state.staged, follow_symlinks=False).st_ino != ino:
+                    return self.place(self.state.staged, aside, fd, name)
+                try:
+                    return os.unlink(aside, dir_fd=self.state.staged)
+                except OSError:
+                    if self.status(fd, name) is None:
+                        os.rename(aside, name, src_dir_fd=self.state.staged, dst_dir_fd=fd)
+                    raise
+        os.unlink(name, dir_fd=fd)
 
     def take(self, fd: int, name: str, staged: str) -> None:
         """Rename something into staging, under a name that nobody else uses."""

@@ -122,7 +122,7 @@ class Steps:
             exchanged = ground.swap(staging, staged, at.fd, at.name)
             if not exchanged:
                 os.rename(staged, spare, src_dir_fd=staging, dst_dir_fd=staging)
-                os.link(at.name, staged, src_dir_fd=at.fd, dst_dir_fd=staging, follow_symlinks=False)
+                ground.take(at.fd, at.name, staged)
         except OSError as error:
             if ground.status(staging, staged) is None and ground.status(staging, spare) is not None:
                 os.rename(spare, staged, src_dir_fd=staging, dst_dir_fd=staging)
@@ -138,7 +138,12 @@ class Steps:
             log.take_back_to(len(log.records) - 1)
             raise FileConflict(at.asked)
         if not exchanged:
-            os.rename(spare, at.name, src_dir_fd=staging, dst_dir_fd=at.fd)
+            # The name is free for a moment: renaming over it would destroy what somebody saves just now.
+            try:
+                ground.place(staging, spare, at.fd, at.name)
+            except FileExistsError:
+                log.take_back_to(len(log.records) - 1)
+                raise FileConflict(at.asked) from None
         return True
 
     def link(self, at: Spot, target: str) -> None:

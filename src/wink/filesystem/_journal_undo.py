@@ -118,7 +118,7 @@ class Undo:
             self.unlink(kept)  # a second link to the same file, made where files cannot be exchanged
         elif here is not None and here.st_ino == old.ino:
             pass  # not begun, or turned round before
-        elif out.st_ino == old.ino or (here is not None and here.st_ino == new.ino and out.st_ino != new.ino):
+        elif out.st_ino == old.ino or (out.st_ino != new.ino and (here is None or here.st_ino == new.ino)):
             self._put_back(record, fd, name, here)
         self.settle(record, kept)
         self._settle_spare(record)
