@@ -224,6 +224,16 @@ def test_path_is_never_followed_out_of_its_place(workspace: Workspace, root: Pat
     assert (root / "other/a.txt").read_text() == "1"
 
 
+def test_link_that_leads_out_is_named(workspace: Workspace, root: Path) -> None:
+    """A person may have made it; wink makes none, not even again."""
+    (root / "out").symlink_to("/etc/hostname")
+    call(workspace, lambda files, _: (files.delete("out"), files.write("a.txt", "1")))
+
+    with pytest.raises(UndoConflict, match="out was a link that leads out"):
+        workspace.undo()
+    assert (root / "a.txt").read_text() == "1"
+
+
 def test_lost_preimage_is_a_conflict(workspace: Workspace, root: Path) -> None:
     """What is not kept cannot come back, and half of a call must not."""
     call(workspace, lambda files, _: (files.write("a.txt", "1"), files.write("b.txt", "1")))

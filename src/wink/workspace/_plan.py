@@ -15,6 +15,7 @@ Conflicts = list[tuple[str, str]]
 CHANGED = "was changed since by somebody else"
 _BETWEEN = "was changed in between by something that is to stay"
 _GONE = "is not kept any more as it was before"
+_LEADS_OUT = "was a link that leads out of the workspace, and such are not made"
 _HOMELESS = "has lost the directory that it was in"
 
 
@@ -58,7 +59,8 @@ def plan(versions: Versions, changes: Iterable[tuple[int, FileChange]]) -> tuple
         if origin is not None:
             targets[path] = Target(path, target.now, target.wanted, target.position, origin)
         elif not _is_at_hand(versions, target):
-            conflicts.append((path, _GONE))
+            is_link = target.wanted is not None and target.wanted.kind == "link"
+            conflicts.append((path, _LEADS_OUT if is_link else _GONE))
         if not _has_home(versions, target, targets):
             conflicts.append((path, _HOMELESS))
     return targets, conflicts
@@ -117,8 +119,10 @@ def _origin(versions: Versions, target: Target, targets: Mapping[str, Target]) -
 
 def _is_at_hand(versions: Versions, target: Target) -> bool:
     wanted = target.wanted
-    if wanted is None or wanted.kind in ("directory", "link"):
+    if wanted is None or wanted.kind == "directory":
         return True
+    if wanted.kind == "link":
+        return _stays_inside(target.path, wanted.target or "")
     if has_same_content(versions, target):
         return True
     stream = versions.open(target.path, wanted, target.position)
@@ -126,6 +130,16 @@ def _is_at_hand(versions: Versions, target: Target) -> bool:
         return False
     stream.close()
     return True
+
+
+def _stays_inside(path: str, link: str) -> bool:
+    """Whether a link may be made; people may make others, and wink does not."""
+    depth = path.count("/")
+    for name in link.split("/"):
+        depth += -1 if name == ".." else name not in ("", ".")
+        if depth < 0:
+            return False
+    return bool(link) and not link.startswith("/")
 
 
 def _has_home(versions: Versions, target: Target, targets: Mapping[str, Target]) -> bool:

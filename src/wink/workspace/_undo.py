@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import logging
 import os
 import time
 from collections.abc import Sequence
@@ -69,9 +70,9 @@ class Reverting:
         With `paths` only what was done to files there goes back, and no session state. The caller holds the lease, unless
         it is a dry run.
         """
-        versions = Versions(self._files, self._record)
         positions = {past.position for past in targets}
         first = min(positions)
+        versions = Versions(self._files, self._record, since=first)
         changes = [change for change in self._record.changes(first) if change[0] in positions]
         if paths:
             changes = [change for change in changes if any(_is_in(change[1].path, path) for path in paths)]
@@ -126,9 +127,9 @@ class Reverting:
                 if isinstance(error, StateConflict):
                     raise UndoConflict([(error.type_name, "was written again since by another call")]) from error
                 raise
-            part.publish()
+            _publish(part)
             raise
-        part.publish()
+        _publish(part)
         return transaction_id, tuple(work.kept)
 
     def _stands(self, part: FilePart, transaction_id: str, error: BaseException) -> bool:
@@ -207,6 +208,15 @@ def verb_for(targets: Sequence[Past]) -> str:
 
 UNSEEN: Final = frozenset(("wink.filesystem._stamps:Stamp", "wink.policies._state:PolicyState"))
 """Session state that changes with calls that only read: undoing those by counting would surprise people."""
+
+
+def _publish(part: FilePart) -> None:
+    try:
+        part.publish()
+    except Exception:  # the record has it, and recovery will find what is left of the journal
+        logging.getLogger("wink.workspace").exception(
+            "transaction %s stands, but is not tidied up", part.transaction_id
+        )
 
 
 def _is_in(path: str, place: str) -> bool:

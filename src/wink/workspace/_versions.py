@@ -15,16 +15,19 @@ _MOST_MOVES = 100
 
 
 class Versions:
-    """Looks for versions as they are now; made for one question, since files and record go on changing."""
+    """Looks for versions as they are now; made for one question, since files and record go on changing.
 
-    def __init__(self, files: HostFilesystem, record: Record) -> None:
-        self._files, self._record = files, record
+    `since` is the position of the first transaction whose versions will be asked for.
+    """
+
+    def __init__(self, files: HostFilesystem, record: Record, *, since: int = 0) -> None:
+        self._files, self._record, self._since = files, record, since
 
     @cached_property
     def changes(self) -> dict[str, list[tuple[int, FileChange]]]:
         """Every committed change of each path, oldest first, with the position of its transaction."""
         found: dict[str, list[tuple[int, FileChange]]] = {}
-        for position, change in self._record.changes():
+        for position, change in self._record.changes(self._since):
             found.setdefault(change.path, []).append((position, change))
         return found
 
