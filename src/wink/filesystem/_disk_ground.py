@@ -120,7 +120,7 @@ class Ground:
     def _unname(self, fd: int, name: str, ino: int) -> None:
         """Remove the second name of a file, unless somebody saved another file under it in this moment."""
         if fd != self.state.staged:
-            aside = f"{name[:100]}.{os.urandom(6).hex()}"
+            aside = f"unnamed.{os.urandom(6).hex()}"
             try:
                 self.take(fd, name, aside)
             except OSError as error:
@@ -130,12 +130,13 @@ class Ground:
                 if os.stat(aside, dir_fd=self.state.staged, follow_symlinks=False).st_ino != ino:
                     return self.place(self.state.staged, aside, fd, name)
                 try:
-                    return os.unlink(aside, dir_fd=self.state.staged)
+                    os.unlink(aside, dir_fd=self.state.staged)
                 except OSError:
                     if self.status(fd, name) is None:
                         os.rename(aside, name, src_dir_fd=self.state.staged, dst_dir_fd=fd)
                     raise
-        os.unlink(name, dir_fd=fd)
+                return None
+        return os.unlink(name, dir_fd=fd)
 
     def take(self, fd: int, name: str, staged: str) -> None:
         """Rename something into staging, under a name that nobody else uses."""

@@ -20,6 +20,7 @@ from wink.errors import WinkError
 from wink.filesystem import Filesystem, HostFilesystem
 from wink.filesystem import _beneath as beneath
 from wink.filesystem import _disk_ground as ground
+from wink.filesystem._disk import DiskStore
 
 STEP = 1 if os.environ.get("WINK_RACES") == "all" else 7
 
@@ -242,7 +243,9 @@ def test_what_a_person_saves_is_never_lost(
 
         with HostFilesystem(root) as files:
             if way == "portable":
-                monkeypatch.setattr(files._access.tree.store._ground, "can_exchange", False)
+                store = files._access.tree.store
+                assert isinstance(store, DiskStore)
+                monkeypatch.setattr(store._ground, "can_exchange", False)
             part = files.begin()
             striker.arm(at, strike)
             is_done = False
