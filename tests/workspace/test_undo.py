@@ -224,6 +224,19 @@ def test_path_is_never_followed_out_of_its_place(workspace: Workspace, root: Pat
     assert (root / "other/a.txt").read_text() == "1"
 
 
+def test_large_results_are_not_stored_twice(workspace: Workspace, root: Path) -> None:
+    """The text of a large file that was read is not kept again with the next call; then it is gone after an undo."""
+    session = prepared(workspace.session())
+    call(workspace, lambda files, s: (s.dispatch(Last("x" * 20_000)), s.dispatch(Plan("y" * 20_000))))
+    call(workspace, lambda files, s: (s.dispatch(Last("2")), s.dispatch(Plan("2")), files.write("a.txt", "2")))
+
+    workspace.undo()
+    assert session[Last].all() == ()
+    assert session[Plan].all() == (Plan("y" * 20_000),)
+    workspace.redo()
+    assert session[Last].all() == (Last("2"),)
+
+
 def test_link_that_leads_out_is_named(workspace: Workspace, root: Path) -> None:
     """A person may have made it; wink makes none, not even again."""
     (root / "out").symlink_to("/etc/hostname")

@@ -8,7 +8,8 @@ A transaction is stored with steps that take it back:
 sum], …]]`                         checksum of the item that it put
 `[slice, "r", first, count, sum,   it replaced everything by rows of its own; `rows` are `[tx, n, key, value]`, or null
 rows]`                             where that was too much to keep
-`[slice, "l", …]`                  the same by its last event alone: what was put in its place later is no conflict
+`[slice, "l", …]`                  the same by its last event alone: what was put in its place later is no conflict, and
+                                   without `rows` nothing comes back in its place
 `[slice, "p", [[tx, n, key,        it changed single rows from `before` to `after`, of which either may be null; this is
 before, after], …]]`               how taking back is itself stored
 `[slice, "q", …]`                  the same of a slice where later items are no conflict
@@ -35,6 +36,8 @@ Step = tuple[Any, ...]
 """One line of the table above."""
 
 _MOST_KEPT: Final = 1 << 20
+# Results of calls, such as the text of a file that was read, replace one another all the time.
+_MOST_OF_LATEST: Final = 1 << 14
 _STAMPS: Final = f"{Stamp.__module__}:{Stamp.__qualname__}"
 
 _OWN: Final = "SELECT n, key, value FROM slice_items WHERE slice = ? AND tx = ? AND n >= ? AND n < ?"
@@ -54,9 +57,9 @@ def checksum(text: str) -> int:
     return zlib.crc32(text.encode("utf-8", "surrogatepass"))
 
 
-def kept(rows: Sequence[Any]) -> Sequence[Any] | None:
+def kept(rows: Sequence[Any], *, is_latest: bool) -> Sequence[Any] | None:
     """The rows, if they are few enough to be stored once more."""
-    return rows if sum(len(row[3]) for row in rows) <= _MOST_KEPT else None
+    return rows if sum(len(row[3]) for row in rows) <= (_MOST_OF_LATEST if is_latest else _MOST_KEPT) else None
 
 
 class TakingBack:
@@ -113,13 +116,14 @@ class TakingBack:
         self, number: int, tx: int, first: int, count: int, sum_of_after: int, before: Sequence[Any] | None
     ) -> None:
         rows = self._own(number, tx, first, count)
-        if before is None or len(rows) != count or checksum("".join(row[2] for row in rows)) != sum_of_after:
+        is_as_left = len(rows) == count and checksum("".join(row[2] for row in rows)) == sum_of_after
+        if not is_as_left or (before is None and number not in self._lenient):
             if number in self._lenient:
                 return
             raise self._conflict(number)
         for n, key, value in rows:
             self._set(number, tx, n, key, value, None)
-        for its_tx, n, key, value in before:
+        for its_tx, n, key, value in before or ():
             self._set(number, its_tx, n, key, None, value)
 
     def _patched(self, number: int, tx: int, rows: Sequence[Any]) -> None:

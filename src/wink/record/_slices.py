@@ -101,7 +101,9 @@ class SliceTable:
                 continue
             if is_state and delta.op == "replace":
                 op = "l" if delta.is_latest else "r"
-                inverse.append((number, op, first, n - first, checksum("".join(texts)), kept(replaced)))
+                inverse.append(
+                    (number, op, first, n - first, checksum("".join(texts)), kept(replaced, is_latest=delta.is_latest))
+                )
             elif is_state:
                 inverse.append((number, "e", first, n - first))
         return as_text(inverse) if inverse else None
