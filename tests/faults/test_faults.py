@@ -27,8 +27,8 @@ def test_calls_that_die_or_fail_at_any_point_happen_or_do_not() -> None:
 @pytest.mark.skipif(sys.platform != "linux" or compiler() is None, reason="cuts of power were NOT RUN: no C compiler")
 def test_a_cut_of_power_loses_nothing_that_was_replied_to() -> None:
     """With durability "power" a call is there when its reply is, and before that as a whole or not at all."""
-    table = run(every=61, only=("durable", "durable, failing"), only_power=True, workers=2)
+    table = run(every=31, only=("durable", "durable, failing"), only_power=True, workers=2)
 
     assert table.problems == []
     assert table.total("before") > 50
-    assert table.total("after") > 5
+    assert table.total("after") > 3
