@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from wink.record._calls import moment
 from wink.record._changes import Ask
@@ -13,7 +13,7 @@ from wink.record._changes import Ask
 _SELECT: Final = """SELECT seq, transactions.id, name, deltas, changes, reverts, inverse
     FROM transactions CROSS JOIN sessions ON sessions.id = session
     WHERE committed = 1 AND seq >= ? AND ifnull(seq <= ?, 1) ORDER BY seq"""
-_CALLS: Final = "SELECT tx, seq, inverse, effects, started_at FROM calls WHERE tx >= ? ORDER BY seq"
+_CALLS: Final = "SELECT tx, seq, inverse, effects, started_at FROM calls ORDER BY seq DESC LIMIT ?"
 _NO_CALL: Final = (None, None, "", None)
 _TYPES: Final = "SELECT id, type FROM slices"
 _REVERTING: Final = (
@@ -45,7 +45,7 @@ class Past:
 def read_past(ask: Ask, first: int, last: int | None) -> tuple[Past, ...]:
     """The committed transactions from one position to another, oldest first."""
     # The outermost call comes last, and has the inverse.
-    calls = {tx: (seq, inverse, effects, moment(at)) for tx, seq, inverse, effects, at in ask(_CALLS, first)}
+    calls = {tx: (seq, inverse, effects, moment(at)) for tx, seq, inverse, effects, at in _calls_since(ask, first)}
     return tuple(
         Past(
             seq,
@@ -61,6 +61,16 @@ def read_past(ask: Ask, first: int, last: int | None) -> tuple[Past, ...]:
         )
         for seq, transaction_id, name, deltas, changes, reverts, inverse in ask(_SELECT, first, last)
     )
+
+
+def _calls_since(ask: Ask, first: int) -> list[tuple[Any, ...]]:
+    """The calls of all transactions from a position on, oldest first; no index leads to them, but they are the last."""
+    limit = 64
+    while True:
+        rows = ask(_CALLS, limit)
+        if len(rows) < limit or rows[-1][0] < first:
+            return rows[::-1]
+        limit *= 8
 
 
 def types_written(ask: Ask, past: Past) -> frozenset[str]:

@@ -194,6 +194,11 @@ class Record:
         with self._database.hold():
             return read_past(self._ledger.ask, first, last)
 
+    def last_position(self) -> int:
+        """The position of the last transaction, 0 while there is none."""
+        with self._database.hold():
+            return next((seq or 0 for (seq,) in self._ledger.ask("SELECT max(seq) FROM transactions")), 0)
+
     def undone(self) -> frozenset[int]:
         """The positions of the transactions that are taken back at present."""
         with self._database.hold():

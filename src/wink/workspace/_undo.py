@@ -7,7 +7,7 @@ import json
 import logging
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -159,7 +159,7 @@ def choose_last(record: Record, n: int) -> tuple[Past, ...]:
         raise ValueError(f"cannot undo {n} calls; give a number from 1 on")
     undone = record.undone()
     found: list[Past] = []
-    for past in reversed(record.past()):
+    for past in _newest_first(record):
         if past.call is None or past.effects == "read" or past.position in undone or _verb(past) in ("undo", "redo"):
             continue
         if past.changes or not record.types_written(past) <= UNSEEN:
@@ -195,7 +195,7 @@ def choose_since(record: Record, name: str) -> tuple[Past, ...]:
 def choose_undo(record: Record) -> tuple[Past, ...]:
     """The last undo that stands."""
     undone = record.undone()
-    for past in reversed(record.past()):
+    for past in _newest_first(record):
         if _verb(past) == "undo" and past.position not in undone:
             return (past,)
     raise NothingToUndo("there is nothing to redo")
@@ -208,6 +208,15 @@ def verb_for(targets: Sequence[Past]) -> str:
 
 UNSEEN: Final = frozenset(("wink.filesystem._stamps:Stamp", "wink.policies._state:PolicyState"))
 """Session state that changes with calls that only read: undoing those by counting would surprise people."""
+
+
+def _newest_first(record: Record) -> Iterator[Past]:
+    """All transactions; what is asked for is almost always among the last."""
+    end, count = record.last_position(), 64
+    while end > 0:
+        first = max(end - count + 1, 1)
+        yield from reversed(record.past(first, end))
+        end, count = first - 1, count * 8
 
 
 def _publish(part: FilePart) -> None:
