@@ -322,7 +322,8 @@ def _probed(workspace: Workspace) -> str:
 
 def _compared(reference: Reference, before: Files, now: State, fault: Fault) -> tuple[str, list[str]]:
     """Whether this is the state before or after, and if neither, what differs from the nearer one."""
-    lenient = fault.error == errno.EACCES
+    # What was deleted where it could not be renamed comes back as a copy, also when it was an inner call that failed.
+    copied = reference.touched if fault.error == errno.EACCES else frozenset[str]()
     if reference.template.endswith("/fresh"):
         # Making the state changes the root's own time, and a kill may come before that has been put right.
         before = before | {".": before["."]._replace(modified_ns=now.files["."].modified_ns)}
@@ -334,10 +335,10 @@ def _compared(reference: Reference, before: Files, now: State, fault: Fault) -> 
         found = differences(expected, now.files, exact=False)
         kept = {path: entry for path, entry in before.items() if path not in reference.changed}
         there = {path: entry for path, entry in now.files.items() if path in kept}
-        found += differences(kept, there)
+        found += differences(kept, there, new_inodes=copied)
     else:
         state = "before"
-        found = differences(before, now.files, new_inodes=reference.touched if lenient else frozenset())
+        found = differences(before, now.files, new_inodes=copied)
         if told[0] != told[1]:
             found.append(f"session: {now.told}")
     return ("mixed" if found else state), [f"as {state}, but {difference}" for difference in found]

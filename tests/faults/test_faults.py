@@ -20,7 +20,7 @@ def test_calls_that_die_or_fail_at_any_point_happen_or_do_not() -> None:
     assert table.problems == []
     assert table.total("mixed") == table.total("wedged") == 0
     assert table.total("before") > 100
-    assert table.total("after") > 8
+    assert table.total("after") > 0
     assert {fault for _, fault in table.rows} >= {"killed before the call", "ENOSPC once", "EIO from then on"}
 
 
@@ -31,4 +31,4 @@ def test_a_cut_of_power_loses_nothing_that_was_replied_to() -> None:
 
     assert table.problems == []
     assert table.total("before") > 50
-    assert table.total("after") > 3
+    assert table.total("after") > 0
