@@ -85,7 +85,7 @@ def minimums(session: nox.Session) -> None:
 @nox.session(python=MAIN, default=False)
 def bench(session: nox.Session) -> None:
     """The benchmarks, with ratios against rivals in the same run."""
-    session.install("-e", ".", *groups("bench"))
+    session.install("-e", ".", *groups("test", "bench"))
     session.run(
         "pytest",
         "benchmarks",
@@ -106,7 +106,7 @@ def faults(session: nox.Session) -> None:
 @nox.session(python=MAIN, default=False)
 def real(session: nox.Session) -> None:
     """The main job on a real package: its source distribution, a bug of its history, the fix that it shipped."""
-    session.install("-e", ".", "pytest")
+    session.install("-e", ".", "pytest", "pip")
     session.run("python", "tests/real/run.py", *session.posargs)
 
 
