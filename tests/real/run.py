@@ -43,9 +43,23 @@ def sources(version: str, work: Path) -> Path:
 
 def tests_pass(project: Path) -> bool:
     """Whether the project's own tests of the mended function pass."""
-    pytest = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "addopts=", TESTS)
+    pytest = (
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-o",
+        "addopts=",
+        "-o",
+        "filterwarnings=",
+        TESTS,
+    )
     done = run(*pytest, cwd=project, check=False, PYTHONPATH="src", PYTHONDONTWRITEBYTECODE="1")
     print("   ", (done.stdout.strip().splitlines() or [done.stderr])[-1])
+    if done.returncode not in (0, 1):
+        sys.exit(f"the tests could not be run:\n{done.stdout}{done.stderr}")
     return done.returncode == 0
 
 
