@@ -47,7 +47,7 @@ class Trust:
 def is_inside(path: str, directory: str) -> bool:
     """Whether `path` is `directory` or lies beneath it; both are real paths.
 
-    >>> is_inside("/work/a/b", "/work/a"), is_inside("/work/ab", "/work/a")
+    >>> is_inside("/srv/a/b", "/srv/a"), is_inside("/srv/ab", "/srv/a")
     (True, False)
     """
     return path == directory or path.startswith(directory.rstrip(os.sep) + os.sep)
