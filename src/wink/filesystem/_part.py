@@ -48,7 +48,18 @@ class FilePart:
     After `revoke` exactly one of `prepare` with `publish`, and `undo`.
     """
 
-    __slots__ = ("_handle", "_notes", "_outer", "_revoked", "_seen", "_since", "_stack", "_tree", "_writable")
+    __slots__ = (
+        "_handle",
+        "_notes",
+        "_outer",
+        "_revoked",
+        "_seen",
+        "_since",
+        "_stack",
+        "_tree",
+        "_writable",
+        "before_first_change",
+    )
 
     def __init__(
         self,
@@ -63,6 +74,8 @@ class FilePart:
         self._stack = Stack(transaction_id) if outer is None else outer._stack
         self._since: int | None = None
         self._revoked = False
+        self.before_first_change: Callable[[], None] | None = None if outer is None else outer.before_first_change
+        """What has to happen before anything is changed, for calls that have not done it when they begin."""
         self._notes: dict[str, Stamp | None] = {}
         self._handle: Filesystem | None = None
 
@@ -211,6 +224,8 @@ class FilePart:
 
     def changing(self, path: str) -> Changing:
         """The frame that one operation changes, under the gate; what it did is undone when the block raises."""
+        if self.before_first_change is not None:
+            self.before_first_change()
         return Changing(self._stack, self._enter, path)
 
     def note(self, path: str, stamp: Stamp | None) -> None:

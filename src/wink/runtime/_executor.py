@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, cast
 
-from wink.errors import HandleRevoked, ParseError, RollbackFailed, WorkspaceBusy, WorkspaceNeedsRecovery
+from wink.errors import HandleRevoked, ParseError, RollbackFailed, WinkError, WorkspaceBusy, WorkspaceNeedsRecovery
 from wink.filesystem import FileChange, Filesystem
 from wink.limits import BudgetTracker, Deadline, Heartbeat, RunContext, utc_now
 from wink.resources import ResourceContext
@@ -168,23 +168,29 @@ class ToolExecutor:
 
     async def _take_turn(self, call: _Call, waiting: Waiting) -> None:
         """One mutating call at a time, from before the policies to the commit; what they saw then still holds."""
-        if _known(call.tool).effects == "read":
-            return
+        if _known(call.tool).effects not in ("workspace", "external"):
+            return  # a read needs none, and what runs programs takes it to change files with what they did
         turns = turns_to_take(self._session, call.root)
-        seconds = LEASE_SECONDS
-        if self._deadline is not None:
-            seconds = max(0.0, self._deadline.remaining().total_seconds())
         try:
-            await waiting.turn(turns, seconds)
-        except WorkspaceBusy as error:
-            if self._deadline is not None:
-                self._deadline.check()
-            text = f"{call.request.name} was not run: another call has been busy for {error.waited_seconds:.0f} s; try again"
-            raise CallFailed(text, "refused", str(error)) from error
-        except (WorkspaceNeedsRecovery, RollbackFailed) as error:
-            text = f"{call.request.name} was not run: nothing can be changed until `wink recover` has been run"
-            raise CallFailed(text, "refused", str(error)) from error
+            await waiting.turn(turns, self._patience())
+        except (WorkspaceBusy, WorkspaceNeedsRecovery, RollbackFailed) as error:
+            raise self._no_turn(call, error, "was not run", "refused") from error
         call.ends.append(turns.release)
+
+    def _patience(self) -> float:
+        """How many seconds a call may wait for its turn."""
+        if self._deadline is None:
+            return LEASE_SECONDS
+        return max(0.0, self._deadline.remaining().total_seconds())
+
+    def _no_turn(self, call: _Call, error: WinkError, what: str, outcome: Outcome) -> CallFailed:
+        if not isinstance(error, WorkspaceBusy):
+            text = f"{call.request.name} {what}: nothing can be changed until `wink recover` has been run"
+            return CallFailed(text, outcome, str(error))
+        if self._deadline is not None:
+            self._deadline.check()
+        text = f"{call.request.name} {what}: another call has been busy for {error.waited_seconds:.0f} s; try again"
+        return CallFailed(text, outcome, str(error))
 
     def _begin(self, call: _Call) -> None:
         resources = _known(call.resources)
@@ -192,6 +198,9 @@ class ToolExecutor:
             self._session, resources, root=call.root, writable=_known(call.tool).effects != "read"
         )
         transaction.deadline, transaction.budget_tracker = self._deadline, self._budget
+        if _known(call.tool).effects == "process":
+            turns = turns_to_take(self._session, call.root)
+            call.ends.append(transaction.wait_for_turn_late(turns, self._patience))
         files = transaction.filesystem
         scope = resources.call_scope({} if files is None else {Filesystem: files}, transaction.remember)
         call.ends.append(scope.close)
@@ -238,12 +247,16 @@ class ToolExecutor:
             timeout = min(timeout, max(0.0, self._deadline.remaining().total_seconds()))
         handler = functools.partial(_known(tool.handler), call.params, context=context)
         try:
-            call.result = await waiting.handler(handler, is_async=tool.is_async, timeout=timeout)
+            call.result = await waiting.handler(
+                handler, is_async=tool.is_async, timeout=timeout, apart=tool.effects == "process"
+            )
         except HandlerTimedOut:
             if self._deadline is not None:
                 self._deadline.check()
             _known(call.transaction).revoke()
             raise CallFailed(f"{tool.name} timed out after {timeout:g} s; nothing was changed") from None
+        except WorkspaceBusy as error:
+            raise self._no_turn(call, error, "was taken back", "rolled back") from error
 
     async def _await_siblings(self, call: _Call, waiting: Waiting, after: Future[None] | None) -> None:
         """Reads that ran together end in the model's order, judged by what the earlier ones left."""

@@ -36,8 +36,13 @@ class Waiting(Protocol):
         """Wait until an earlier call of the batch has ended."""
         ...
 
-    async def handler(self, call: Callable[[], Any], *, is_async: bool, timeout: float | None) -> Any:
-        """Run a handler and give what it returned; raises `HandlerTimedOut` after `timeout` seconds."""
+    async def handler(
+        self, call: Callable[[], Any], *, is_async: bool, timeout: float | None, apart: bool = False
+    ) -> Any:
+        """Run a handler and give what it returned; raises `HandlerTimedOut` after `timeout` seconds.
+
+        `apart` keeps one that waits for programs from the thread of an event loop.
+        """
         ...
 
 
@@ -64,8 +69,11 @@ class Blocking:
         """Wait until an earlier call of the batch has ended."""
         ended.result()
 
-    async def handler(self, call: Callable[[], Any], *, is_async: bool, timeout: float | None) -> Any:
+    async def handler(
+        self, call: Callable[[], Any], *, is_async: bool, timeout: float | None, apart: bool = False
+    ) -> Any:
         """Run a handler: on this thread when nothing limits its time, otherwise on one that can be left behind."""
+        del apart  # no loop waits for this thread
         if not is_async:
             returned = call() if timeout is None else _result(_in_thread(call), timeout)
             if not hasattr(returned, "__await__"):
@@ -100,16 +108,19 @@ class Cooperative:
             # Shielded: cancelling this call must not cancel the gate, which its siblings need.
             await asyncio.shield(asyncio.wrap_future(ended))
 
-    async def handler(self, call: Callable[[], Any], *, is_async: bool, timeout: float | None) -> Any:
+    async def handler(
+        self, call: Callable[[], Any], *, is_async: bool, timeout: float | None, apart: bool = False
+    ) -> Any:
         """Run a handler: awaited if it is async, on a thread that can be left behind if its time is limited."""
-        if not is_async and timeout is None:
+        apart = apart or timeout is not None
+        if not is_async and not apart:
             returned = call()
             if not hasattr(returned, "__await__"):
                 return returned
             call = _awaited(returned)
         import asyncio
 
-        if is_async or timeout is None:
+        if is_async or not apart:
             running: asyncio.Future[Any] = asyncio.ensure_future(call())
         else:
             running = asyncio.ensure_future(_finished(asyncio.wrap_future(_in_thread(call))))

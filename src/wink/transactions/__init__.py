@@ -1,6 +1,13 @@
 """Transactions over session state, files and resources."""
 
-from wink.transactions._around import current_transaction, holds, limits_around, turns_of, turns_to_take
+from wink.transactions._around import (
+    current_transaction,
+    holds,
+    limits_around,
+    take_turn,
+    turns_of,
+    turns_to_take,
+)
 from wink.transactions._change import Change
 from wink.transactions._entry import CommitEntry, Outcome, Recorder
 from wink.transactions._transaction import MakeEntry, Transaction
@@ -15,6 +22,7 @@ __all__ = [
     "current_transaction",
     "holds",
     "limits_around",
+    "take_turn",
     "turns_of",
     "turns_to_take",
 ]

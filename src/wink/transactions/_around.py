@@ -23,6 +23,13 @@ def current_transaction() -> Transaction | None:
     return active.get()
 
 
+def take_turn() -> None:
+    """Wait until no other call changes files, as `Transaction.take_turn` says; does nothing outside of calls."""
+    found = active.get()
+    if found is not None:
+        found.take_turn()
+
+
 _turns: WeakKeyDictionary[Session, Turns] = WeakKeyDictionary()
 _turns_lock = threading.Lock()
 

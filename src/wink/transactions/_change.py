@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from wink.filesystem import FileChange
 
@@ -12,12 +12,15 @@ from wink.filesystem import FileChange
 class Change:
     """The net changes of one call, in the order of their first touch.
 
-    `rolled_back` says that the files are as they were before the call; the changes then tell what was undone. A Change
-    is false when no file changed.
+    `rolled_back` says that the files are as they were before the call; the changes then tell what was undone. `guard` is
+    what a program ran under (`overlay`, `inotify`, `scan`, `none`), None where the call ran none, and `unseen` says in a
+    sentence each what that guard cannot see. A Change is false when no file changed.
     """
 
     files: tuple[FileChange, ...] = ()
     rolled_back: bool = False
+    guard: str | None = None
+    unseen: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.files)
@@ -38,4 +41,4 @@ class Change:
         """The same facts, holding no file's content; this is what a session's log keeps."""
         if not self.files:
             return self
-        return Change(tuple(change.without_content() for change in self.files), self.rolled_back)
+        return replace(self, files=tuple(change.without_content() for change in self.files))

@@ -18,7 +18,7 @@ import itertools
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from contextvars import Token
 from dataclasses import replace
@@ -32,6 +32,7 @@ from wink.session import Session, SessionPart, SliceDelta, Upsert
 from wink.transactions._around import active, outer_of
 from wink.transactions._change import Change
 from wink.transactions._entry import CommitEntry, Recorder
+from wink.transactions._late_turn import LateTurn
 
 State = Literal["open", "committed", "rolled back", "in doubt"]
 """What became of a transaction; `in doubt` is for recovery to find out."""
@@ -41,6 +42,7 @@ MakeEntry = Callable[[tuple[SliceDelta, ...], tuple[FileChange, ...]], CommitEnt
 
 _numbers: Final = itertools.count(1)
 _NOTHING: Final = Change()
+_stopping: Final = threading.Lock()
 
 
 def _unknown(path: str) -> Stamp:
@@ -60,11 +62,14 @@ class Transaction:
         "_guard",
         "_inner",
         "_inner_turns",
+        "_is_revoked",
+        "_late_turn",
         "_recorder",
         "_restorable",
         "_root",
         "_session",
         "_sessionpart",
+        "_started",
         "_token",
         "_token_session",
         "around",
@@ -98,7 +103,10 @@ class Transaction:
         self._ending = threading.RLock() if self.outer is None else self.outer._ending
         self._inner: list[Transaction] = []
         self._inner_turns: Turns | None = None
+        self._late_turn: LateTurn | None = None
         self._restorable: list[tuple[Any, Any]] = []
+        self._started: tuple[Callable[[], object], ...] = ()
+        self._is_revoked = False
         recorder = session.recorder or (root.recorder if root is not None else None)
         # A savepoint is recorded with the transaction that it belongs to.
         self._recorder: Recorder | None = cast("Recorder | None", recorder) if self.outer is None else None
@@ -156,6 +164,38 @@ class Transaction:
                 self._inner_turns = Turns("the call around this one")
             return self._inner_turns
 
+    def wait_for_turn_late(self, turns: Turns, seconds: Callable[[], float]) -> Callable[[], None]:
+        """Take the turn not before files are changed, waiting up to `seconds()`; what is returned gives it back."""
+        self._late_turn = late = LateTurn(turns, seconds, self._refresh)
+        if self._filepart is not None:
+            self._filepart.before_first_change = late.take
+        return late.end
+
+    def take_turn(self) -> None:
+        """Wait until no other call changes files; does nothing for a call that has had its turn from the beginning.
+
+        A call that runs programs does so without the turn. From here on what it sees of files stays until it ends. Raises
+        `WorkspaceBusy`, and `HandleRevoked` where the call has ended.
+        """
+        found: Transaction | None = self
+        while found is not None:
+            if found._late_turn is not None:
+                found._late_turn.take()
+            found = found.outer
+
+    def when_revoked(self, stop: Callable[[], object]) -> None:
+        """Call `stop` when the call ends or is given up, at once if that has happened: it ends what the call started."""
+        with _stopping:
+            if not self._is_revoked:
+                self._started = (*self._started, stop)
+                return
+        stop()
+
+    def ran_under(self, guard: str, unseen: Sequence[str] = ()) -> None:
+        """Keep for `Change` what a program of this call ran under, and what that cannot see."""
+        unseen = tuple(dict.fromkeys((*self.change.unseen, *unseen)))
+        self.change = replace(self.change, guard=guard, unseen=unseen)
+
     def enter(self) -> None:
         """Make the transaction the current one of this context (and of contexts copied from it)."""
         self._token: Token[Transaction | None] = active.set(self)
@@ -193,6 +233,11 @@ class Transaction:
         self._sessionpart.revoke()
         if self._filepart is not None:
             self._filepart.revoke()
+        if not self._is_revoked:
+            with _stopping:
+                self._is_revoked, started = True, self._started
+            for stop in started:
+                stop()
 
     def commit(self, entry: MakeEntry) -> Change:
         """Make everything stand, or raise `CommitFailed` with everything undone.
@@ -227,14 +272,16 @@ class Transaction:
                         raise
                     reason = error if isinstance(error, WinkError) else type(error).__name__
                     raise CommitFailed(f"could not commit: {reason}") from error
-                self._publish(Change(changes))
+                self._publish(changes)
                 raise
-            self._publish(Change(changes))
+            self._publish(changes)
             return self.change
 
-    def _publish(self, change: Change) -> None:
+    def _publish(self, files: tuple[FileChange, ...]) -> None:
         """After the commit point: nothing here may fail, and a second time does nothing."""
-        self.state, self.change = "committed", change
+        self.state = "committed"
+        if files:
+            self.change = replace(self.change, files=files)
         try:
             if self._filepart is not None:
                 self._filepart.publish()
@@ -364,16 +411,21 @@ class Transaction:
         """What happened to files, as far as it can be told; telling must not keep it from being undone."""
         files = self._filepart
         if files is None or not files.dirty:
-            return _NOTHING
+            return self.change
         try:
-            return Change(files.changes())
+            return replace(self.change, files=files.changes())
         except Exception:  # the disk fails, which is why we are here
-            return _NOTHING
+            return self.change
 
     def _restorers(self) -> list[Callable[[], object]]:
         return [_restorer(resource, state) for resource, state in reversed(self._restorable)]
 
     # -- parts
+
+    def _refresh(self) -> None:
+        """The turn came late: what others committed while this call was running is to be seen."""
+        if self._recorder is not None:
+            self._recorder.refresh(self._session)
 
     def _begin_files(self, root: Filesystem, writable: bool) -> FilePart:
         outer = None if self.around is None else self.around.file_part_of(root)
