@@ -85,8 +85,11 @@ class Frame(Protocol):
         """Make a relative link that stays inside the tree."""
         ...
 
-    def changes(self, since: int = 0) -> tuple[FileChange, ...]:
-        """The net change of each path since a position, in the order of first change; unchanged ones are left out."""
+    def changes(self, since: int = 0, until: int | None = None) -> tuple[FileChange, ...]:
+        """The net change of each path from a position to another, or to now; unchanged paths are left out.
+
+        They come in the order of first change. With `until` before `since`, they are what going back would change.
+        """
         ...
 
     def prepare(self) -> None:
@@ -132,4 +135,37 @@ class Store(Protocol):
 
     def begin(self, transaction_id: str) -> Frame:
         """A frame for one transaction; O(1), touching nothing."""
+        ...
+
+
+class MarkingStore(Store, Protocol):
+    """A store that can come back to what was committed in it; one that cannot is not asked for snapshots.
+
+    Frames of such a store are `MarkingFrame`s.
+    """
+
+    def mark(self) -> object:
+        """What is committed now, to come back to as long as somebody holds the mark; costs the same at any size.
+
+        The store itself holds marks weakly, and keeps what commits replace only while a mark from before is held.
+        Changes of frames that are under way belong to after the mark, whenever they were made.
+        """
+        ...
+
+
+class MarkingFrame(Frame, Protocol):
+    """A frame that can go back in its own changes, and beyond them to a mark, by changing more.
+
+    In both methods a moment is a position in this frame, or a mark of its store.
+    """
+
+    def rewind(self, to: object) -> None:
+        """Make everything as it was at a moment: bytes, names, modes and links, as changes of this frame.
+
+        So it can be undone like them, and every other moment, later ones too, can still be come back to.
+        """
+        ...
+
+    def between(self, since: object, until: object | None = None) -> tuple[FileChange, ...]:
+        """Like `changes`, between two moments in either order; None is now. Asked of empty frames too."""
         ...
