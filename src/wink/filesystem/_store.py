@@ -85,10 +85,15 @@ class Frame(Protocol):
         """Make a relative link that stays inside the tree."""
         ...
 
-    def changes(self, since: int = 0, until: int | None = None) -> tuple[FileChange, ...]:
-        """The net change of each path from a position to another, or to now; unchanged paths are left out.
+    def changes(self, since: int = 0) -> tuple[FileChange, ...]:
+        """The net change of each path since a position, in the order of first change; unchanged ones are left out."""
+        ...
 
-        They come in the order of first change. With `until` before `since`, they are what going back would change.
+    def between(self, since: object, until: object | None = None) -> tuple[FileChange, ...]:
+        """Like `changes`, between two moments in either order: positions, or None for now.
+
+        With `until` before `since` they are what going back changes. Frames that were begun only to be asked know the
+        marks of a `MarkingStore` as moments too.
         """
         ...
 
@@ -154,18 +159,12 @@ class MarkingStore(Store, Protocol):
 
 
 class MarkingFrame(Frame, Protocol):
-    """A frame that can go back in its own changes, and beyond them to a mark, by changing more.
-
-    In both methods a moment is a position in this frame, or a mark of its store.
-    """
+    """A frame that can go back in its own changes, and beyond them to a mark, by changing more."""
 
     def rewind(self, to: object) -> None:
-        """Make everything as it was at a moment: bytes, names, modes and links, as changes of this frame.
+        """Make everything as it was at a position of this frame or at a mark: bytes, names, modes and links.
 
-        So it can be undone like them, and every other moment, later ones too, can still be come back to.
+        What it does are changes like others: they can be undone, and every other moment, later ones too, can still be come
+        back to.
         """
-        ...
-
-    def between(self, since: object, until: object | None = None) -> tuple[FileChange, ...]:
-        """Like `changes`, between two moments in either order; None is now. Asked of empty frames too."""
         ...
