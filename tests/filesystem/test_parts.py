@@ -475,6 +475,22 @@ class TestStamps:
         assert files.fingerprint("dir") is None
 
 
+def test_a_failed_first_operation_of_an_inner_call_does_not_shut_the_outer_one_out(
+    files: Filesystem, tree: Tree
+) -> None:
+    """Nothing of the inner call is left then, so nothing may seem to be under way."""
+    part = files.begin()
+    inner = part.savepoint()
+    with pytest.raises(FileNotFoundError):
+        inner.handle.move("missing.txt", "made/on/the/way.txt")
+    inner.undo()
+
+    part.handle.write("a.txt", "one\n")
+    publish(part)
+
+    assert tree(files) == {"a.txt": b"one\n"}
+
+
 def test_an_edit_does_not_overwrite_what_somebody_saved_in_between(tmp_path: object) -> None:
     """The user's editor does not know of our turns."""
     from pathlib import Path

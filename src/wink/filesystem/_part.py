@@ -192,11 +192,13 @@ class FilePart:
                 stack.writers.clear()
                 if frame is not None:
                     frame.undo(0)
-            elif self in stack.writers and frame is not None and since is not None:
+            elif self in stack.writers:
+                # Also when there is no frame: its first operation failed, and nobody else could change anything then.
                 del stack.writers[stack.writers.index(self) :]
-                if since == 0:
-                    stack.frame = None
-                frame.undo(since)
+                if frame is not None and since is not None:
+                    if since == 0:
+                        stack.frame = None
+                    frame.undo(since)
             self._since = None
 
     # -- what the handle does with it
