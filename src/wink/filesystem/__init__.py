@@ -15,8 +15,12 @@ from wink.filesystem._turns import Turns
 if TYPE_CHECKING:
     from wink.filesystem._journal_report import Conflict, Recovered
     from wink.filesystem._listing import FileEntry, FileStat, GlobMatch, GrepMatch, Listing
+    from wink.filesystem._net import net_changes
+    from wink.filesystem._plan import Target, plan
+    from wink.filesystem._putting_back import PuttingBack, preview
     from wink.filesystem._snapshot import FilesystemSnapshot
     from wink.filesystem._streams import ReadStream, TextStream, WriteStream
+    from wink.filesystem._versions import Versions
 
 __all__ = [
     "DIFFABLE_BYTES",
@@ -39,19 +43,25 @@ __all__ = [
     "Listing",
     "Node",
     "NodeKind",
+    "PuttingBack",
     "ReadResult",
     "ReadStream",
     "Recovered",
     "Stamp",
     "Staging",
     "Store",
+    "Target",
     "TextStream",
     "Turns",
+    "Versions",
     "WorkspacePath",
     "WriteMode",
     "WriteResult",
     "WriteStream",
     "is_protected_name",
+    "net_changes",
+    "plan",
+    "preview",
     "workspace_path",
 ]
 
@@ -64,10 +74,16 @@ _LATER = {
     "GlobMatch": "_listing",
     "GrepMatch": "_listing",
     "Listing": "_listing",
+    "PuttingBack": "_putting_back",
     "ReadStream": "_streams",
     "Recovered": "_journal_report",
+    "Target": "_plan",
     "TextStream": "_streams",
+    "Versions": "_versions",
     "WriteStream": "_streams",
+    "net_changes": "_net",
+    "plan": "_plan",
+    "preview": "_putting_back",
 }
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from wink.filesystem._change import FileVersion
     from wink.filesystem._journal_report import Recovered
     from wink.filesystem._snapshot import FilesystemSnapshot
+    from wink.filesystem._versions import Places
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -192,6 +193,11 @@ class HostFilesystem(Filesystem):
         """A stream over what a recorded transaction replaced, by its name in the record; None when it is gone."""
         self._access.reading()
         return self._store.open_preimage(staged)
+
+    @property
+    def places(self) -> Places:
+        """Where `Versions` looks for what files were."""
+        return cast("Places", self._access.tree.store)
 
     def preimages(self) -> Mapping[str, int]:
         """How many bytes are kept of what each ended transaction replaced."""

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from wink.errors import UnknownCall
-from wink.filesystem import FileChange, HostFilesystem
+from wink.filesystem import FileChange, HostFilesystem, Versions, net_changes
 from wink.record import CallRow, Record
-from wink.workspace._diffs import net_changes
-from wink.workspace._versions import Versions
 
 
 def call_at(record: Record, position: int) -> CallRow:
@@ -21,7 +19,7 @@ def diff(
     files: HostFilesystem, record: Record, first: int | None, last: int | None, *, since: int | None
 ) -> tuple[FileChange, ...]:
     """See `Workspace.diff`."""
-    versions = Versions(files, record)
+    versions = Versions(files.places, record.changes)
     if first is None:
         begin = 0 if since is None else call_at(record, since).transaction
         return net_changes(versions, record.changes(begin), until_now=True)

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Final
 
 from wink.errors import (
@@ -21,14 +22,11 @@ from wink.errors import (
     UnknownCheckpoint,
     WorkspaceNeedsRecovery,
 )
-from wink.filesystem import FileChange, FilePart, HostFilesystem
+from wink.filesystem import FileChange, FilePart, HostFilesystem, PuttingBack, Target, Versions, plan, preview
 from wink.limits import utc_now
 from wink.record import Past, Record
 from wink.session import Session
 from wink.transactions import CommitEntry, current_transaction
-from wink.workspace._plan import Target, plan
-from wink.workspace._putting_back import PuttingBack, in_memory, preview
-from wink.workspace._versions import Versions
 
 _SECONDS: Final = 30.0
 _numbers: Final = itertools.count(1)
@@ -72,7 +70,7 @@ class Reverting:
         """
         positions = {past.position for past in targets}
         first = min(positions)
-        versions = Versions(self._files, self._record, since=first)
+        versions = Versions(self._files.places, partial(self._record.changes, first))
         changes = [change for change in self._record.changes(first) if change[0] in positions]
         if paths:
             changes = [change for change in changes if any(_is_in(change[1].path, path) for path in paths)]
@@ -88,7 +86,7 @@ class Reverting:
             raise UndoConflict(conflicts)
         calls = tuple(sorted(past.call for past in targets if past.call is not None))
         types = tuple(sorted({name for past in state for name in self._record.types_written(past)}))
-        shown = in_memory(preview(versions, wanted))
+        shown = preview(versions, wanted)
         if dry_run:
             return Reverted(None, calls, shown, types)
         done, kept = self._apply(verb, targets[0].session, state, arguments, versions, wanted)

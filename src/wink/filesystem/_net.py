@@ -1,11 +1,11 @@
-"""Add up what calls changed, for a diff from before the first to after the last of them."""
+"""Add up what transactions changed, for a diff from before the first to after the last of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from wink.filesystem import FileChange, FileVersion
-from wink.workspace._versions import Versions
+from wink.filesystem._change import FileChange, FileVersion
+from wink.filesystem._versions import Versions
 
 
 def net_changes(
@@ -13,7 +13,7 @@ def net_changes(
 ) -> tuple[FileChange, ...]:
     """One change for each path that is not as it was, with content as far as it is known.
 
-    `until_now` compares with what is there now, whoever wrote it, otherwise with what the last of the calls left.
+    `until_now` compares with what is there now, whoever wrote it, otherwise with what the last of them left.
     """
     first: dict[str, tuple[int, FileChange]] = {}
     last: dict[str, tuple[int, FileChange]] = {}

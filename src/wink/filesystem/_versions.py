@@ -1,39 +1,58 @@
-"""Find what a file was after or before some call: in staging, at its path, or where a later call put it."""
+"""Find what a file was after or before some transaction: in staging, at its path, or where a later one put it."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cached_property
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, Protocol
 
-from wink.filesystem import DIFFABLE_BYTES, FileChange, FileVersion, HostFilesystem
-from wink.record import Record
+from wink.filesystem._change import DIFFABLE_BYTES, FileChange, FileVersion
 
 _MOST_MOVES = 100
+
+Committed = Callable[[], Iterable[tuple[int, FileChange]]]
+"""Gives what transactions changed, oldest first, each with the position of its transaction."""
+
+
+class Places(Protocol):
+    """Where files may be: the tree on the disk, and what its transactions keep."""
+
+    def version(self, path: str) -> FileVersion | None:
+        """What is at this very path, following no link; None where there is nothing."""
+        ...
+
+    def open(self, path: str) -> tuple[BinaryIO, Any]:
+        """A stream over a regular file."""
+        ...
+
+    def open_preimage(self, staged: str) -> BinaryIO | None:
+        """A stream over what a transaction replaced; None when it is not there any more."""
+        ...
 
 
 class Versions:
     """Looks for versions as they are now; made for one question, since files and record go on changing.
 
-    `since` is the position of the first transaction whose versions will be asked for.
+    `committed` is asked once, for the transactions whose versions are wanted and for all later ones.
     """
 
-    def __init__(self, files: HostFilesystem, record: Record, *, since: int = 0) -> None:
-        self._files, self._record, self._since = files, record, since
+    def __init__(self, places: Places, committed: Committed) -> None:
+        self._places, self._committed = places, committed
 
     @cached_property
     def changes(self) -> dict[str, list[tuple[int, FileChange]]]:
         """Every committed change of each path, oldest first, with the position of its transaction."""
         found: dict[str, list[tuple[int, FileChange]]] = {}
-        for position, change in self._record.changes(self._since):
+        for position, change in self._committed():
             found.setdefault(change.path, []).append((position, change))
         return found
 
     def present(self, path: str) -> FileVersion | None:
         """What is at a path now."""
-        return self._files.version(path)
+        return self._places.version(path)
 
     def digest(self, path: str, version: FileVersion, position: int) -> str | None:
         """The digest of a file's version; None when it cannot be found any more."""
@@ -63,9 +82,9 @@ class Versions:
                 return None
             if kept.staged is not None:
                 return self._preimage(version, kept.staged, kept.modified_ns)
-            now = self._files.version(path)
+            now = self._places.version(path)
             if now is not None and now.kind == "file" and has_mark_of(version, now):
-                return cast("BinaryIO", self._files.open_read(path))
+                return self._places.open(path)[0]
             after = self._next(path, version, position)
             if after is None:
                 return None
@@ -83,7 +102,7 @@ class Versions:
         )
 
     def _preimage(self, version: FileVersion, staged: str, modified_ns: int) -> BinaryIO | None:
-        stream = self._files.open_preimage(staged)
+        stream = self._places.open_preimage(staged)
         if stream is not None:
             found = os.fstat(stream.fileno())
             if (found.st_size, found.st_mtime_ns) != (version.size, modified_ns):

@@ -1,4 +1,4 @@
-"""Work out what files must become for calls to be taken back, and what stands in the way."""
+"""Work out what files must become for transactions to be taken back, and what stands in the way."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from wink.filesystem import FileChange, FileVersion
-from wink.workspace._versions import Versions, has_mark_of
+from wink.filesystem._change import FileChange, FileVersion
+from wink.filesystem._versions import Versions, has_mark_of
 
 Conflicts = list[tuple[str, str]]
 """A path and what is wrong with it."""
@@ -23,7 +23,7 @@ _HOMELESS = "has lost the directory that it was in"
 class Target:
     """What one path is `now`, and what is `wanted` there: as it was before the transaction at `position`.
 
-    `origin` is the path at which the wanted file is now, if a call moved it.
+    `origin` is the path at which the wanted file is now, if a transaction moved it.
     """
 
     path: str

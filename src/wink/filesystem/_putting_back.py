@@ -9,9 +9,11 @@ from dataclasses import replace
 from typing import cast
 
 from wink.errors import UndoConflict
-from wink.filesystem import FileChange, FilePart, FileVersion, Staging
-from wink.workspace._plan import CHANGED, Target, has_same_content
-from wink.workspace._versions import Versions, has_mark_of
+from wink.filesystem._change import FileChange, FileVersion
+from wink.filesystem._part import FilePart
+from wink.filesystem._plan import CHANGED, Target, has_same_content
+from wink.filesystem._store import Staging
+from wink.filesystem._versions import Versions, has_mark_of
 
 _CHUNK = 1 << 20
 _NOT_EMPTY = frozenset((errno.ENOTEMPTY, errno.EEXIST))
@@ -138,20 +140,15 @@ class PuttingBack:
 
 
 def preview(versions: Versions, targets: Mapping[str, Target]) -> tuple[FileChange, ...]:
-    """What carrying out a plan would change, with content to show."""
+    """What carrying out a plan changes, with content to show, which is read now, before the files change."""
     return tuple(
         FileChange(
             path,
-            versions.with_content(target.position, FileChange(path, target.now, None)).before,
-            versions.with_content(target.position, FileChange(path, target.wanted, None)).before,
+            _loaded(versions.with_content(target.position, FileChange(path, target.now, None)).before),
+            _loaded(versions.with_content(target.position, FileChange(path, target.wanted, None)).before),
         )
         for path, target in sorted(targets.items())
     )
-
-
-def in_memory(changes: tuple[FileChange, ...]) -> tuple[FileChange, ...]:
-    """The changes with their content read now, before the files change."""
-    return tuple(replace(change, before=_loaded(change.before), after=_loaded(change.after)) for change in changes)
 
 
 def _loaded(version: FileVersion | None) -> FileVersion | None:
