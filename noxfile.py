@@ -97,6 +97,13 @@ def bench(session: nox.Session) -> None:
 
 
 @nox.session(python=MAIN, default=False)
+def compare(session: nox.Session) -> None:
+    """What a way back costs, beside git and a copy of the tree; the whole table takes a quarter of an hour."""
+    session.install("-e", ".", *groups("test", "bench"))
+    session.run("python", "-m", "benchmarks.compare", *session.posargs)
+
+
+@nox.session(python=MAIN, default=False)
 def faults(session: nox.Session) -> None:
     """Every call of a workload fails, or is the last, at each system call in turn; needs a C compiler."""
     session.install("-e", ".")
