@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from wink.filesystem._journal_report import Conflict, Recovered
     from wink.filesystem._listing import FileEntry, FileStat, GlobMatch, GrepMatch, Listing
     from wink.filesystem._net import net_changes
+    from wink.filesystem._over_store import StoreFilesystem
     from wink.filesystem._plan import Target, plan
     from wink.filesystem._putting_back import PuttingBack, preview
     from wink.filesystem._snapshot import FilesystemSnapshot
@@ -50,6 +51,7 @@ __all__ = [
     "Stamp",
     "Staging",
     "Store",
+    "StoreFilesystem",
     "Target",
     "TextStream",
     "Turns",
@@ -77,6 +79,7 @@ _LATER = {
     "PuttingBack": "_putting_back",
     "ReadStream": "_streams",
     "Recovered": "_journal_report",
+    "StoreFilesystem": "_over_store",
     "Target": "_plan",
     "TextStream": "_streams",
     "Versions": "_versions",
