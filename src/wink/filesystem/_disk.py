@@ -8,7 +8,7 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterator
-from typing import BinaryIO, Literal
+from typing import BinaryIO, Literal, get_args
 
 from wink.errors import PathRefused
 from wink.filesystem._beneath import NOT_A_FILE, Level, named
@@ -19,7 +19,7 @@ from wink.filesystem._disk_log import Log
 from wink.filesystem._disk_place import failure, node_of
 from wink.filesystem._disk_recovery import discard, is_anything_left, recover
 from wink.filesystem._disk_state import NESTED
-from wink.filesystem._journal_report import Recovered
+from wink.filesystem._journal_report import Conflict, Recovered
 from wink.filesystem._lock import Lease
 from wink.filesystem._store import Node, NodeKind
 
@@ -50,6 +50,8 @@ class DiskStore:
     ) -> None:
         if not _CAN_CONFINE:
             raise OSError(errno.ENOTSUP, "files cannot be confined to a directory on this system")
+        if durability not in get_args(Durability):
+            raise ValueError(f"durability {durability!r} is none of 'process' and 'power'")
         self._ground = Ground(root, state, durable=durability == "power", resolver=resolver, exchange=exchange)
         self._lease = Lease(self._ground.state, self._ground.root_fd, self._ground.root)
 
@@ -175,9 +177,17 @@ class DiskStore:
 
         return sizes(self._ground)
 
-    def discard_preimages(self, *transaction_ids: str) -> None:
-        """Free what published transactions replaced; their changes cannot be undone or shown afterwards."""
-        discard(self._ground, frozenset(transaction_ids))
+    @property
+    def conflicts(self) -> tuple[Conflict, ...]:
+        """The last things that somebody else had saved where this store put files back, or wrote to what it replaced."""
+        return tuple(self._ground.conflicts)
+
+    def discard_preimages(self, *transaction_ids: str) -> tuple[Conflict, ...]:
+        """Free what published transactions replaced; their changes cannot be undone or shown afterwards.
+
+        What somebody has written to since is kept in the state's `conflicts`, and told.
+        """
+        return discard(self._ground, frozenset(transaction_ids))
 
     # -- other processes
 

@@ -1,110 +1,158 @@
-"""The same files for libraries that speak fsspec: `wink-memory`, `wink-disk`, and a call's own view behind `.fs`."""
+"""The same files for libraries that speak fsspec: `wink` (disk), `wink-memory`, and a call's own view behind `.fs`.
+
+    fsspec.open("wink://src/a.py", root="/work/project")    # a path is relative to the root, and stays beneath it
+    pandas.read_csv("wink://data.csv", storage_options={"root": "/work/project"})
+    fsspec.filesystem("wink-memory")                        # files of its own
+
+`wink` takes the options of `HostFilesystem`: `root`, `state`, `durability`, `read_only`, `portable_names`. A leading `/`
+means the root, as elsewhere in fsspec. Nothing is cached: two filesystems of one name share no state.
+"""
 
 from __future__ import annotations
 
-import io
-import sys
-from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final, cast
-from weakref import finalize
+import os
+from contextlib import suppress
+from typing import Any, Final, Literal, cast
+from weakref import WeakKeyDictionary, finalize
 
-from fsspec import AbstractFileSystem  # pyright: ignore[reportMissingTypeStubs]
+from fsspec.callbacks import DEFAULT_CALLBACK  # pyright: ignore[reportMissingTypeStubs]
+from fsspec.compression import compr  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
+from fsspec.core import get_compression  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
+from fsspec.utils import tokenize  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
 
-from wink.errors import PathRefused
+from wink.errors import FileTooLarge
+from wink.filesystem import HostFilesystem, InMemoryFilesystem
+from wink.filesystem._facts import CHUNK
 from wink.filesystem._filesystem import Filesystem
+from wink.filesystem._fsspec_looking import Looking
+from wink.filesystem._fsspec_streams import AllOrNothing, Compressed, Deferred
 from wink.filesystem._results import WriteMode
-from wink.filesystem._roots import HostFilesystem, InMemoryFilesystem
-from wink.filesystem._streams import WriteStream
-
-if TYPE_CHECKING:
-    from _typeshed import ReadableBuffer
-
-    from wink.filesystem._listing import FileEntry
+from wink.filesystem._streams import TextStream
 
 __all__ = ["DiskFileSystem", "FilesystemView", "MemoryFileSystem"]
 
 _MODES: Final[dict[str, WriteMode]] = {"wb": "overwrite", "xb": "create", "ab": "append"}
+_MAGIC: Final = frozenset("*?[")
+_FSSPECS_OWN: Final = frozenset(
+    ("asynchronous", "batch_size", "listings_expiry_time", "loop", "max_paths", "use_listings_cache")
+)
+
+_names: Final[WeakKeyDictionary[Filesystem, str]] = WeakKeyDictionary()
 
 
-class FilesystemView(AbstractFileSystem):
+class FilesystemView(Looking):
     """An fsspec filesystem over one of wink's: every read and write goes through its checks, and ends with its call.
 
-    A leading `/` means the root, as elsewhere in fsspec.
+    What is opened for writing within fsspec's `with fs.transaction:` appears at its end, either all of it or nothing.
     """
 
     protocol = "wink"
     cachable = False
     root_marker = ""
+    transaction_type = AllOrNothing
 
     def __init__(self, files: Filesystem, **options: Any) -> None:
+        _check_options(options)
         cast("Any", super()).__init__(**options)
-        self.files: Final = files
+        self.files = files
 
     def __reduce__(self) -> Any:
         raise TypeError(f"{type(self).__name__} cannot be pickled: its files belong to this process")
 
-    @classmethod
-    def _strip_protocol(cls, path: Any) -> Any:
-        stripped = cast("str | list[str]", super()._strip_protocol(path))  # pyright: ignore[reportUnknownMemberType]
-        return stripped.lstrip("/") if isinstance(stripped, str) else stripped
+    def to_dict(self, *, include_password: bool = True) -> dict[str, Any]:  # noqa: ARG002 - there is none
+        """Only what lies in a directory can be named to others; raises `TypeError`."""
+        raise TypeError(f"{type(self).__name__} cannot be written down: its files belong to this process")
 
-    def info(self, path: str, **_: Any) -> dict[str, Any]:
-        """Name, size, type and time of one path."""
-        name = self._strip_protocol(path)
-        stat = self.files.stat(name)
-        kind = "file" if stat.is_file else "directory" if stat.is_directory else "other"
-        found: dict[str, Any] = {
-            "name": stat.path,
-            "size": stat.size_bytes,
-            "type": kind,
-            "mode": stat.mode,
-            "mtime": stat.modified_at.timestamp(),
-            "islink": stat.is_link,
-        }
-        return {**found, "destination": stat.target} if stat.is_link else found
+    # Equal are views of the same files: fsspec would compare how they were made, and two that are empty are made alike.
 
-    def ls(self, path: str, detail: bool = True, **_: Any) -> list[Any]:
-        """What is in a directory; a file lists itself."""
-        name = self._strip_protocol(path)
-        if self.files.stat(name).is_file:
-            return [self.info(name)] if detail else [name]
-        entries = self.files.list(name, limit=sys.maxsize)
-        if not detail:
-            return [entry.path for entry in entries]
-        # A link that leads nowhere has nothing to tell about its end, and one to a directory would be walked into by
-        # all that goes through trees, round and round where it leads upwards.
-        return [
-            self._known(entry)
-            if entry.is_file or (entry.is_directory and not entry.is_link)
-            else {"name": entry.path, "size": 0, "type": "link" if entry.is_link else "other"}
-            for entry in entries
-        ]
+    @property
+    def _fs_token(self) -> Any:
+        return tokenize(type(self).__name__, _names.setdefault(self.files, os.urandom(16).hex()))
 
-    def _known(self, entry: FileEntry) -> dict[str, Any]:
-        try:
-            return self.info(entry.path)
-        except (FileNotFoundError, PathRefused):
-            # Gone since it was listed, or of a name that no path can have: the others are listed all the same.
-            return {"name": entry.path, "size": 0, "type": "other"}
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FilesystemView) and self._fs_token == other._fs_token
+
+    def __hash__(self) -> int:
+        return hash(self._fs_token)
+
+    # -- content
+
+    def open(
+        self,
+        path: str,
+        mode: str = "rb",
+        block_size: int | None = None,
+        cache_options: dict[str, Any] | None = None,
+        compression: str | None = None,
+        **options: Any,
+    ) -> Any:
+        """A stream to read, to replace (`w`), to make (`x`) or to append to (`a`) a file; text unless there is a `b`.
+
+        What is written becomes the file's when the stream is closed, and nothing of it when a `with` block raises.
+        """
+        if "b" not in mode:
+            text = {name: options.pop(name) for name in ("encoding", "errors", "newline") if name in options}
+            stream = self.open(path, mode.replace("t", "") + "b", compression=compression, **options)
+            return TextStream(stream, **text)
+        packing = get_compression(path, compression)
+        if packing is None:
+            return cast("Any", super()).open(path, mode, block_size, cache_options, **options)
+        return Compressed(self.open(path, mode, **options), cast("Any", compr)[packing], mode[0])
 
     def _open(self, path: str, mode: str = "rb", *_: Any, autocommit: bool = True, **__: Any) -> Any:
         name = self._strip_protocol(path)
-        if mode == "rb":
-            return self.files.open_read(name)
-        if mode not in _MODES:
+        if mode != "rb" and mode not in _MODES:
             raise ValueError(f"mode {mode!r} is none of 'rb', 'wb', 'xb' and 'ab'")
-        stream = self.files.open_write(name, _MODES[mode])
-        return stream if autocommit else _Deferred(stream)
+        stream: Any = self.files.open_read(name) if mode == "rb" else self.files.open_write(name, _MODES[mode])
+        if mode != "rb" and not autocommit:
+            stream.abandon()  # it was asked whether the file can be written
+            stream = Deferred(self.files, name, _MODES[mode])
+        # As fsspec's own streams have them; and what is being read or written keeps its filesystem open.
+        stream.fs, stream.path = self, name
+        return stream
 
-    def cat_file(self, path: str, start: int | None = None, end: int | None = None, **options: Any) -> bytes:
-        """A file's bytes, or those from `start` up to `end`."""
+    def cat_file(self, path: str, start: int | None = None, end: int | None = None, **_: Any) -> bytes:
+        """A file's bytes, or those from `start` up to `end`; negative ones count from the end."""
+        name = self._strip_protocol(path)
         if start is None and end is None:
-            return self.files.read_bytes(self._strip_protocol(path))
-        return cast("bytes", cast("Any", super()).cat_file(path, start, end, **options))
+            with suppress(FileTooLarge):
+                return self.files.read_bytes(name)
+        with self.files.open_read(name) as stream:
+            first, last, _step = slice(start, end).indices(stream.size)
+            stream.seek(first)
+            return stream.read(max(0, last - first))
 
-    def pipe_file(self, path: str, value: bytes, mode: str = "overwrite", **_: Any) -> None:
-        """Make a file's content `value`."""
-        self.files.write_bytes(self._strip_protocol(path), value, "create" if mode == "create" else "overwrite")
+    def pipe_file(self, path: str, value: Any, mode: str = "overwrite", **_: Any) -> None:
+        """Make a file's content `value`; with the mode `create` it must not be there."""
+        if mode not in ("overwrite", "create"):
+            raise ValueError(f"mode {mode!r} is none of 'overwrite' and 'create'")
+        if cast("Any", self)._intrans:
+            with self.open(path, "xb" if mode == "create" else "wb") as stream:
+                stream.write(value)
+        else:
+            self.files.write_bytes(self._strip_protocol(path), value, mode)
+
+    def put_file(
+        self, lpath: Any, rpath: str, callback: Any = DEFAULT_CALLBACK, mode: str = "overwrite", **_: Any
+    ) -> None:
+        """Copy a file of the host here; with the mode `create` it must not be there."""
+        if os.path.isdir(lpath):
+            return self.makedirs(rpath, exist_ok=True)
+        with open(lpath, "rb") as source, self.open(rpath, "xb" if mode == "create" else "wb") as target:
+            callback.set_size(os.fstat(source.fileno()).st_size)
+            while piece := source.read(CHUNK):
+                callback.relative_update(target.write(piece))
+        return None
+
+    def touch(self, path: str, truncate: bool = True, **_: Any) -> None:
+        """Make an empty file; with `truncate=False` one that is there keeps its content and gets a new time."""
+        if truncate or not self.exists(path):
+            with self.open(path, "wb"):
+                pass
+        else:
+            self.files.append(self._strip_protocol(path), "")
+
+    # -- names
 
     def mkdir(self, path: str, create_parents: bool = True, **_: Any) -> None:
         """Make a directory that is not there."""
@@ -123,16 +171,25 @@ class FilesystemView(AbstractFileSystem):
         self.files.delete(self._strip_protocol(path))
 
     def rm(self, path: Any, recursive: bool = False, maxdepth: int | None = None) -> None:
-        """Remove files, and with `recursive` whole directories."""
-        if isinstance(path, str) and maxdepth is None and not set(path) & set("*?["):
+        """Remove files, and with `recursive` whole directories; a name that is there is no pattern."""
+        if isinstance(path, list) and not recursive:
+            for one in cast("list[Any]", path):
+                self.rm(one)
+        elif maxdepth is None and self._is_literal(path):
             self.files.delete(self._strip_protocol(path), recursive)
         else:
             cast("Any", super()).rm(path, recursive=recursive, maxdepth=maxdepth)
 
-    def mv(self, path1: str, path2: str, recursive: bool = False, maxdepth: int | None = None, **_: Any) -> None:
-        """Give a file or a directory another name; a file that is there is replaced."""
-        del recursive, maxdepth  # a directory moves as a whole
-        self.files.move(self._strip_protocol(path1), self._strip_protocol(path2), overwrite=True)
+    def mv(self, path1: Any, path2: Any, recursive: bool = False, maxdepth: int | None = None, **options: Any) -> None:
+        """Give a file or a whole directory another name; a file that is there is replaced, a directory takes it in."""
+        if maxdepth is not None or not self._is_literal(path1) or not isinstance(path2, (str, os.PathLike)):
+            return cast("Any", super()).mv(path1, path2, recursive=recursive, maxdepth=maxdepth, **options)
+        source, target = self._strip_protocol(path1), self._strip_protocol(path2)
+        if source != target and (str(cast("object", path2)).endswith("/") or self.isdir(target)):
+            target = f"{target}/{source.rpartition('/')[2]}".lstrip("/")
+        if source != target or not self.exists(source):
+            self.files.move(source, target, overwrite=True)
+        return None
 
     def cp_file(self, path1: str, path2: str, **_: Any) -> None:
         """Copy one file, or make a directory like it."""
@@ -142,9 +199,11 @@ class FilesystemView(AbstractFileSystem):
         else:
             self.files.copy(source, target, overwrite=True)
 
-    def modified(self, path: str) -> datetime:
-        """When the content changed last, in UTC."""
-        return self.files.stat(self._strip_protocol(path)).modified_at
+    def _is_literal(self, path: Any) -> bool:
+        if not isinstance(path, (str, os.PathLike)):
+            return False
+        name = self._strip_protocol(path)
+        return not set(name) & _MAGIC or self.lexists(name)
 
 
 class MemoryFileSystem(FilesystemView):
@@ -163,35 +222,60 @@ class MemoryFileSystem(FilesystemView):
 
 
 class DiskFileSystem(FilesystemView):
-    """The files beneath a directory of the host, which no path and no link leads out of."""
+    """The files beneath the directory `root` of the host, which no path and no link leads out of.
 
-    protocol = "wink-disk"
+    `state`, `durability`, `read_only` and `portable_names` are those of `HostFilesystem`. A pickled one opens the same
+    directory again.
+    """
 
-    def __init__(self, root: str, *, state: str | None = None, read_only: bool = False, **options: Any) -> None:
-        files = HostFilesystem(root, state=state, read_only=read_only)
+    protocol = ("wink", "wink-disk")
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str] | None = None,
+        *,
+        state: str | os.PathLike[str] | None = None,
+        durability: Literal["process", "power"] = "process",
+        read_only: bool = False,
+        portable_names: bool = True,
+        **options: Any,
+    ) -> None:
+        if root is None:
+            raise TypeError(
+                "a root is missing; name the directory to open, as in fsspec.filesystem('wink', root='/work')"
+            )
+        _check_options(options)
+        where = os.path.abspath(root)
+        self._made_by: Final[dict[str, Any]] = {
+            "root": where,
+            "state": None if state is None else os.path.abspath(state),
+            "durability": durability,
+            "read_only": read_only,
+            "portable_names": portable_names,
+        }
+        files = HostFilesystem(
+            where, state=state, durability=durability, read_only=read_only, portable_names=portable_names
+        )
         super().__init__(files, **options)
         finalize(self, files.close)
 
+    @property
+    def _fs_token(self) -> Any:
+        return tokenize("wink", **self._made_by)
 
-class _Deferred(io.BufferedIOBase):
-    """A stream opened within an fsspec transaction, whose end decides what becomes of it."""
+    def __reduce__(self) -> Any:
+        return _reopened, (type(self), self._made_by)
 
-    def __init__(self, stream: WriteStream) -> None:
-        self._stream = stream
+    def to_dict(self, *, include_password: bool = True) -> dict[str, Any]:  # noqa: ARG002 - there is none
+        """What makes a filesystem over the same directory, for `from_dict` and `from_json`."""
+        return {"cls": f"{DiskFileSystem.__module__}:DiskFileSystem", "protocol": "wink", "args": (), **self._made_by}
 
-    def writable(self) -> bool:
-        return True
 
-    def write(self, data: ReadableBuffer, /) -> int:
-        return self._stream.write(data)
+def _check_options(options: dict[str, Any]) -> None:
+    """An option that does nothing would be a promise that is not kept, `readonly` for one."""
+    for name in options.keys() - _FSSPECS_OWN:
+        raise TypeError(f"there is no option {name!r}; there are root, state, durability, read_only and portable_names")
 
-    def tell(self) -> int:
-        return self._stream.tell()
 
-    def commit(self) -> None:
-        """Publish the content."""
-        self._stream.close()
-
-    def discard(self) -> None:
-        """Forget the content."""
-        self._stream.abandon()
+def _reopened(kind: type[DiskFileSystem], options: dict[str, Any]) -> DiskFileSystem:
+    return kind(**options)
