@@ -3,22 +3,7 @@
 import pytest
 
 from wink.errors import PatternError
-from wink.filesystem import Filesystem, InMemoryFilesystem
-
-
-def test_lines_that_match_are_found_in_order(files: Filesystem) -> None:
-    """Line numbers count from 1, positions are characters."""
-    files.write("b.txt", "no\nthe été word\n")
-    files.write("a/x.py", "word word\r\n\r\nlast word")
-
-    found = files.grep("w[o]rd")
-
-    assert [(match.path, match.line_number, match.line_content) for match in found] == [
-        ("a/x.py", 1, "word word"),
-        ("a/x.py", 3, "last word"),
-        ("b.txt", 2, "the été word"),
-    ]
-    assert [match.line_content[match.match_start : match.match_end] for match in found] == ["word"] * 3
+from wink.filesystem import InMemoryFilesystem
 
 
 @pytest.mark.parametrize(
@@ -96,36 +81,6 @@ def test_long_lines_are_cut_around_the_match(memory: InMemoryFilesystem) -> None
     assert first.line_content[first.match_start : first.match_end] == "needle"
     assert first.clipped
     assert len(first.line_content) == len(second.line_content) == 500
-
-
-def test_binary_files_are_passed_over(files: Filesystem) -> None:
-    """Their lines mean nothing."""
-    files.write_bytes("a.bin", b"\0word\n")
-    files.write_bytes("b.txt", b"\xff word\n")
-
-    assert [(match.path, match.line_content) for match in files.grep("word")] == [("b.txt", "\ufffd word")]
-
-
-@pytest.mark.parametrize(
-    ("glob", "paths"),
-    [("*.py", ["a.py", "src/b.py"]), ("src/*.py", ["src/b.py"]), ("**/*.md", ["src/c.md"]), ("*.{py,md}", ["a.py", "src/b.py", "src/c.md"])],
-)  # fmt: skip
-def test_a_glob_chooses_the_files(memory: InMemoryFilesystem, glob: str, paths: list[str]) -> None:
-    """By name alone where it has no slash, as ripgrep's -g."""
-    for path in ("a.py", "src/b.py", "src/c.md"):
-        memory.write(path, "word\n")
-
-    assert [match.path for match in memory.grep("word", glob=glob)] == paths
-
-
-def test_one_file_can_be_searched(files: Filesystem) -> None:
-    """`path` may be a file; a missing one is an error and not an empty result."""
-    files.write("a/b.txt", "word\n")
-
-    assert [match.path for match in files.grep("word", "a/b.txt")] == ["a/b.txt"]
-    assert [match.path for match in files.grep("word", "a")] == ["a/b.txt"]
-    with pytest.raises(FileNotFoundError):
-        files.grep("word", "c.txt")
 
 
 def test_large_files_are_searched_in_pieces(memory: InMemoryFilesystem) -> None:
