@@ -7,6 +7,7 @@ from wink.errors._runtime import TransactionError
 
 __all__ = [
     "CheckpointExists",
+    "HistoryDamaged",
     "NothingToUndo",
     "RecordCorrupt",
     "RecordError",
@@ -165,6 +166,23 @@ class CheckpointExists(WinkError):
 
     def __str__(self) -> str:
         return f"there is a checkpoint {self.name!r} already; choose another name"
+
+
+class HistoryDamaged(WinkError):
+    """What calls replaced was folded into the history, and the history is missing or was altered.
+
+    Nothing was changed; what has not been folded can still be taken back.
+    """
+
+    def __init__(self, path: str, reason: str) -> None:
+        self.path, self.reason = path, reason
+        super().__init__(path, reason)
+
+    def __str__(self) -> str:
+        return (
+            f"the history in {self.path!r} cannot be used: {self.reason}; put it back from a copy, or move it away: "
+            f"then calls that were folded into it cannot be taken back, and later ones can"
+        )
 
 
 class RecordError(WinkError):

@@ -37,7 +37,7 @@ class DiskStore:
     resolved and names exchanged; left alone, they are what the system can do best.
     """
 
-    __slots__ = ("_ground", "_lease")
+    __slots__ = ("_ground", "_lease", "archive")
 
     def __init__(
         self,
@@ -54,6 +54,7 @@ class DiskStore:
             raise ValueError(f"durability {durability!r} is none of 'process' and 'power'")
         self._ground = Ground(root, state, durable=durability == "power", resolver=resolver, exchange=exchange)
         self._lease = Lease(self._ground.state, self._ground.root_fd, self._ground.root)
+        self.archive: Callable[[str], BinaryIO | None] | None = None
 
     @property
     def root(self) -> str:
@@ -155,7 +156,10 @@ class DiskStore:
         return Side(self._ground, mark(found), (("path", path),), target=target).version()
 
     def open_preimage(self, staged: str) -> BinaryIO | None:
-        """A stream over a file that a published transaction replaced or deleted; None when it is not there any more."""
+        """A stream over a file that a published transaction replaced or deleted; None when it is not there any more.
+
+        What is not in staging is asked of the `archive`, if there is one.
+        """
         from wink.filesystem._disk_changes import open_staged
 
         names = staged.split("/")
@@ -165,7 +169,7 @@ class DiskStore:
         try:
             fd = open_staged(self._ground, staged)
         except OSError:
-            return None
+            return None if self.archive is None else self.archive(staged)
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             os.close(fd)
             return None

@@ -199,6 +199,15 @@ class HostFilesystem(Filesystem):
         """Where `Versions` looks for what files were."""
         return cast("Places", self._access.tree.store)
 
+    @property
+    def archive(self) -> Callable[[str], BinaryIO | None] | None:
+        """What is asked for the pre-images that are not in staging any more, by their name."""
+        return self._store.archive
+
+    @archive.setter
+    def archive(self, archive: Callable[[str], BinaryIO | None] | None) -> None:
+        self._store.archive = archive
+
     def preimages(self) -> Mapping[str, int]:
         """How many bytes are kept of what each ended transaction replaced."""
         self._access.reading()

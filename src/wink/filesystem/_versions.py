@@ -7,8 +7,10 @@ import os
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cached_property
+from io import BytesIO
 from typing import Any, BinaryIO, Protocol
 
+from wink.errors import HistoryDamaged
 from wink.filesystem._change import DIFFABLE_BYTES, FileChange, FileVersion
 
 _MOST_MOVES = 100
@@ -103,7 +105,7 @@ class Versions:
 
     def _preimage(self, version: FileVersion, staged: str, modified_ns: int) -> BinaryIO | None:
         stream = self._places.open_preimage(staged)
-        if stream is not None:
+        if stream is not None and not isinstance(stream, BytesIO):  # out of an archive it comes checked
             found = os.fstat(stream.fileno())
             if (found.st_size, found.st_mtime_ns) != (version.size, modified_ns):
                 # A program that had the old file open went on writing to it: this is not what the call found.
@@ -150,7 +152,10 @@ class Versions:
             return version
 
         def load() -> bytes | None:
-            stream = self.open(path, version, position)
+            try:
+                stream = self.open(path, version, position)
+            except HistoryDamaged:
+                return None  # to look at a change is no reason to fail
             if stream is None:
                 return None
             with stream:

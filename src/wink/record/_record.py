@@ -17,6 +17,7 @@ from wink.record._calls import CallRow, moment, read_calls
 from wink.record._changes import committed_changes
 from wink.record._checkpoints import Checkpoint, read_checkpoints
 from wink.record._database import Connect, Durability
+from wink.record._folds import Folds
 from wink.record._ledger import Ledger, was_read_only
 from wink.record._past import Past, read_past, read_undone, types_written
 
@@ -38,7 +39,7 @@ class Record:
     dates sessions that nobody adopted; `connect` stands in for `sqlite3.connect`.
     """
 
-    __slots__ = ("_database", "_ledger", "_said")
+    __slots__ = ("_database", "_ledger", "_said", "watcher")
 
     def __init__(
         self,
@@ -51,11 +52,18 @@ class Record:
         self._ledger = Ledger(state, durability=durability, clock=clock, connect=connect)
         self._database = self._ledger.database
         self._said = False
+        self.watcher: Callable[[], object] | None = None
+        """Called after each commit of a call that changed files."""
 
     @property
     def path(self) -> str:
         """Where `record.db` lies or will lie."""
         return self._database.path
+
+    @property
+    def folds(self) -> Folds:
+        """What of it has been folded into the history."""
+        return Folds(self._ledger)
 
     def check(self) -> None:
         """Open the record if there is one; raises `RecordTooNew`, `RecordCorrupt` or `RecordUnavailable`."""
@@ -83,6 +91,8 @@ class Record:
                 if entry.changes or not was_read_only(error):
                     raise
                 self._say_read_only()
+        if entry.changes and self.watcher is not None:
+            self.watcher()
 
     def attempt(self, entry: CommitEntry) -> None:
         """Store that a call was made which changed nothing, and what it appended to logs.

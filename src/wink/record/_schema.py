@@ -10,7 +10,7 @@ from wink.errors import RecordCorrupt, RecordTooNew
 if TYPE_CHECKING:
     import sqlite3
 
-VERSION: Final = 1
+VERSION: Final = 2
 """The format that is written, kept in `PRAGMA user_version`."""
 
 APPLICATION_ID: Final = 0x77696E6B
@@ -55,6 +55,12 @@ TABLES: Final = {
         after_time INTEGER, after_digest TEXT, content BLOB,
         PRIMARY KEY (tx, n)
     ) STRICT, WITHOUT ROWID""",
+    # what has been folded into the git store, oldest first without a gap: the commit of a transaction, in hexadecimal
+    "folds": "(tx INTEGER PRIMARY KEY, commit_id TEXT NOT NULL) STRICT",
+    # where a pre-image that was freed lies in the store: git's id of the blob, and the SHA-256 of its content
+    "folded": """(
+        preimage TEXT PRIMARY KEY, tx INTEGER NOT NULL, blob TEXT NOT NULL, digest TEXT NOT NULL
+    ) STRICT, WITHOUT ROWID""",
     # a checkpoint is the position of the last transaction before it
     "checkpoints": "(name TEXT PRIMARY KEY, position INTEGER NOT NULL, at INTEGER NOT NULL) STRICT, WITHOUT ROWID",
 }
@@ -64,6 +70,8 @@ INDEXES: Final = {
     "changing": "INDEX changing ON transactions (id) WHERE changes > 0",
     "reverting": "INDEX reverting ON transactions (seq) WHERE reverts IS NOT NULL",
 }
+
+_SINCE_2: Final = ("folds", "folded")
 
 _EMPTY: Final[tuple[int, int, set[tuple[str, str]]]] = (0, 0, set())
 _SQLITE_BUSY: Final = 5
@@ -84,6 +92,8 @@ def check_or_create(path: str, connection: sqlite3.Connection) -> None:
             _create(connection)
             found = _look(connection)
         connection.execute("COMMIT")
+    if found[:2] == (1, APPLICATION_ID):
+        found = _upgraded(connection)
     version, application, objects = found
     if application != APPLICATION_ID:
         raise RecordCorrupt(path, "it is another program's database")
@@ -94,6 +104,22 @@ def check_or_create(path: str, connection: sqlite3.Connection) -> None:
     if objects != {("table", name) for name in TABLES} | {("index", name) for name in INDEXES}:
         # Triggers that came with a workspace from somewhere would run inside our transactions.
         raise RecordCorrupt(path, "its tables are not those of a record")
+
+
+def _upgraded(connection: sqlite3.Connection) -> tuple[int, int, set[tuple[str, str]]]:
+    """Add to a record of format 1 the tables that came with format 2."""
+    connection.execute("BEGIN EXCLUSIVE")
+    found = _look(connection)
+    if found[0] == 1:
+        present = {name for _, name in found[2]}
+        for name in _SINCE_2:
+            if name not in present:
+                connection.execute(f"CREATE TABLE {name} {TABLES[name]}")
+        connection.execute(f"PRAGMA user_version = {VERSION}")
+        connection.execute("UPDATE meta SET value = ? WHERE key = 'format'", (str(VERSION),))
+        found = _look(connection)
+    connection.execute("COMMIT")
+    return found
 
 
 def use_write_ahead_log(connection: sqlite3.Connection) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from wink.errors import TransactionError, WorkspaceClosed
 from wink.filesystem import HostFilesystem, workspace_path
+from wink.history import Folding
 from wink.record import CallRow, Checkpoint, Durability, Record
 from wink.session import Session
 from wink.workspace._names import session_name
@@ -29,6 +30,10 @@ STATE_DIRECTORY: Final = ".wink"
 """Where a workspace keeps its state unless told otherwise, beneath its root."""
 
 
+FOLDED_AT_CLOSE: Final = 512
+"""So many calls at most are folded while somebody waits for a workspace to close; the others are the next one's."""
+
+
 class Workspace:
     """One directory that an agent works on, with everything that wink knows about it.
 
@@ -43,11 +48,11 @@ class Workspace:
     (True, ())
     """
 
-    __slots__ = ("_closed", "_files", "_lock", "_record", "_recovered", "_sessions", "root", "state")
+    __slots__ = ("_closed", "_files", "_folding", "_lock", "_record", "_recovered", "_sessions", "root", "state")
 
-    def __init__(self, root: str, state: str, files: HostFilesystem, record: Record) -> None:
+    def __init__(self, root: str, state: str, files: HostFilesystem, record: Record, folding: Folding) -> None:
         self.root, self.state = root, state
-        self._files, self._record = files, record
+        self._files, self._record, self._folding = files, record, folding
         self._sessions: dict[str, Session] = {}
         self._lock = threading.Lock()
         self._recovered: tuple[Recovered, ...] = ()
@@ -74,8 +79,9 @@ class Workspace:
         record = Record(place, durability=durability)
         record.check()
         files = HostFilesystem(path, state=place, durability=durability, read_only=not can_keep_state(place))
-        files.recorder = record
-        workspace = cls(path, place, files, record)
+        folding = Folding(place, files, record, durable=durability == "power")
+        files.recorder, files.archive, record.watcher = record, folding.open, folding.note
+        workspace = cls(path, place, files, record, folding)
         if _has_journals(place):
             try:
                 workspace.recover(timeout=0)
@@ -269,6 +275,15 @@ class Workspace:
                 self._files, self._record, utc_now(), calls=calls, age=age, most_bytes=most_bytes, dry_run=dry_run
             )
 
+    def fold(self) -> int:
+        """Take all calls into the history, wink's own git repository in `<state>/store.git`; gives how many there were.
+
+        This happens by itself every few hundred calls and when a workspace is closed. What is in the history can be taken
+        back like before, and `git --git-dir=.wink/store.git log -p` shows it. Raises `HistoryDamaged`.
+        """
+        self._folding.wait()
+        return self._folding.fold()
+
     def undone(self) -> frozenset[int]:
         """The transactions that are taken back at present, by `CallRow.transaction`."""
         return self._record.undone()
@@ -279,6 +294,9 @@ class Workspace:
             if self._closed:
                 return
             self._closed = True
+        self._folding.wait()
+        if self._folding.is_worth_it():
+            self._folding.quietly(most=FOLDED_AT_CLOSE)
         self._record.close()
         self._files.close()
 

@@ -1,0 +1,27 @@
+"""History as git: committed calls become commits in a bare repository that any git can show."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wink.history._folding import Folding
+
+if TYPE_CHECKING:
+    from wink.history._archive import Archive
+    from wink.history._store import Store
+
+__all__ = ["Archive", "Folding", "Store"]
+
+# Most workspaces are opened and closed without a look at their history (PEP 562).
+_LATER = {"Archive": "_archive", "Store": "_store"}
+
+
+def __getattr__(name: str) -> object:
+    module = _LATER.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    found: object = getattr(import_module(f"{__name__}.{module}"), name)
+    globals()[name] = found
+    return found

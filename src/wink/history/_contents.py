@@ -1,0 +1,104 @@
+"""Turn versions of files into entries of a tree, and remember where each pre-image went."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import BinaryIO, Final, Protocol
+
+from wink.filesystem import FileVersion
+from wink.history._objects import DIRECTORY, EXECUTABLE, FILE, LINK
+from wink.history._pack_writing import PackWriter
+from wink.history._sides import extended_attributes
+from wink.history._trees import Entry
+from wink.record import Stored
+
+LARGEST: Final = 64 << 20
+"""Larger content is not copied into the history; as a pre-image it stays the inode that it is."""
+
+
+class Finder(Protocol):
+    """Finds versions of files while they are somewhere in the workspace; see `wink.workspace`."""
+
+    def open(self, path: str, version: FileVersion, position: int) -> BinaryIO | None:
+        """The content of a version that the transaction at `position` left or found."""
+        ...
+
+
+class Contents:
+    """Reads versions into a pack; `preimages` opens one by its name in staging."""
+
+    def __init__(self, writer: PackWriter, finder: Finder, preimages: Callable[[str], BinaryIO | None]) -> None:
+        self._writer, self._finder, self._preimages = writer, finder, preimages
+        self._by_digest: dict[str, tuple[bytes, int]] = {}
+        self.stored: dict[str, Stored] = {}
+        self.attributes: dict[str, dict[str, str]] = {}
+
+    def take_preimage(self, version: FileVersion) -> None:
+        """Store what is in staging of a file, if it is what the call found."""
+        kept = version.kept
+        if kept is None or kept.staged is None or version.kind != "file" or version.size > LARGEST:
+            return
+        stream = self._preimages(kept.staged)
+        if stream is None:
+            return
+        with stream:
+            found = os.fstat(stream.fileno())
+            if (found.st_size, found.st_mtime_ns) != (version.size, kept.modified_ns):
+                return  # a program that had it open went on writing to it; that is not for us to free
+            added = self._add(stream, version.size)
+            attributes = extended_attributes(stream.fileno())
+        if added is None:
+            return
+        oid, digest = added
+        self.stored[kept.staged] = Stored(oid.hex(), digest)
+        if attributes:
+            self.attributes[kept.staged] = attributes
+
+    def before(self, version: FileVersion, path: str, position: int) -> Entry:
+        """The entry of what a call found at a path."""
+        kept = version.kept
+        if version.kind == "file" and kept is not None and kept.staged is not None:
+            stored = self.stored.get(kept.staged)
+            return self._missing(version) if stored is None else (_mode(version), bytes.fromhex(stored.blob))
+        return self.after(version, path, position)
+
+    def after(self, version: FileVersion, path: str, position: int) -> Entry:
+        """The entry of what a call left at a path."""
+        if version.kind == "directory":
+            return DIRECTORY, b""
+        if version.kind == "link" and version.target is not None:
+            return LINK, self._writer.add("blob", os.fsencode(version.target))
+        if version.kind != "file" or version.size > LARGEST:
+            return self._missing(version)
+        wanted = version.kept.digest if version.kept is not None else None
+        known = None if wanted is None else self._by_digest.get(wanted)
+        if known is not None and known[1] == version.size:
+            return _mode(version), known[0]
+        try:
+            stream = self._finder.open(path, version, position)
+        except OSError:
+            stream = None
+        if stream is None:
+            return self._missing(version)
+        with stream:
+            added = self._add(stream, version.size)
+        if added is None or (wanted is not None and added[1] != wanted):
+            return self._missing(version)  # somebody wrote to it in place since, or just now
+        return _mode(version), added[0]
+
+    def _add(self, stream: BinaryIO, size: int) -> tuple[bytes, str] | None:
+        added = self._writer.add_stream(stream, size)
+        if added is not None:
+            self._by_digest[added[1]] = added[0], size
+        return added
+
+    def _missing(self, version: FileVersion) -> Entry:
+        """A line instead of content that is not copied, so that a diff shows that something was there."""
+        since = "" if version.kept is None else f", last changed at {version.kept.modified_ns} ns"
+        text = f"wink keeps no copy here of this {version.kind} of {version.size} bytes{since}\n"
+        return _mode(version), self._writer.add("blob", text.encode())
+
+
+def _mode(version: FileVersion) -> bytes:
+    return EXECUTABLE if version.mode & 0o100 else FILE

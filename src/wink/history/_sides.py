@@ -1,0 +1,55 @@
+"""Write down what git cannot hold of a change: modes, times to the nanosecond, extended attributes."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping, Sequence
+
+from wink.filesystem import FileChange, FileVersion
+
+
+def side_content(changes: Sequence[FileChange], attributes: Mapping[str, Mapping[str, str]]) -> bytes:
+    """JSON, one line a changed path; `attributes` are extended attributes by the name of a pre-image.
+
+    Modes are octal, times in nanoseconds, values of attributes hexadecimal. A lone surrogate stands for a byte of a name
+    that is no UTF-8.
+    """
+    lines = [json.dumps(_line(change, attributes), separators=(",", ":")) for change in changes]
+    return ("\n".join(lines) + "\n").encode("ascii")
+
+
+def extended_attributes(fd: int) -> dict[str, str]:
+    """What an open file has, the values in hexadecimal digits."""
+    if sys.platform != "linux":
+        return {}
+    try:
+        return {name: os.getxattr(fd, name).hex() for name in sorted(os.listxattr(fd))}
+    except OSError:
+        return {}  # a filesystem without them
+
+
+def _line(change: FileChange, attributes: Mapping[str, Mapping[str, str]]) -> dict[str, object]:
+    line: dict[str, object] = {"path": change.path}
+    if change.moved_from is not None:
+        line["moved_from"] = change.moved_from
+    for name, version in (("before", change.before), ("after", change.after)):
+        if version is not None:
+            line[name] = _version(version, attributes)
+    return line
+
+
+def _version(version: FileVersion, attributes: Mapping[str, Mapping[str, str]]) -> dict[str, object]:
+    told: dict[str, object] = {"kind": version.kind, "mode": f"{version.mode:04o}"}
+    if version.kind == "file":
+        told["size"] = version.size
+    kept = version.kept
+    if kept is not None:
+        told["modified_ns"] = kept.modified_ns
+        if kept.digest is not None:
+            told["sha256"] = kept.digest
+        extended = None if kept.staged is None else attributes.get(kept.staged)
+        if extended:
+            told["xattrs"] = extended
+    return told

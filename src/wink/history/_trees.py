@@ -1,0 +1,103 @@
+"""Change a few paths of a large tree without reading or writing the rest of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from wink.history._objects import DIRECTORY, parse_tree, tree_content
+from wink.history._pack_writing import PackWriter
+
+Entry = tuple[bytes, bytes]
+"""Mode and id, as in a tree object."""
+Path = Sequence[bytes]
+Read = Callable[[bytes], bytes]
+"""Gives the content of a tree."""
+
+
+class _Directory:
+    __slots__ = ("entries", "oid")
+
+    def __init__(self, oid: bytes | None) -> None:
+        # None while it has changes; the entries are None until somebody looks into it.
+        self.oid = oid
+        self.entries: dict[bytes, Entry | _Directory] | None = None if oid is not None else {}
+
+
+class Tree:
+    """A tree that can be changed; `root` is the id of what it begins as, None for an empty one.
+
+    Directories that lose all they had stay, and are written as empty trees.
+    """
+
+    __slots__ = ("_read", "_root")
+
+    def __init__(self, root: bytes | None, read: Read) -> None:
+        self._root, self._read = _Directory(root), read
+
+    def get(self, path: Path) -> Entry | None:
+        """What is at a path; the id of a directory means nothing here."""
+        *above, last = path
+        directory = self._root
+        for name in above:
+            child = self._entries(directory).get(name)
+            if not isinstance(child, _Directory):
+                return None
+            directory = child
+        found = self._entries(directory).get(last)
+        return (DIRECTORY, b"") if isinstance(found, _Directory) else found
+
+    def put(self, path: Path, entry: Entry) -> None:
+        """Put a file or link at a path; what stands in its way goes."""
+        self._parent(path)[path[-1]] = entry
+
+    def make(self, path: Path) -> None:
+        """Let a path be a directory, empty if it was none."""
+        entries = self._parent(path)
+        if not isinstance(entries.get(path[-1]), _Directory):
+            entries[path[-1]] = _Directory(None)
+
+    def remove(self, path: Path) -> None:
+        """Take a path away, with everything beneath it."""
+        if self.get(path) is not None:
+            del self._parent(path)[path[-1]]
+
+    def write(self, writer: PackWriter) -> bytes:
+        """Store what changed since the last time; gives the id of the whole."""
+        # Not by recursion: trees can be deeper than Python likes.
+        waiting = [self._root]
+        changed: list[_Directory] = []
+        while waiting:
+            directory = waiting.pop()
+            if directory.oid is None:
+                changed.append(directory)
+                assert directory.entries is not None
+                waiting += [child for child in directory.entries.values() if isinstance(child, _Directory)]
+        for directory in reversed(changed):
+            assert directory.entries is not None
+            entries = {
+                name: (DIRECTORY, child.oid or b"") if isinstance(child, _Directory) else child
+                for name, child in directory.entries.items()
+            }
+            directory.oid = writer.add("tree", tree_content(entries))
+        return self._root.oid or b""
+
+    def _parent(self, path: Path) -> dict[bytes, Entry | _Directory]:
+        directory = self._root
+        entries = self._entries(directory)
+        directory.oid = None
+        for name in path[:-1]:
+            child = entries.get(name)
+            if not isinstance(child, _Directory):
+                child = entries[name] = _Directory(None)
+            entries, directory = self._entries(child), child
+            directory.oid = None
+        return entries
+
+    def _entries(self, directory: _Directory) -> dict[bytes, Entry | _Directory]:
+        if directory.entries is None:
+            assert directory.oid is not None
+            found = parse_tree(self._read(directory.oid))
+            directory.entries = {
+                name: _Directory(oid) if mode == DIRECTORY else (mode, oid) for name, (mode, oid) in found.items()
+            }
+        return directory.entries

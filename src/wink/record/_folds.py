@@ -1,0 +1,134 @@
+"""Remember which transactions have been folded into the history, and where in it their pre-images are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+from wink.errors import CommitFailed
+from wink.record._calls import moment
+
+if TYPE_CHECKING:
+    from wink.record._ledger import Ledger
+
+_LAST: Final = """SELECT tx, commit_id, (SELECT value FROM meta WHERE key = 'attributes') FROM folds
+    ORDER BY tx DESC LIMIT 1"""
+_UNFOLDED: Final = """SELECT seq, transactions.id, name FROM transactions CROSS JOIN sessions ON sessions.id = session
+    WHERE seq > ? AND committed = 1 AND changes > 0 ORDER BY seq LIMIT ?"""
+_CALLS: Final = "SELECT tx, seq, call_id, tool, started_at, duration FROM calls ORDER BY seq DESC LIMIT ?"
+_BLOB: Final = "SELECT blob, digest FROM folded WHERE preimage = CAST(? AS TEXT)"
+_COMMIT: Final = "SELECT commit_id FROM folds WHERE tx = ?"
+
+
+_Call = tuple[int | None, str, str, datetime, timedelta]
+_NO_CALL: Final[_Call] = (None, "", "", moment(0), timedelta(0))
+
+
+@dataclass(frozen=True, slots=True)
+class Unfolded:
+    """A committed transaction that changed files and is not in the history yet; its outermost call's facts are `call` and on."""
+
+    position: int
+    transaction_id: str
+    session: str
+    call: int | None
+    call_id: str
+    tool: str
+    started_at: datetime
+    duration: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """Where a pre-image is: git's id of the blob in hexadecimal, and the SHA-256 of its content."""
+
+    blob: str
+    digest: str
+
+
+class Folds:
+    """The record's knowledge of the history."""
+
+    __slots__ = ("_ledger",)
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+
+    def last(self) -> tuple[int, str | None, str | None]:
+        """Position and commit of the last transaction that was folded, and the last commit of attributes."""
+        with self._ledger.database.hold():
+            return next(((tx, commit, aside) for tx, commit, aside in self._ledger.ask(_LAST)), (0, None, None))
+
+    def commit_of(self, position: int) -> str | None:
+        """The commit of a transaction that was folded, in hexadecimal."""
+        with self._ledger.database.hold():
+            return next((commit for (commit,) in self._ledger.ask(_COMMIT, position)), None)
+
+    def pending(self, limit: int) -> tuple[Unfolded, ...]:
+        """The first `limit` transactions that are not folded, oldest first."""
+        with self._ledger.database.hold():
+            rows = self._ledger.ask(_UNFOLDED, self.last()[0], limit)
+            calls = self._calls_since(rows[0][0]) if rows else {}
+            return tuple(Unfolded(seq, name, session, *calls.get(seq, _NO_CALL)) for seq, name, session in rows)
+
+    def find(self, preimage: str) -> Stored | None:
+        """Where a pre-image is that was folded, by its name in staging."""
+        with self._ledger.database.hold():
+            return next((Stored(*row) for row in self._ledger.ask(_BLOB, _bytes(preimage))), None)
+
+    def add(
+        self,
+        after: int,
+        commits: Iterable[tuple[int, str]],
+        stored: Iterable[tuple[str, int, Stored]],
+        attributes: str,
+    ) -> bool:
+        """Note the commits of transactions, and where their pre-images are, in one step; raises `CommitFailed`.
+
+        False, with nothing noted, when somebody else has folded since the transaction `after` was the last.
+        """
+        ledger = self._ledger
+        with ledger.database.hold():
+            try:
+                ledger.settle()
+                connection = ledger.database.writable()
+                connection.execute("BEGIN IMMEDIATE")
+                try:
+                    if self.last()[0] != after:
+                        connection.execute("ROLLBACK")
+                        return False
+                    connection.executemany("INSERT INTO folds (tx, commit_id) VALUES (?, ?)", commits)
+                    connection.executemany(
+                        "INSERT OR REPLACE INTO folded (preimage, tx, blob, digest) VALUES (CAST(? AS TEXT), ?, ?, ?)",
+                        ((_bytes(name), tx, one.blob, one.digest) for name, tx, one in stored),
+                    )
+                    connection.execute(
+                        "INSERT OR REPLACE INTO meta (key, value) VALUES ('attributes', ?)", (attributes,)
+                    )
+                    connection.execute("COMMIT")
+                except BaseException:
+                    if connection.in_transaction:
+                        connection.execute("ROLLBACK")
+                    raise
+            except Exception as error:
+                raise CommitFailed(f"nothing was stored: {error}") from error
+        return True
+
+    def _calls_since(self, first: int) -> dict[int, _Call]:
+        """The outermost call of each transaction from a position on; no index leads to them, but they are the last."""
+        limit = 64
+        while True:
+            rows = self._ledger.ask(_CALLS, limit)
+            if len(rows) < limit or rows[-1][0] < first:
+                break
+            limit *= 8
+        return {
+            tx: (seq, call_id, tool, moment(started), timedelta(microseconds=took))
+            for tx, seq, call_id, tool, started, took in reversed(rows)
+        }
+
+
+def _bytes(name: str) -> bytes:
+    return name.encode("utf-8", "surrogatepass")
