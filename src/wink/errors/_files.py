@@ -11,6 +11,7 @@ __all__ = [
     "EditFailed",
     "FileConflict",
     "FileTooLarge",
+    "LowerFailed",
     "NotText",
     "PathRefused",
     "PatternError",
@@ -51,17 +52,22 @@ class ReadOnlyFilesystem(WinkError, PermissionError):
 
 
 class FileConflict(WinkError, OSError):
-    """Somebody else saved a file in the moment in which it was to be changed; their version stands, ours was dropped."""
+    """Somebody else is saving a file that was to be changed, or just has; their version stands, ours was dropped.
 
-    def __init__(self, path: str) -> None:
+    `reason` completes the sentence "'the/path' …", with a remedy.
+    """
+
+    def __init__(
+        self, path: str, reason: str = "was saved by somebody else while it was being changed; read it again"
+    ) -> None:
         super().__init__(errno.EBUSY, os.strerror(errno.EBUSY), path)
-        self.path = path
+        self.path, self.reason = path, reason
 
-    def __reduce__(self) -> tuple[type[FileConflict], tuple[str]]:
-        return type(self), (self.path,)
+    def __reduce__(self) -> tuple[type[FileConflict], tuple[str, str]]:
+        return type(self), (self.path, self.reason)
 
     def __str__(self) -> str:
-        return f"{self.path!r} was saved by somebody else while it was being changed; read it again"
+        return f"{self.path!r} {self.reason}"
 
 
 class NotText(WinkError, ValueError):
@@ -118,12 +124,29 @@ class PatternError(WinkError, ValueError):
         return f"the pattern {shown!r} {self.reason}"
 
 
-class SnapshotMismatch(WinkError, ValueError):
-    """A snapshot was given to a filesystem that did not take it."""
+class LowerFailed(WinkError, OSError):
+    """The layer beneath an overlay failed in a way of its own; `lower` names it, `reason` is what it said."""
 
-    def __init__(self, snapshot_id: str) -> None:
-        self.snapshot_id = snapshot_id
-        super().__init__(snapshot_id)
+    def __init__(self, path: str, lower: str, reason: str) -> None:
+        super().__init__(errno.EIO, reason, path)
+        self.path, self.lower, self.reason = path, lower, reason
+
+    def __reduce__(self) -> tuple[type[LowerFailed], tuple[str, str, str]]:
+        return type(self), (self.path, self.lower, self.reason)
 
     def __str__(self) -> str:
-        return f"snapshot {self.snapshot_id} was taken by another filesystem; restore it there"
+        return f"{self.path!r} cannot be had from the lower layer {self.lower!r}: {self.reason}"
+
+
+class SnapshotMismatch(WinkError, ValueError):
+    """A snapshot was given to a filesystem that did not take it, or that cannot come back to it any more.
+
+    `reason` completes the sentence "snapshot 5 …".
+    """
+
+    def __init__(self, snapshot_id: str, reason: str = "was taken by another filesystem; restore it there") -> None:
+        self.snapshot_id, self.reason = snapshot_id, reason
+        super().__init__(snapshot_id, reason)
+
+    def __str__(self) -> str:
+        return f"snapshot {self.snapshot_id} {self.reason}"

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+import time
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, Protocol, TypeVar, cast
 
 from wink.filesystem._facts import FactCache
+from wink.filesystem._past import Past, StorePast
+from wink.filesystem._snapshot import FilesystemSnapshot
 from wink.filesystem._stamps import Stamp
 from wink.filesystem._store import Store
 from wink.filesystem._turns import Turns
 
 if TYPE_CHECKING:
+    from wink.filesystem._change import FileChange
     from wink.filesystem._part import FilePart
+    from wink.filesystem._store import MarkingStore
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -24,14 +30,53 @@ guarded: Final[ContextVar[tuple[Tree, ...]]] = ContextVar("wink_guarded_trees", 
 """Trees whose roots may not be used directly in this context, because a call works on them through its handle."""
 
 
+class Direct(Protocol):
+    """Records what is changed on a root outside of calls."""
+
+    def commit(self, part: FilePart, operation: str, arguments: tuple[object, ...]) -> None:
+        """Store what a prepared part has changed; raises when it was not stored, or when that cannot be told."""
+        ...
+
+
+class Commits(Protocol):
+    """Is told of what was committed to a tree, by calls and otherwise."""
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether somebody will want to know what was changed."""
+        ...
+
+    def begin(self) -> None:
+        """Something is about to be committed."""
+        ...
+
+    def end(self, transaction_id: str, changes: tuple[FileChange, ...], *, is_recorded: bool) -> None:
+        """It was committed; where nobody recorded it, nobody else will ask for what it replaced."""
+        ...
+
+
 class Tree:
     """What the root of a store shares with every handle on it.
 
-    `patience` is how long a root's operation waits for its turn, in seconds. `retire` is told of committed transactions
-    that nobody recorded, so that nobody will ask for what they replaced.
+    `patience` is how long a root's operation waits for its turn, in seconds. `past` is the way back to snapshots, `numbers`
+    counts them and `clock` dates them.
     """
 
-    __slots__ = ("facts", "patience", "portable_names", "read_only", "recorder", "retire", "store", "turns")
+    __slots__ = (
+        "__weakref__",
+        "clock",
+        "commits",
+        "direct",
+        "facts",
+        "numbers",
+        "past",
+        "patience",
+        "portable_names",
+        "read_only",
+        "recorder",
+        "store",
+        "turns",
+    )
 
     def __init__(
         self, store: Store, facts: FactCache, turns: Turns, *, read_only: bool, portable_names: bool, patience: float
@@ -39,7 +84,11 @@ class Tree:
         self.store, self.facts, self.turns = store, facts, turns
         self.read_only, self.portable_names, self.patience = read_only, portable_names, patience
         self.recorder: object | None = None
-        self.retire: Callable[[str], None] | None = None
+        self.direct: Direct | None = None
+        self.commits: Commits | None = None
+        self.past: Past | None = StorePast(cast("MarkingStore", store)) if hasattr(store, "mark") else None
+        self.numbers: Iterator[int] = itertools.count(1)
+        self.clock: Callable[[], int] = getattr(store, "clock", time.time_ns)
 
 
 class Access(Protocol):
@@ -73,4 +122,16 @@ class Access(Protocol):
 
     def begin(self, *, writable: bool, seen: Seen | None, transaction_id: str | None) -> FilePart:
         """A transaction, or a savepoint of the one that this access belongs to."""
+        ...
+
+    def snapshot(self, tag: str | None) -> FilesystemSnapshot:
+        """The state now."""
+        ...
+
+    def restore(self, snapshot: FilesystemSnapshot) -> None:
+        """Come back to a snapshot."""
+        ...
+
+    def diff(self, snapshot: FilesystemSnapshot, until: FilesystemSnapshot | None) -> tuple[FileChange, ...]:
+        """What is not the same at two snapshots."""
         ...

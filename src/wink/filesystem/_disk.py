@@ -203,6 +203,14 @@ class DiskStore:
         """Let other processes change this tree."""
         self._lease.give()
 
+    def count_commit(self) -> int:
+        """Note for everybody that something is committed, with the lease held; how often that has happened."""
+        return self._lease.count()
+
+    def counted_commits(self) -> int:
+        """How often anybody has committed to this tree."""
+        return self._lease.counted()
+
     def pending(self) -> bool:
         """Whether a process died in a transaction, so that `recover` has something to do."""
         # Whoever got the lease has looked for a state, and nobody makes one while it is held.
@@ -213,7 +221,10 @@ class DiskStore:
 
         Call it with the lease held. Raises `RollbackFailed` where that is impossible for now; it can be repeated.
         """
-        return recover(self._ground, committed)
+        done = recover(self._ground, committed)
+        if done:
+            self._lease.count()  # what was kept may not have been counted yet
+        return done
 
     def close(self) -> None:
         """Give the lease back and close every descriptor; open frames cannot be used any more."""

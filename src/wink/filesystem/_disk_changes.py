@@ -118,9 +118,18 @@ class _Net:
         self.moved_from: str | None = None
 
 
-def net_changes(log: Log, since: int) -> tuple[FileChange, ...]:
-    """One change for each path that is not as it was, in the order of the records that touched them first."""
-    return _folded(_Effects(log).of(log.records[since:]))
+def net_changes(log: Log, since: int, until: int | None = None) -> tuple[FileChange, ...]:
+    """One change for each path that is not the same at two positions, in the order of the records that touched them first.
+
+    With `until` before `since`, what going back changes.
+    """
+    first, last = since, len(log.records) if until is None else until
+    if last < first:
+        return tuple(
+            FileChange(change.path, change.after, change.before, None) for change in net_changes(log, last, first)
+        )
+    groups = _Effects(log).of(log.records[first:])
+    return _folded([effect for group in groups[: last - first] for effect in group])
 
 
 def _folded(effects: list[Effect]) -> tuple[FileChange, ...]:
@@ -159,15 +168,15 @@ class _Effects:
         self._log, self._ground = log, log.ground
         self._later: dict[str, Side | None] = {}
 
-    def of(self, records: list[Record]) -> list[Effect]:
-        """All effects, in the order in which they happened."""
+    def of(self, records: list[Record]) -> list[list[Effect]]:
+        """The effects of each record, in the order in which they happened."""
         groups: list[list[Effect]] = []
         for record in reversed(records):
             group = list(self._effects(record))
             for effect in group:
                 self._later[effect.path] = effect.before
             groups.append(group)
-        return [effect for group in reversed(groups) for effect in group]
+        return groups[::-1]
 
     def _effects(self, record: Record) -> Iterator[Effect]:
         path, kept, old, new = record.path, record.staged, record.old, record.new
@@ -214,7 +223,8 @@ class _Effects:
 
     def _new(self, record: Record, new: Mark) -> Side:
         content = self._log.contents.get(record.seq)
-        return Side(self._ground, new, (("path", record.path),), target=record.note or None, content=content)
+        places = self._places(new, record.path, ("path", record.path))
+        return Side(self._ground, new, places, target=record.note or None, content=content)
 
     def _written(self, record: Record) -> Side:
         known = self._later.get(record.path)

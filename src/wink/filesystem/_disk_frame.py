@@ -9,7 +9,7 @@ from typing import Final
 from wink.errors import FileConflict, PathRefused, TransactionError, WinkError
 from wink.filesystem._beneath import NOT_A_FILE, named
 from wink.filesystem._change import FileChange
-from wink.filesystem._disk_ground import Ground
+from wink.filesystem._disk_ground import Ground, Replaced
 from wink.filesystem._disk_log import DOOMED, DiskStaging, Log, directories
 from wink.filesystem._disk_place import check_permitted, failure, node_of, spot
 from wink.filesystem._disk_steps import Steps, taken
@@ -51,10 +51,12 @@ class DiskFrame:
         exclusive: bool = False,
         mode: int | None = None,
         expected: tuple[int, ...] | None = None,
+        replacing: bytes | None = None,
     ) -> Node:
         """Make `path` a file with this content, atomically.
 
-        With `expected`, an existing file must still be of that identity, otherwise `FileConflict`.
+        With `expected`, an existing file must still be of that identity, and with `replacing` have that content, otherwise
+        `FileConflict`.
         """
         position = len(self._log.records)
         mode = None if mode is None else mode & 0o777
@@ -63,7 +65,7 @@ class DiskFrame:
             try:
                 found = at.found
                 if found is None:
-                    if expected is not None:
+                    if expected is not None or replacing is not None:
                         raise FileConflict(path)
                     return self._steps.create(at, taken(content), exclusive, mode)
                 if exclusive:
@@ -75,7 +77,7 @@ class DiskFrame:
                 if expected is not None and node_of(found).identity != expected:
                     raise FileConflict(path)
                 check_permitted(at, found)
-                return self._steps.overwrite(at, found, taken(content), mode)
+                return self._steps.overwrite(at, found, taken(content), mode, replacing)
             finally:
                 self._ground.beneath.close(at.fd)
         except OSError as error:
@@ -172,6 +174,14 @@ class DiskFrame:
 
         return net_changes(self._log, since)
 
+    def between(self, since: object, until: object | None = None) -> tuple[FileChange, ...]:
+        """The net change of each path between two positions."""
+        from wink.filesystem._disk_changes import net_changes
+
+        assert isinstance(since, int)
+        assert until is None or isinstance(until, int)
+        return net_changes(self._log, since, until)
+
     def prepare(self) -> None:
         """See that nobody wrote to an old file which we replaced; with durability "power", reach the disk."""
         if self._log.is_doomed:
@@ -189,6 +199,17 @@ class DiskFrame:
 
     def publish(self) -> None:
         """The commit point has passed, or without a record is this: let the changes stand."""
+        ground, frozen = self._ground, self._log.frozen
+        for record in self._log.records:
+            old = record.old
+            if record.kind in "XD" and old is not None:
+                if record.seq in frozen:
+                    old = None
+                elif stat.S_ISDIR(old.mode):
+                    # When it was renamed into staging: what is written in it from then on is not what was deleted.
+                    found = ground.status(ground.state.staged, record.staged)
+                    old = old._replace(modified_ns=0 if found is None else found.st_ctime_ns)
+                ground.remember(record.staged, Replaced(record.path, old))
         self._log.end()
 
     def leave(self) -> None:

@@ -15,8 +15,10 @@ from wink.filesystem._stamps import Stamp
 from wink.filesystem._turns import Turns
 
 if TYPE_CHECKING:
+    from wink.filesystem._change import FileChange
     from wink.filesystem._listing import FileEntry, FileStat, GlobMatch, GrepMatch, Listing
     from wink.filesystem._part import FilePart
+    from wink.filesystem._snapshot import FilesystemSnapshot
     from wink.filesystem._streams import ReadStream, TextMode, TextStream, WriteStream
     from wink.filesystem.fsspec import FilesystemView
 
@@ -196,6 +198,33 @@ class Filesystem:
         from wink.filesystem import _streams
 
         return _streams.open_write(self._access, path, mode, create_parents)
+
+    # -- going back
+
+    def snapshot(self, tag: str | None = None) -> FilesystemSnapshot:
+        """The state now, which can be restored as long as the snapshot is kept; costs the same at any size.
+
+        Of a root it is what has been committed; of a call's handle what the call sees, and it ends with the call. `tag` is
+        the caller's own.
+        """
+        return self._access.snapshot(tag)
+
+    def restore(self, snapshot: FilesystemSnapshot) -> None:
+        """Make everything as it was at a snapshot of these files, in one transaction.
+
+        Bytes, names, permission bits, links and empty directories go back, of all that was changed through wink since; other
+        snapshots, later ones too, can still be restored afterwards. In a workspace it is a call that can be undone; in a call
+        it is a part of it. What somebody else changed since stays: where that is in the way nothing is changed, and
+        `UndoConflict` names the paths. Raises `SnapshotMismatch`.
+        """
+        self._access.restore(snapshot)
+
+    def diff(self, snapshot: FilesystemSnapshot, until: FilesystemSnapshot | None = None) -> tuple[FileChange, ...]:
+        """What is different at `until`, or now, of what was changed through wink since `snapshot`: one change for each path.
+
+        On the disk the present is what is there, whoever wrote it. Raises `SnapshotMismatch`.
+        """
+        return self._access.diff(snapshot, until)
 
     # -- what is known
 

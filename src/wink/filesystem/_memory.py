@@ -12,7 +12,7 @@ import io
 import itertools
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple, TypeAlias
 from weakref import ref
 
@@ -89,18 +89,37 @@ class Step(NamedTuple):
 
 
 class Segment:
-    """Committed changes between two snapshots: for each entry what was there when the segment began.
+    """Committed changes between two snapshots, as far as is needed to take them back.
 
     A segment knows the next one and a store knows only its last, weakly; so the history reaches back exactly as far as
     the oldest snapshot that somebody still holds.
     """
 
-    __slots__ = ("__weakref__", "before", "next", "store")
+    __slots__ = ("__weakref__", "_first", "moves", "next")
 
-    def __init__(self, store: MemoryStore) -> None:
-        self.store = store
-        self.before: dict[tuple[Directory, str | None], Step] = {}
+    def __init__(self) -> None:
+        self._first: dict[tuple[Directory, str | None], Step] = {}
+        self.moves: list[tuple[str, str]] = []
         self.next: Segment | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was committed in it."""
+        return not self._first
+
+    @property
+    def steps(self) -> Iterable[Step]:
+        """The first step of each entry, in order: no more is needed."""
+        return self._first.values()
+
+    def add(self, steps: list[Step], moves: list[tuple[str, str]]) -> None:
+        """Keep what a transaction did."""
+        first = self._first
+        for step in steps:
+            key = step[:2]
+            if key not in first:
+                first[key] = step
+        self.moves += moves
 
 
 class MemoryStore:
@@ -224,19 +243,20 @@ class MemoryStore:
 
     def mark(self) -> Segment:
         """Begin a new segment of history, to which the committed state can be brought back while it is kept."""
-        segment = Segment(self)
         tail = self._tail and self._tail()
+        if tail is not None and tail.is_empty:
+            return tail
+        segment = Segment()
         if tail is not None:
             tail.next = segment
         self._tail = ref(segment)
         return segment
 
-    def remember(self, steps: list[Step]) -> None:
+    def remember(self, steps: list[Step], moves: list[tuple[str, str]]) -> None:
         """Add committed steps to the history, if a snapshot needs it."""
         tail = self._tail and self._tail()
         if tail is not None:
-            for step in steps:
-                tail.before.setdefault((step.directory, step.name), step)
+            tail.add(steps, moves)
 
 
 def check_place(place: Place, path: str) -> Directory:

@@ -1,6 +1,6 @@
-"""Tell the net change of each path from the steps of a `MemoryFrame`.
+"""Tell the net change of each path from the steps of a tree in memory.
 
-The tree as it was is never built: it is the tree as it is, seen through what each changed entry was first.
+Trees as they were are never built: each is the tree as it is, seen through what each changed entry was first since then.
 """
 
 from __future__ import annotations
@@ -9,84 +9,103 @@ from collections.abc import Callable, Sequence
 
 from wink.filesystem._change import DIFFABLE_BYTES, FileChange, FileVersion
 from wink.filesystem._memory import Directory, Entry, File, Step
-
-Children = Callable[[Directory], dict[str, Entry]]
-
-
-def net_changes(top: Directory, steps: Sequence[Step], moves: Sequence[tuple[str, str]]) -> tuple[FileChange, ...]:
-    """One change for each path that is not as it was, in the order of the steps that touched them first."""
-    return _Comparison(top, steps, moves).changes()
+from wink.filesystem._memory_past import Move, is_before, moves_between, steps_since
 
 
-class _Comparison:
-    __slots__ = ("_before", "_found", "_modes", "_moves", "_steps", "_top")
+def net_changes(
+    top: Directory, own: list[Step], moves: list[Move], since: object, until: object
+) -> tuple[FileChange, ...]:
+    """One change for each path that is not the same at two moments, in the order of the steps that touched them first."""
+    forward = is_before(since, until)
+    earlier, later = (since, until) if forward else (until, since)
+    steps = steps_since(own, earlier)
+    moved = moves_between(moves, earlier, later)
+    one, other = View(top, steps), View(top, steps_since(own, later))
+    if forward:
+        return _Comparison(one, other, steps, moved).changes()
+    return _Comparison(other, one, steps, [(target, source) for source, target in reversed(moved)]).changes()
 
-    def __init__(self, top: Directory, steps: Sequence[Step], moves: Sequence[tuple[str, str]]) -> None:
-        self._top, self._steps, self._moves = top, steps, moves
-        self._before: dict[Directory, dict[str, Entry | None]] = {}
+
+class View:
+    """The tree as it was before some steps."""
+
+    __slots__ = ("_entries", "_modes", "_top")
+
+    def __init__(self, top: Directory, steps: Sequence[Step]) -> None:
+        self._top = top
+        self._entries: dict[Directory, dict[str, Entry | None]] = {}
         self._modes: dict[Directory, int] = {}
-        self._found: dict[str, FileChange] = {}
         for step in steps:
             self._modes.setdefault(step.directory, step.mode)
             if step.name is not None:
-                self._before.setdefault(step.directory, {}).setdefault(step.name, step.before)
+                self._entries.setdefault(step.directory, {}).setdefault(step.name, step.before)
+
+    def at(self, path: str) -> Entry | None:
+        """What was at a path."""
+        here: Entry | None = self._top
+        for name in path.split("/"):
+            if type(here) is not Directory:
+                return None
+            first = self._entries.get(here)
+            here = first[name] if first is not None and name in first else here.entries.get(name)
+        return here
+
+    def inside(self, entry: Entry | None) -> dict[str, Entry]:
+        """What was in a directory, if it is one."""
+        if type(entry) is not Directory:
+            return {}
+        first = self._entries.get(entry)
+        if first is None:
+            return entry.entries
+        return {name: child for name, child in {**entry.entries, **first}.items() if child is not None}
+
+    def version(self, entry: Entry | None) -> FileVersion | None:
+        """The same as a change shows it."""
+        if entry is None:
+            return None
+        if type(entry) is Directory:
+            return FileVersion("directory", 0, self._modes.get(entry, entry.mode))
+        node = entry.node
+        if type(entry) is File:
+            return FileVersion("file", node.size, node.mode, load=_loader(entry.content))
+        return FileVersion("link", node.size, node.mode, node.target)
+
+
+class _Comparison:
+    __slots__ = ("_found", "_moves", "_one", "_other", "_steps")
+
+    def __init__(self, one: View, other: View, steps: Sequence[Step], moves: Sequence[tuple[str, str]]) -> None:
+        self._one, self._other, self._steps, self._moves = one, other, steps, moves
+        self._found: dict[str, FileChange] = {}
 
     def changes(self) -> tuple[FileChange, ...]:
         seen: set[str] = set()
         entries = {step.path for step in self._steps if step.name is not None}
         for step in self._steps:
-            if step.path not in seen:
-                seen.add(step.path)
-                before, after = self._at(step.path, self._was), self._at(step.path, self._is)
-                self._compare(step.path, before, after, deep=step.path in entries)
+            path = step.path
+            if path not in seen:
+                seen.add(path)
+                self._compare(path, self._one.at(path), self._other.at(path), deep=path in entries)
         return tuple(self._found.values())
 
     def _compare(self, path: str, before: Entry | None, after: Entry | None, *, deep: bool) -> None:
-        old, new = self._version(before, was=True), self._version(after, was=False)
+        old, new = self._one.version(before), self._other.version(after)
         if path not in self._found and not _same(before, after, old, new):
             moved = self._moved_from(path) if before is None else None
             self._found[path] = FileChange(path, old, new, moved)
         if deep:
-            was = self._was(before) if type(before) is Directory else {}
-            now = self._is(after) if type(after) is Directory else {}
+            was, now = self._one.inside(before), self._other.inside(after)
             for name in sorted(was.keys() | now.keys()):
                 self._compare(f"{path}/{name}", was.get(name), now.get(name), deep=True)
-
-    def _was(self, directory: Directory) -> dict[str, Entry]:
-        first = self._before.get(directory)
-        if first is None:
-            return directory.entries
-        return {name: entry for name, entry in {**directory.entries, **first}.items() if entry is not None}
-
-    def _is(self, directory: Directory) -> dict[str, Entry]:
-        return directory.entries
-
-    def _at(self, path: str, children: Children) -> Entry | None:
-        here: Entry | None = self._top
-        for name in path.split("/"):
-            if type(here) is not Directory:
-                return None
-            here = children(here).get(name)
-        return here
 
     def _moved_from(self, path: str) -> str | None:
         origin = path
         for source, target in reversed(self._moves):
             if origin == target or origin.startswith(target + "/"):
                 origin = source + origin[len(target) :]
-        if origin == path or self._at(origin, self._was) is None or self._at(origin, self._is) is not None:
+        if origin == path or self._one.at(origin) is None or self._other.at(origin) is not None:
             return None
         return origin
-
-    def _version(self, entry: Entry | None, *, was: bool) -> FileVersion | None:
-        if entry is None:
-            return None
-        if type(entry) is Directory:
-            return FileVersion("directory", 0, self._modes.get(entry, entry.mode) if was else entry.mode)
-        node = entry.node
-        if type(entry) is File:
-            return FileVersion("file", node.size, node.mode, load=_loader(entry.content))
-        return FileVersion("link", node.size, node.mode, node.target)
 
 
 def _same(before: Entry | None, after: Entry | None, old: FileVersion | None, new: FileVersion | None) -> bool:

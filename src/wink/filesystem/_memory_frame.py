@@ -5,9 +5,10 @@ from __future__ import annotations
 import errno
 from typing import Final
 
-from wink.errors import PathRefused
+from wink.errors import FileConflict, PathRefused
 from wink.filesystem._change import FileChange
-from wink.filesystem._memory import Directory, Entry, File, Link, MemoryStore, Place, Segment, Step, check_place, error
+from wink.filesystem._memory import Directory, Entry, File, Link, MemoryStore, Place, Step, check_place, error
+from wink.filesystem._memory_past import steps_since
 from wink.filesystem._store import Node, Staging
 
 
@@ -54,11 +55,21 @@ class MemoryFrame:
         """Start new content."""
         return MemoryStaging()
 
-    def put(self, path: str, content: bytes | Staging, *, exclusive: bool = False, mode: int | None = None) -> Node:
+    def put(
+        self,
+        path: str,
+        content: bytes | Staging,
+        *,
+        exclusive: bool = False,
+        mode: int | None = None,
+        replacing: bytes | None = None,
+    ) -> Node:
         """Make `path` a file with this content."""
         place = self._store.find(path, follow=not exclusive)
         directory = check_place(place, path)
         old = place.entry
+        if replacing is not None and (type(old) is not File or old.content != replacing):
+            raise FileConflict(path)
         if old is not None and exclusive:
             raise error(errno.EEXIST, path)
         if old is None and place.ends_in_link:
@@ -132,17 +143,20 @@ class MemoryFrame:
 
     def changes(self, since: int = 0) -> tuple[FileChange, ...]:
         """The net change of each path."""
+        return self.between(since)
+
+    def between(self, since: object, until: object | None = None) -> tuple[FileChange, ...]:
+        """The net change of each path between two positions or marks."""
         from wink.filesystem._memory_changes import net_changes
 
-        moves = [(source, target) for position, source, target in self._moves if position >= since]
-        return net_changes(self._store.top, self._steps[since:], moves)
+        return net_changes(self._store.top, self._steps, self._moves, since, until)
 
     def prepare(self) -> None:
         """Nothing in memory can fail later."""
 
     def publish(self) -> None:
         """Let the changes stand."""
-        self._store.remember(self._steps)
+        self._store.remember(self._steps, [(source, target) for _, source, target in self._moves])
         self._steps, self._moves = [], []
 
     def leave(self) -> None:
@@ -157,19 +171,27 @@ class MemoryFrame:
         while self._moves and self._moves[-1][0] >= to:
             self._moves.pop()
 
-    def rewind(self, mark: Segment) -> None:
-        """Bring everything back to where `mark` was taken, as changes of this frame."""
+    def rewind(self, to: object) -> None:
+        """Bring everything back to a position of this frame, or to where a mark was taken, as changes of this frame."""
+        steps = self._steps
         first: dict[tuple[Directory, str | None], Step] = {}
-        segment: Segment | None = mark
-        while segment is not None:
-            for key, step in segment.before.items():
-                first.setdefault(key, step)
-            segment = segment.next
+        for step in steps_since(steps, to):
+            key = step[:2]
+            if key not in first:
+                first[key] = step
         # Newest first, so that a directory ends with the time that it had before its first change.
-        for (directory, name), step in reversed(first.items()):
-            now = directory.entries.get(name) if name is not None else None
-            self._steps.append(Step(directory, name, now, directory.mode, directory.modified_ns, step.path))
-            _take_back(step)
+        for directory, name, before, mode, modified_ns, path in reversed(first.values()):
+            if name is None:
+                steps.append(Step(directory, None, None, directory.mode, directory.modified_ns, path))
+                directory.mode = mode
+            else:
+                entries = directory.entries
+                steps.append(Step(directory, name, entries.get(name), directory.mode, directory.modified_ns, path))
+                if before is not None:
+                    entries[name] = before
+                elif name in entries:
+                    del entries[name]
+            directory.modified_ns = modified_ns
 
     def _set(self, directory: Directory, name: str, entry: Entry | None, path: str) -> None:
         entries = directory.entries

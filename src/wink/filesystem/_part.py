@@ -15,10 +15,13 @@ import threading
 from collections.abc import Callable, Mapping
 from contextvars import Token
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+from weakref import WeakSet
 
-from wink.errors import HandleRevoked, ReadOnlyFilesystem, TransactionError
+from wink.errors import HandleRevoked, ReadOnlyFilesystem, SnapshotMismatch, TransactionError
 from wink.filesystem._access import Seen, Tree, guarded
 from wink.filesystem._change import FileChange, FileVersion
+from wink.filesystem._past import mark_of, past_of
+from wink.filesystem._snapshot import FilesystemSnapshot, Position
 from wink.filesystem._stamps import Stamp
 from wink.filesystem._store import Frame, Store
 
@@ -33,13 +36,25 @@ T = TypeVar("T")
 class Stack:
     """What a part and its savepoints share."""
 
-    __slots__ = ("frame", "gate", "transaction_id", "writers")
+    __slots__ = ("changes", "cuts", "frame", "gate", "is_recorded", "snapshots", "transaction_id", "writers")
 
-    def __init__(self, transaction_id: str | None) -> None:
+    def __init__(self, transaction_id: str | None, *, is_recorded: bool) -> None:
         self.gate = threading.RLock()
         self.frame: Frame | None = None
         self.writers: list[FilePart] = []
-        self.transaction_id = transaction_id
+        self.transaction_id, self.is_recorded = transaction_id, is_recorded
+        self.changes: tuple[FileChange, ...] = ()
+        # Down to which positions changes were taken back: snapshots of later ones mean nothing any more.
+        self.cuts: list[int] = []
+        self.snapshots: WeakSet[Position] | None = None
+
+    def is_lost(self, position: Position) -> bool:
+        """Whether what had been changed up to a snapshot was taken back since."""
+        return any(cut < position.at for cut in self.cuts[position.cuts :])
+
+    def is_last(self, at: int) -> bool:
+        """Whether there is no later snapshot that somebody could still want."""
+        return all(later.at <= at or self.is_lost(later) for later in self.snapshots or ())
 
 
 class FilePart:
@@ -69,9 +84,11 @@ class FilePart:
         seen: Seen | None = None,
         transaction_id: str | None = None,
         outer: FilePart | None = None,
+        recorded: bool | None = None,
     ) -> None:
         self._tree, self._writable, self._seen, self._outer = tree, writable, seen, outer
-        self._stack = Stack(transaction_id) if outer is None else outer._stack
+        recorded = tree.recorder is not None if recorded is None else recorded
+        self._stack = Stack(transaction_id, is_recorded=recorded) if outer is None else outer._stack
         self._since: int | None = None
         self._revoked = False
         self.before_first_change: Callable[[], None] | None = None if outer is None else outer.before_first_change
@@ -147,8 +164,11 @@ class FilePart:
     def prepare(self) -> None:
         """Do all that can fail before the commit point."""
         self.revoke()
-        if self._outer is None and self._stack.frame is not None:
-            self._stack.frame.prepare()
+        stack, commits = self._stack, self._tree.commits
+        if self._outer is None and stack.frame is not None:
+            if commits is not None and commits.is_wanted and not stack.is_recorded:
+                stack.changes = self.changes()
+            stack.frame.prepare()
 
     def publish(self) -> None:
         """The commit point has passed. A savepoint's changes and notes become those of the part around it."""
@@ -159,9 +179,12 @@ class FilePart:
         with stack.gate:
             if outer is None:
                 if stack.frame is not None:
+                    commits = self._tree.commits
+                    if commits is not None:
+                        commits.begin()
                     stack.frame.publish()
-                    if self._tree.retire is not None and self._tree.recorder is None and stack.transaction_id:
-                        self._tree.retire(stack.transaction_id)
+                    if commits is not None and stack.transaction_id is not None:
+                        commits.end(stack.transaction_id, stack.changes, is_recorded=stack.is_recorded)
                 stack.frame = None
                 stack.writers.clear()
                 return
@@ -196,9 +219,7 @@ class FilePart:
                 # Also when there is no frame: its first operation failed, and nobody else could change anything then.
                 del stack.writers[stack.writers.index(self) :]
                 if frame is not None and since is not None:
-                    if since == 0:
-                        stack.frame = None
-                    frame.undo(since)
+                    self._cut(frame, since)
             self._since = None
 
     # -- what the handle does with it
@@ -249,6 +270,42 @@ class FilePart:
         """What was read and written; None for what is no longer known."""
         return dict(self._notes)
 
+    def snapshot(self, tag: str | None) -> FilesystemSnapshot:
+        """What the call sees now; it ends with the call."""
+        self._check()
+        stack, tree = self._stack, self._tree
+        past_of(tree)
+        with stack.gate:
+            frame = stack.frame
+            position = Position(stack, 0 if frame is None else frame.position, len(stack.cuts))
+            if stack.snapshots is None:
+                stack.snapshots = WeakSet()
+            stack.snapshots.add(position)
+        return FilesystemSnapshot(tree, next(tree.numbers), tree.clock(), tag, position)
+
+    def restore(self, snapshot: FilesystemSnapshot) -> None:
+        """Come back to a snapshot of the call, or to one of the files from before it."""
+        to, past = self._moment(snapshot), past_of(self._tree)
+        with self.changing(".") as frame:
+            start = frame.position
+            if isinstance(to, int) and self._since is not None and self._since <= to and self._stack.is_last(to):
+                # Nobody can want what has been done since: taking it back leaves the very files that there were.
+                past.check(self, to)
+                changed = frame.between(to)
+                self._cut(frame, to)
+            else:
+                past.restore(self, to)
+                changed = frame.between(start)
+            for change in changed:
+                # What was known before is judged by what is there now.
+                self._notes.pop(change.path, None)
+
+    def diff(self, snapshot: FilesystemSnapshot, until: FilesystemSnapshot | None) -> tuple[FileChange, ...]:
+        """What is not the same at two snapshots of the call, or of the files from before it."""
+        since, to = self._moment(snapshot), None if until is None else self._moment(until)
+        with self._stack.gate:
+            return past_of(self._tree).between(self._stack.frame, since, to)
+
     def begin(self, *, writable: bool, seen: Seen | None, transaction_id: str | None) -> FilePart:
         """A savepoint; it goes by the transaction's own id."""
         del transaction_id
@@ -260,6 +317,25 @@ class FilePart:
             if part._revoked:
                 raise HandleRevoked("the call that this filesystem was handed to has ended; nothing was changed")
             part = part._outer
+
+    def _moment(self, snapshot: FilesystemSnapshot) -> object:
+        """The position of a snapshot of this call, or the mark of one from before it; raises `SnapshotMismatch`."""
+        self._check()
+        mark = mark_of(self._tree, snapshot)
+        if type(mark) is not Position:
+            return mark
+        if mark.stack is not self._stack:
+            raise SnapshotMismatch(snapshot.snapshot_id, "was taken inside another call, and ended with it")
+        if self._stack.is_lost(mark):
+            raise SnapshotMismatch(snapshot.snapshot_id, "is of a state inside a call that was rolled back")
+        return mark.at
+
+    def _cut(self, frame: Frame, to: int) -> None:
+        """Take back all changes after a position."""
+        self._stack.cuts.append(to)
+        if to == 0:
+            self._stack.frame = None  # undoing everything ends a frame
+        frame.undo(to)
 
     def _enter(self, path: str) -> Frame:
         """The frame, once it is sure that this part may change it; the gate is held."""
@@ -291,7 +367,7 @@ class FilePart:
 class Changing:
     """Holds the gate while one operation changes files, and takes back what it did when it fails half-way."""
 
-    __slots__ = ("_enter", "_frame", "_path", "_position", "_stack")
+    __slots__ = ("_enter", "_path", "_position", "_stack")
 
     def __init__(self, stack: Stack, enter: Callable[[str], Frame], path: str) -> None:
         self._stack, self._enter, self._path = stack, enter, path
@@ -299,7 +375,7 @@ class Changing:
     def __enter__(self) -> Frame:
         self._stack.gate.acquire()
         try:
-            frame = self._frame = self._enter(self._path)
+            frame = self._enter(self._path)
             self._position = frame.position
         except BaseException:
             self._stack.gate.release()
@@ -308,9 +384,11 @@ class Changing:
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         try:
-            if error is not None and self._frame.position > self._position:
+            # Not the frame that it began with, if that was undone to its beginning meanwhile.
+            frame = self._stack.frame
+            if error is not None and frame is not None and frame.position > self._position:
                 if self._position == 0:
                     self._stack.frame = None  # undoing everything ends a frame
-                self._frame.undo(self._position)
+                frame.undo(self._position)
         finally:
             self._stack.gate.release()

@@ -66,6 +66,16 @@ def plan(versions: Versions, changes: Iterable[tuple[int, FileChange]]) -> tuple
     return targets, conflicts
 
 
+def changed_by_others(versions: Versions, changes: Iterable[tuple[int, FileChange]]) -> Conflicts:
+    """The paths that are not as the last of these changes left them."""
+    last = {change.path: (position, change.after) for position, change in changes}
+    return [
+        (path, CHANGED)
+        for path, (position, left) in last.items()
+        if not _same(versions, path, left, position, versions.present(path), position)
+    ]
+
+
 def _problem(
     versions: Versions, path: str, chain: Sequence[tuple[int, FileChange]], now: FileVersion | None
 ) -> str | None:

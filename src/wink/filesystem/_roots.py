@@ -7,20 +7,22 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO, Concatenate, Final, Literal, ParamSpec, Self, TypeVar, cast
 
-from wink.errors import HandleRevoked, ReadOnlyFilesystem, SnapshotMismatch
+from wink.errors import HandleRevoked, ReadOnlyFilesystem
 from wink.filesystem._access import Seen, Tree, guarded
+from wink.filesystem._commits import CommitHistory
 from wink.filesystem._facts import FactCache
 from wink.filesystem._filesystem import Filesystem
-from wink.filesystem._memory import MemoryStore, Segment
+from wink.filesystem._memory import MemoryStore
 from wink.filesystem._part import FilePart
+from wink.filesystem._past import DiskPast, committed_mark, past_of, restore
+from wink.filesystem._snapshot import FilesystemSnapshot
 from wink.filesystem._stamps import Stamp
 from wink.filesystem._store import Store
 from wink.filesystem._turns import Turns
 
 if TYPE_CHECKING:
-    from wink.filesystem._change import FileVersion
-    from wink.filesystem._journal_report import Recovered
-    from wink.filesystem._snapshot import FilesystemSnapshot
+    from wink.filesystem._change import FileChange, FileVersion
+    from wink.filesystem._journal_report import Conflict, Recovered
     from wink.filesystem._versions import Places
 
 P = ParamSpec("P")
@@ -28,9 +30,6 @@ T = TypeVar("T")
 
 PATIENCE: Final = 30.0
 """How long an operation on a root waits for its turn, in seconds."""
-
-
-_RETIRED: Final = 64
 
 
 class RootAccess:
@@ -62,20 +61,21 @@ class RootAccess:
         self.reading()
         if self.refusal is not None:
             raise ReadOnlyFilesystem(str(args[0]) if args else ".", self.refusal)
-        self._tree.turns.acquire(self._tree.patience)
+        tree = self._tree
+        tree.turns.acquire(tree.patience)
         try:
-            part = FilePart(self._tree)
+            part = FilePart(tree, recorded=tree.direct is not None)
             try:
                 result = operation(part, *args, **options)
                 part.prepare()
+                if tree.direct is not None and part.dirty:
+                    tree.direct.commit(part, operation.__name__, args)
                 part.publish()
-                if self._tree.retire is not None and part.transaction_id is not None:
-                    self._tree.retire(part.transaction_id)
             except BaseException:
                 part.undo()
                 raise
         finally:
-            self._tree.turns.release()
+            tree.turns.release()
         return result
 
     def note(self, path: str, stamp: Stamp | None) -> None:
@@ -89,6 +89,27 @@ class RootAccess:
         """A transaction's part."""
         self.reading()
         return FilePart(self._tree, writable=writable, seen=seen, transaction_id=transaction_id)
+
+    def snapshot(self, tag: str | None) -> FilesystemSnapshot:
+        """What has been committed."""
+        self.reading()
+        tree = self._tree
+        return FilesystemSnapshot(tree, next(tree.numbers), tree.clock(), tag, past_of(tree).mark())
+
+    def restore(self, snapshot: FilesystemSnapshot) -> None:
+        """Come back to a snapshot, in a transaction of its own."""
+        self.reading()
+        committed_mark(self._tree, snapshot)
+        if self.refusal is not None:
+            raise ReadOnlyFilesystem(".", self.refusal)
+        self.run(restore, snapshot)
+
+    def diff(self, snapshot: FilesystemSnapshot, until: FilesystemSnapshot | None) -> tuple[FileChange, ...]:
+        """What is not the same at two snapshots, or now."""
+        self.reading()
+        tree = self._tree
+        since, to = committed_mark(tree, snapshot), None if until is None else committed_mark(tree, until)
+        return past_of(tree).between(None, since, to)
 
 
 class InMemoryFilesystem(Filesystem):
@@ -105,41 +126,22 @@ class InMemoryFilesystem(Filesystem):
     False
     """
 
-    __slots__ = ("_snapshots", "_store")
+    __slots__ = ()
 
     def __init__(
         self, *, read_only: bool = False, portable_names: bool = True, clock: Callable[[], int] = time.time_ns
     ) -> None:
-        self._store: Final = MemoryStore(clock=clock)
-        self._snapshots = 0
         facts = FactCache(trusted=True)
         turns = Turns("the in-memory filesystem")
-        tree = Tree(self._store, facts, turns, read_only=read_only, portable_names=portable_names, patience=PATIENCE)
+        tree = Tree(
+            MemoryStore(clock=clock),
+            facts,
+            turns,
+            read_only=read_only,
+            portable_names=portable_names,
+            patience=PATIENCE,
+        )
         super().__init__(RootAccess(tree))
-
-    def snapshot(self, tag: str | None = None) -> FilesystemSnapshot:
-        """The committed state now; costs the same at any size, and memory only while the snapshot is kept."""
-        from wink.filesystem._snapshot import FilesystemSnapshot
-
-        self._access.reading()
-        self._snapshots += 1
-        store = self._store
-        return FilesystemSnapshot(store.root, self._snapshots, store.clock(), tag, store.mark())
-
-    def restore(self, snapshot: FilesystemSnapshot) -> None:
-        """Bring everything back to a snapshot, in one transaction; later snapshots can still be restored after it."""
-        mark = snapshot.mark
-        if not isinstance(mark, Segment) or mark.store is not self._store:
-            raise SnapshotMismatch(snapshot.snapshot_id)
-        self._access.run(_rewind, mark)
-
-
-def _rewind(part: FilePart, mark: Segment) -> None:
-    from wink.filesystem._memory_frame import MemoryFrame
-
-    with part.changing(".") as frame:
-        assert isinstance(frame, MemoryFrame)
-        frame.rewind(mark)
 
 
 class HostFilesystem(Filesystem):
@@ -147,11 +149,11 @@ class HostFilesystem(Filesystem):
 
     `state` is where the journal is kept, `<root>/.wink` unless given. With `durability="process"` a commit survives the
     death of this process, with `"power"` that of the machine. Close it, or use it in a `with` block. What commits
-    replaced is dropped after a while, unless a `recorder` was set: then it is kept until `discard_preimages`. Names that
-    no Windows could check out are not made, unless `portable_names` is false.
+    replaced is kept while a snapshot from before is, and dropped after a while, unless a `recorder` was set: then it is
+    kept until `discard_preimages`. Names that no Windows could check out are not made, unless `portable_names` is false.
     """
 
-    __slots__ = ("_recovered", "_retired", "_store")
+    __slots__ = ("_commits", "_recovered", "_store")
 
     def __init__(
         self,
@@ -167,11 +169,11 @@ class HostFilesystem(Filesystem):
         where = None if state is None else os.fspath(state)
         self._store: Final = DiskStore(os.fspath(root), state=where, durability=durability)
         self._recovered: tuple[Recovered, ...] = ()
-        self._retired: dict[str, None] = {}
+        self._commits: Final = CommitHistory(self._store)
         turns = Turns(f"workspace {self._store.root!r}", locked=self._lock, unlocked=self._store.unlease)
         facts = FactCache(trusted=False)
         tree = Tree(self._store, facts, turns, read_only=read_only, portable_names=portable_names, patience=PATIENCE)
-        tree.retire = self._retire
+        tree.commits, tree.past = self._commits, DiskPast(tree, self._commits)
         super().__init__(RootAccess(tree))
 
     @property
@@ -213,14 +215,25 @@ class HostFilesystem(Filesystem):
         self._access.reading()
         return self._store.preimages()
 
-    def discard_preimages(self, *transaction_ids: str) -> None:
-        """Free what committed transactions replaced; their changes cannot be shown or taken back afterwards."""
-        self._store.discard_preimages(*transaction_ids)
+    @property
+    def conflicts(self) -> tuple[Conflict, ...]:
+        """The last versions that somebody else had saved where files were put back, or into files that were replaced.
+
+        They are kept in the state directory; nothing ever removes them.
+        """
+        return self._store.conflicts
+
+    def discard_preimages(self, *transaction_ids: str) -> tuple[Conflict, ...]:
+        """Free what committed transactions replaced; their changes cannot be shown or taken back afterwards.
+
+        What a program that had it open has written to since is not freed, but kept as a conflict and told.
+        """
+        return self._store.discard_preimages(*transaction_ids)
 
     def close(self) -> None:
         """Let go of the directory; nothing can be done with these files afterwards. Closing twice does nothing."""
         if not isinstance(self._access.tree.store, _Closed):
-            self._drop_retired()
+            self._commits.close()
             self._access.tree.store = cast("Store", _Closed(self._store.root))
             self._store.close()
 
@@ -238,22 +251,11 @@ class HostFilesystem(Filesystem):
         try:
             self._recovered = ()
             if self._store.pending():
-                committed: Callable[[str], bool] = getattr(self.recorder, "committed", _never)
+                committed: Callable[[str], bool] = getattr(self.recorder, "committed", self._commits.knows)
                 self._recovered = self._store.recover(committed)
         except BaseException:
             self._store.unlease()
             raise
-
-    def _retire(self, transaction_id: str) -> None:
-        # Freeing a replaced file may take a millisecond, and whoever looks at a change just made still finds it whole.
-        self._retired[transaction_id] = None
-        if len(self._retired) >= _RETIRED:
-            self._drop_retired()
-
-    def _drop_retired(self) -> None:
-        retired, self._retired = self._retired, {}
-        if retired:
-            self._store.discard_preimages(*retired)
 
 
 class _Closed:
@@ -269,9 +271,3 @@ class _Closed:
 
 def _closed(root: str) -> ValueError:
     return ValueError(f"the filesystem of {root!r} has been closed")
-
-
-def _never(transaction_id: str) -> bool:
-    """Without a record a transaction is committed when its journal is gone, so one that is found is not."""
-    del transaction_id
-    return False
