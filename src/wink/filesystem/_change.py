@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -75,3 +75,13 @@ class FileChange:
         from wink.filesystem._diff import unified_diff
 
         return unified_diff(self)
+
+
+def backwards(changes: Iterable[FileChange]) -> tuple[FileChange, ...]:
+    """What going back changes, where these were made."""
+    changes = tuple(changes)
+    moved = {change.moved_from: change.path for change in changes if change.moved_from is not None}
+    return tuple(
+        FileChange(change.path, change.after, change.before, moved.get(change.path) if change.after is None else None)
+        for change in changes
+    )

@@ -7,7 +7,7 @@ import stat
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from wink.filesystem._change import DIFFABLE_BYTES, FileChange, FileVersion, Kept
+from wink.filesystem._change import DIFFABLE_BYTES, FileChange, FileVersion, Kept, backwards
 from wink.filesystem._disk_ground import Ground
 from wink.filesystem._disk_log import Log
 from wink.filesystem._disk_place import kind_of
@@ -125,9 +125,7 @@ def net_changes(log: Log, since: int, until: int | None = None) -> tuple[FileCha
     """
     first, last = since, len(log.records) if until is None else until
     if last < first:
-        return tuple(
-            FileChange(change.path, change.after, change.before, None) for change in net_changes(log, last, first)
-        )
+        return backwards(net_changes(log, last, first))
     groups = _Effects(log).of(log.records[first:])
     return _folded([effect for group in groups[: last - first] for effect in group])
 

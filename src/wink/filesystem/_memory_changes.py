@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from wink.filesystem._change import DIFFABLE_BYTES, FileChange, FileVersion
+from wink.filesystem._change import DIFFABLE_BYTES, FileChange, FileVersion, backwards
 from wink.filesystem._memory import Directory, Entry, File, Step
 from wink.filesystem._memory_past import Move, is_before, moves_between, steps_since
 
@@ -21,9 +21,8 @@ def net_changes(
     steps = steps_since(own, earlier)
     moved = moves_between(moves, earlier, later)
     one, other = View(top, steps), View(top, steps_since(own, later))
-    if forward:
-        return _Comparison(one, other, steps, moved).changes()
-    return _Comparison(other, one, steps, [(target, source) for source, target in reversed(moved)]).changes()
+    changes = _Comparison(one, other, steps, moved).changes()
+    return changes if forward else backwards(changes)
 
 
 class View:

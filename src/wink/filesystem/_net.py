@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
+from itertools import groupby
+from operator import itemgetter
 
 from wink.filesystem._change import FileChange, FileVersion
 from wink.filesystem._versions import Versions
@@ -17,20 +20,40 @@ def net_changes(
     """
     first: dict[str, tuple[int, FileChange]] = {}
     last: dict[str, tuple[int, FileChange]] = {}
+    changes = tuple(changes)
     for position, change in changes:
         first.setdefault(change.path, (position, change))
         last[change.path] = position, change
-    net: list[FileChange] = []
+    net: dict[str, FileChange] = {}
     for path, (began, earliest) in first.items():
         ended, latest = last[path]
         after = versions.present(path) if until_now else latest.after
         if _is_unchanged(versions, path, earliest.before, after, began, ended):
             continue
-        moved = latest.moved_from if earliest is latest and not until_now else None
         shown = versions.with_content(began, FileChange(path, earliest.before, None))
         end = versions.with_content(ended, FileChange(path, None, after))
-        net.append(FileChange(path, shown.before, end.after, moved))
-    return tuple(net)
+        net[path] = FileChange(path, shown.before, end.after)
+    for path, origin in _origins(changes).items():
+        one, other = net.get(path), net.get(origin)
+        if one is not None and one.before is None and other is not None and other.after is None:
+            net[path] = replace(one, moved_from=origin)
+    return tuple(net.values())
+
+
+def _origins(changes: Iterable[tuple[int, FileChange]]) -> dict[str, str]:
+    """From which path each file came that was moved, perhaps several times."""
+    origins: dict[str, str] = {}
+    for _, group in groupby(changes, key=itemgetter(0)):
+        made = [change for _, change in group if change.before is None or change.after is None]
+        moved = {
+            change.path: origins.get(change.moved_from, change.moved_from)
+            for change in made
+            if change.moved_from is not None
+        }
+        for change in made:
+            origins.pop(change.path, None)
+        origins |= moved
+    return origins
 
 
 def _is_unchanged(

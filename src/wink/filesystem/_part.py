@@ -137,12 +137,15 @@ class FilePart:
         frame = self._stack.frame
         return frame is not None and self._since is not None and frame.position > self._since
 
-    def changes(self) -> tuple[FileChange, ...]:
-        """The net change of each path, in the order of first change; to be asked before `publish` or `undo`."""
-        frame = self._stack.frame
-        if frame is None or self._since is None:
+    def changes(self, since: int | None = None) -> tuple[FileChange, ...]:
+        """The net change of each path, in the order of first change; to be asked before `publish` or `undo`.
+
+        `since` is a position of the frame, by default where this part began.
+        """
+        frame, since = self._stack.frame, self._since if since is None else since
+        if frame is None or since is None:
             return ()
-        changes = frame.changes(self._since)
+        changes = frame.changes(since)
         for change in changes:
             after = change.after
             if after is not None and after.kept is not None and after.kind == "file":

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol, cast
 
 from wink.errors import SnapshotMismatch, UndoConflict
-from wink.filesystem._change import FileChange
+from wink.filesystem._change import FileChange, backwards
 from wink.filesystem._snapshot import FilesystemSnapshot, Position
 
 if TYPE_CHECKING:
@@ -123,9 +123,7 @@ class DiskPast:
         # Versions that are not wanted themselves may lead to those that are.
         versions = self._versions(lambda: self._changes(frame, earlier, None))
         net = net_changes(versions, changes, until_now=later is None)
-        if forward:
-            return net
-        return tuple(FileChange(change.path, change.after, change.before) for change in net)
+        return net if forward else backwards(net)
 
     def _changes(self, frame: Frame | None, earlier: object, later: object) -> list[tuple[int, FileChange]]:
         if isinstance(earlier, int):

@@ -38,6 +38,8 @@ class PuttingBack:
                 staging.discard()
 
     def _run(self) -> tuple[FileChange, ...]:
+        with self._part.changing(".") as frame:
+            start = frame.position
         for path, target in self._targets.items():
             wanted = target.wanted
             if wanted is not None and self._needs_content(target):
@@ -71,7 +73,7 @@ class PuttingBack:
                 and now.mode != target.wanted.mode
             ):
                 self._do(target.path, "chmod", target.wanted.mode)
-        return self._checked(self._part.changes())
+        return self._checked(self._part.changes(start))
 
     def _make(self, target: Target) -> None:
         wanted = target.wanted
