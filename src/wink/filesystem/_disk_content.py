@@ -55,19 +55,50 @@ def set_attributes(fd: int, found: os.stat_result, now: os.stat_result, extended
     return True
 
 
-def is_open_for_writing(fd: int) -> bool:
-    """Whether some process has this file open for writing, as far as the kernel tells us.
+def is_being_written(fd: int, *, again: bool = False) -> bool | None:
+    """Whether some program has this file open for writing, or mapped so; None where the kernel does not tell.
 
-    A program that goes on writing would write to the old file, which nobody sees any more. The kernel grants a read
-    lease only when there is no writer; it is given back at once.
+    `fd` is open for reading, and has been asked about before if `again`. The kernel grants a read lease only when there is no writer; it is given back at once. A file
+    that has no name any more, no writer now, will never have one.
     """
     if sys.platform != "linux":
-        return False
+        return None
     try:
-        # Whoever opens the file in this very moment makes the kernel signal us: not with SIGIO, which would kill.
-        fcntl.fcntl(fd, fcntl.F_SETSIG, signal.SIGURG)
+        if not again:
+            # Whoever opens the file in this very moment makes the kernel signal us: not with SIGIO, which would kill.
+            fcntl.fcntl(fd, fcntl.F_SETSIG, signal.SIGURG)
         fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)
     except OSError as error:
-        return error.errno == errno.EAGAIN
+        # Somebody else's file, or a filesystem without leases.
+        return True if error.errno == errno.EAGAIN else None
     fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
     return False
+
+
+def keep_others_out(fd: int) -> None:
+    """Let everybody else who opens this file wait until `fd` is closed, where the kernel does that and nobody has it open."""
+    if sys.platform == "linux":
+        try:
+            fcntl.fcntl(fd, fcntl.F_SETSIG, signal.SIGURG)
+            fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+        except OSError:
+            pass  # then a save in this moment is noticed, or not, by the file's time
+
+
+def read_all(fd: int) -> bytes:
+    """A file's content, from its beginning."""
+    content, at = bytearray(), 0
+    while chunk := os.pread(fd, _CHUNK, at):
+        content += chunk
+        at += len(chunk)
+    return bytes(content)
+
+
+def has_content(fd: int, expected: bytes) -> bool:
+    """Whether a file has exactly this content."""
+    at = 0
+    while chunk := os.pread(fd, _CHUNK, at):
+        if chunk != expected[at : at + len(chunk)]:
+            return False
+        at += len(chunk)
+    return at == len(expected)

@@ -1,4 +1,4 @@
-"""Make changes where names cannot be exchanged: hard links, open files, closed directories, other mounts.
+"""Make changes where names cannot be exchanged: closed directories, other mounts, attributes that cannot be given.
 
 The pre-image is a copy then, and the file itself is written to. What took place and how to take it back are in the same
 journal, under kinds of their own.
@@ -12,8 +12,16 @@ import stat
 from typing import Final
 
 from wink.errors import FileConflict
-from wink.filesystem._disk_content import copy_all, extended_attributes, set_attributes, write_all
+from wink.filesystem._disk_content import (
+    copy_all,
+    extended_attributes,
+    is_being_written,
+    keep_others_out,
+    set_attributes,
+    write_all,
+)
 from wink.filesystem._disk_ground import times_of
+from wink.filesystem._disk_kept import IN_USE
 from wink.filesystem._disk_log import Log
 from wink.filesystem._disk_place import Spot, node_of
 from wink.filesystem._disk_trees import below
@@ -29,13 +37,14 @@ _WRITE = os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXE
 
 
 def rewrite(log: Log, at: Spot, found: os.stat_result, content: bytes | tuple[str, int], mode: int | None) -> Node:
-    """Put new content into an existing file, which keeps its inode, owner, links and attributes."""
+    """Put new content into an existing file, which keeps its inode, owner and attributes."""
     staged = _new_content(log, content)
     record: Record | None = None
     try:
         _copy(log, at, found, staged)
         fd = os.open(at.name, _WRITE, dir_fd=at.fd)
         try:
+            keep_others_out(fd)
             if not mark(found).fits(os.fstat(fd)):
                 raise FileConflict(at.asked)
             known = content if isinstance(content, bytes) else None
@@ -143,6 +152,8 @@ def _copy(log: Log, at: Spot, found: os.stat_result, staged: str) -> None:
     """Copy a file with its attributes into staging, and make sure that nobody changed it meanwhile."""
     source = os.open(at.name, _READ, dir_fd=at.fd)
     try:
+        if is_being_written(source):
+            raise FileConflict(at.asked, IN_USE)
         _, target = log.create(0o600, "", staged)
         try:
             copy_all(source, target)

@@ -6,12 +6,16 @@ import errno
 import os
 import stat
 import sys
+import time
+from collections import deque
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, NamedTuple
 
 from wink.errors import PathRefused
 from wink.filesystem._beneath import Openat2, Walk, named
 from wink.filesystem._disk_state import NESTED, State
+from wink.filesystem._journal_records import Mark
+from wink.filesystem._journal_report import Conflict
 from wink.filesystem._paths import check_readable, check_writable
 from wink.filesystem._syscalls import RENAME_EXCHANGE, RENAME_NOREPLACE, has_openat2, renameat2
 
@@ -19,16 +23,41 @@ UNSUPPORTED: Final = frozenset((errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno
 """What renameat2 says where kernel or filesystem do not know a flag."""
 
 _ROOT = "is the workspace root"
+_RACY_NS: Final = 20_000_000
+_TICK_NS: Final = 900_000  # clocks that tick do so a thousand times a second at most
+_MOST_REPLACED: Final = 4096
+_MOST_CONFLICTS: Final = 1000
+
+
+class Replaced(NamedTuple):
+    """What is in staging: the path that it had, and its mark then; None where the kernel says that nobody can write to it."""
+
+    path: str
+    mark: Mark | None
 
 
 class Ground:
     """What a store, its frames and its recovery share.
 
     `can_exchange` turns false for good when the filesystem refuses an exchange; then links and renames do the same in
-    two steps. `active` are the transactions of this store that have a journal.
+    two steps. `active` are the transactions of this store that have a journal. `has_fine_times` is true where each write
+    that follows a look at a file's time gives it another one, false where clocks tick, None while nobody knows. `replaced`
+    tells of the last files that came to staging, by their names there; `conflicts` are the last that were found.
     """
 
-    __slots__ = ("_private", "active", "beneath", "can_exchange", "is_durable", "root", "root_fd", "state")
+    __slots__ = (
+        "_private",
+        "active",
+        "beneath",
+        "can_exchange",
+        "conflicts",
+        "has_fine_times",
+        "is_durable",
+        "replaced",
+        "root",
+        "root_fd",
+        "state",
+    )
 
     def __init__(
         self, root: str, state: str | None, *, durable: bool, resolver: str | None, exchange: bool | None
@@ -41,6 +70,9 @@ class Ground:
         self.state: Final = State(self.root_fd, self.root, state)
         kernel = has_openat2() if resolver is None else resolver == "openat2"
         self.beneath: Final = (Openat2 if kernel else Walk)(self.root_fd, self.check_readable)
+        self.has_fine_times: bool | None = None
+        self.replaced: Final[dict[str, Replaced]] = {}
+        self.conflicts: Final[deque[Conflict]] = deque(maxlen=_MOST_CONFLICTS)
         self._private: Final = tuple(_private_places(self.root, self.state.within))
 
     def close(self) -> None:
@@ -72,6 +104,27 @@ class Ground:
         for place, reason in self._private:
             if place.casefold().startswith(real.casefold() + "/"):
                 raise PathRefused(asked, f"has {place!r} in it, which {reason}")
+
+    # -- what others save
+
+    def is_racy(self, modified_ns: int) -> bool:
+        """Whether a file may be written again now and show the same time, if times are not fine."""
+        return time.time_ns() - modified_ns < _RACY_NS
+
+    def learn_times(self, written_ns: int, renamed_ns: int) -> None:
+        """A file's time was looked at between these two changes: are they less than a tick apart?"""
+        if renamed_ns - written_ns < _TICK_NS:
+            self.has_fine_times = renamed_ns != written_ns
+
+    def remember(self, staged: str, replaced: Replaced) -> None:
+        """Note what a committed transaction replaced."""
+        if len(self.replaced) >= _MOST_REPLACED:
+            self.replaced.pop(next(iter(self.replaced)), None)
+        self.replaced[staged] = replaced
+
+    def report(self, conflict: Conflict) -> None:
+        """Keep what was found, for whoever asks."""
+        self.conflicts.append(conflict)
 
     # -- names
 
@@ -112,12 +165,12 @@ class Ground:
                 if error.errno not in (errno.EPERM, errno.EMLINK, *UNSUPPORTED):
                     raise
             else:
-                return self._unname(from_fd, source, found.st_ino)
+                return self.unname(from_fd, source, found.st_ino)
         if self.status(to_fd, target) is not None:
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target)
         return os.rename(source, target, src_dir_fd=from_fd, dst_dir_fd=to_fd)
 
-    def _unname(self, fd: int, name: str, ino: int) -> None:
+    def unname(self, fd: int, name: str, ino: int) -> None:
         """Remove the second name of a file, unless somebody saved another file under it in this moment."""
         if fd != self.state.staged:
             aside = f"unnamed.{os.urandom(6).hex()}"

@@ -25,7 +25,8 @@ SPILL_BYTES: Final = 256 * 1024
 class Log:
     """What one transaction did. Nothing is on the disk before the first record or the first large content.
 
-    `contents` keeps small new contents, and `rewritten` how files were after writing in place; both by record.
+    `contents` keeps small new contents, and `rewritten` how files were after writing in place; both by record. `frozen`
+    are the records whose files in staging nobody can write to, as the kernel says.
     """
 
     __slots__ = (
@@ -39,6 +40,7 @@ class Log:
         "_transaction_id",
         "conflicts",
         "contents",
+        "frozen",
         "ground",
         "is_doomed",
         "records",
@@ -56,6 +58,7 @@ class Log:
         self.records: list[Record] = []
         self.contents: dict[int, bytes] = {}
         self.rewritten: dict[int, Mark] = {}
+        self.frozen: set[int] = set()
         self.conflicts: list[Conflict] = []
 
     @classmethod
@@ -129,6 +132,7 @@ class Log:
                 undo.clear()
         finally:
             self.conflicts.extend(undo.conflicts)
+            self.ground.conflicts.extend(undo.conflicts)
         if undo.lost:
             raise RollbackFailed(tuple(undo.lost), "what they were is not there any more")
 

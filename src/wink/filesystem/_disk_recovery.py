@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from wink.errors import RollbackFailed
 from wink.filesystem._disk_ground import Ground
+from wink.filesystem._disk_kept import release
 from wink.filesystem._disk_log import Log
 from wink.filesystem._disk_trees import below, remove
 from wink.filesystem._journal import left_behind
@@ -37,19 +38,24 @@ def recover(ground: Ground, committed: Callable[[str], bool]) -> tuple[Recovered
             ended = _ended(ground, transaction_id, keep=is_committed(transaction_id))
             if ended.paths:  # otherwise it had not changed anything yet
                 done.append(ended)
+    left: dict[str, list[Conflict]] = {}
     for name in os.listdir(ground.state.staged):
         transaction_id = name.rpartition(".")[0]
         if transaction_id not in ground.active and not is_committed(transaction_id):
-            remove(ground.state.staged, name)
+            for conflict in release(ground, name):
+                left.setdefault(transaction_id, []).append(conflict)
+    done += [Recovered(transaction_id, "kept", (), tuple(kept)) for transaction_id, kept in left.items()]
     return tuple(done)
 
 
-def discard(ground: Ground, transaction_ids: frozenset[str]) -> None:
-    """Drop what ended transactions left in staging."""
+def discard(ground: Ground, transaction_ids: frozenset[str]) -> tuple[Conflict, ...]:
+    """Drop what committed transactions left in staging; tells what somebody has written to since, which is kept."""
+    kept: list[Conflict] = []
     if transaction_ids and ground.state.open():
         for name in os.listdir(ground.state.staged):
             if name.rpartition(".")[0] in transaction_ids:
-                remove(ground.state.staged, name)
+                kept += release(ground, name)
+    return tuple(kept)
 
 
 def sizes(ground: Ground) -> dict[str, int]:
@@ -80,8 +86,10 @@ def _ended(ground: Ground, transaction_id: str, *, keep: bool) -> Recovered:
                     raise
                 # Nothing is left to be tried again, and nobody is helped by a workspace that stays closed for it.
                 lost = [Conflict(path, None, failed.reason) for path in failed.paths]
-            # As long as there is a journal somebody will come for these.
-            discard(ground, frozenset((transaction_id,)))
+            # As long as there is a journal somebody will come for these: new content that never got its name.
+            for name in os.listdir(ground.state.staged):
+                if name.rpartition(".")[0] == transaction_id:
+                    remove(ground.state.staged, name)
         log.end()
     finally:
         log.leave()

@@ -12,16 +12,27 @@ import os
 import stat
 from typing import Final
 
-from wink.errors import FileConflict
+from wink.errors import FileConflict, PathRefused
 from wink.filesystem import _disk_copies as copies
-from wink.filesystem._disk_content import extended_attributes, is_open_for_writing, set_attributes, write_all
+from wink.filesystem._disk_content import (
+    copy_all,
+    extended_attributes,
+    has_content,
+    is_being_written,
+    read_all,
+    set_attributes,
+    write_all,
+)
 from wink.filesystem._disk_ground import Ground, times_of
+from wink.filesystem._disk_kept import IN_USE, is_in_use, marks_within, touched_within
 from wink.filesystem._disk_log import DiskStaging, Log
 from wink.filesystem._disk_place import Spot, failure, node_of
 from wink.filesystem._disk_trees import below
-from wink.filesystem._journal_records import mark
+from wink.filesystem._journal_records import Record, mark
 from wink.filesystem._journal_undo import set_mode
 from wink.filesystem._store import Node, Staging
+
+SAVED: Final = "was saved by somebody else while it was being changed; read it again"
 
 Content = bytes | tuple[str, int]
 """New content in memory, or the name of a file in staging and its descriptor."""
@@ -80,43 +91,60 @@ class Steps:
             raise
         return True
 
-    def overwrite(self, at: Spot, found: os.stat_result, content: Content, mode: int | None) -> Node:
-        """Put new content into an existing file."""
-        log = self._log
-        if found.st_nlink > 1:
-            return copies.rewrite(log, at, found, content, mode)
+    def overwrite(
+        self, at: Spot, found: os.stat_result, content: Content, mode: int | None, replacing: bytes | None = None
+    ) -> Node:
+        """Put new content into an existing file, which must still have the content `replacing`, where that is given.
+
+        It is another file then, and the old one's other names, if it has any, go on showing the old content.
+        """
+        log, ground, is_linked = self._log, self._ground, found.st_nlink > 1
+        old = mark(found)
+        extended: list[tuple[str, bytes]] = []
         try:
             old_fd = os.open(at.name, _READ, dir_fd=at.fd)
         except PermissionError:
-            extended: list[tuple[str, bytes]] = []
-        else:
-            try:
-                if is_open_for_writing(old_fd):
-                    return copies.rewrite(log, at, found, content, mode)
-                extended = extended_attributes(old_fd)
-            finally:
-                os.close(old_fd)
-        wanted = found.st_mode & 0o777 if mode is None else mode
-        staged, fd = self._staged(content, wanted)
+            old_fd = -1
         try:
-            new = os.fstat(fd)
-            permitted = set_attributes(fd, found, new, extended)
-            if stat.S_IMODE(new.st_mode) != wanted:
-                os.fchmod(fd, wanted)
-            if self._ground.is_durable:
-                os.fsync(fd)
+            if old_fd >= 0:
+                # First the look and then the question: so whoever opens it from here on changes what was seen.
+                problem = "" if old.fits(os.fstat(old_fd)) else SAVED
+                if not problem and not is_linked and is_being_written(old_fd):
+                    problem = IN_USE
+                if problem:
+                    self._abandon(content)
+                    raise FileConflict(at.asked, problem)
+                extended = extended_attributes(old_fd)
+                if replacing is None and not ground.has_fine_times and ground.is_racy(old.modified_ns):
+                    replacing = read_all(old_fd)
+            wanted = found.st_mode & 0o777 if mode is None else mode
+            staged, fd = self._staged(content, wanted)
+            try:
+                new = os.fstat(fd)
+                permitted = set_attributes(fd, found, new, extended)
+                if stat.S_IMODE(new.st_mode) != wanted:
+                    os.fchmod(fd, wanted)
+                if ground.is_durable:
+                    os.fsync(fd)
+            finally:
+                os.close(fd)
+            if permitted:
+                known = content if isinstance(content, bytes) else None
+                record = log.record("X", at.path, times_of(at.fd), staged=staged, old=old, new=mark(new), content=known)
+                if self._exchange(at, record, -1 if is_linked else old_fd, replacing):
+                    return self._node(at, new)
         finally:
-            os.close(fd)
-        if permitted and self._exchange(at, staged, found, new, content):
-            return self._node(at, new)
+            if old_fd >= 0:
+                os.close(old_fd)
+        if is_linked:
+            # Written in place it would change under all its names, and who knows where they are.
+            log.drop(staged)
+            raise PathRefused(at.asked, "has other names, and cannot be replaced here without changing what they show")
         return copies.rewrite(log, at, found, self._again(staged, content), mode)
 
-    def _exchange(self, at: Spot, staged: str, found: os.stat_result, new: os.stat_result, content: Content) -> bool:
+    def _exchange(self, at: Spot, record: Record, old_fd: int, replacing: bytes | None) -> bool:
         """Swap new content in and the old file out into staging; False where only the file itself can be written."""
-        log, ground, staging = self._log, self._ground, self._ground.state.staged
-        known = content if isinstance(content, bytes) else None
-        old = mark(found)
-        record = log.record("X", at.path, times_of(at.fd), staged=staged, old=old, new=mark(new), content=known)
+        log, ground, staging, staged = self._log, self._ground, self._ground.state.staged, record.staged
         spare = staged + "~"
         try:
             exchanged = ground.swap(staging, staged, at.fd, at.name)
@@ -133,18 +161,34 @@ class Steps:
             if error.errno == errno.ENOENT:
                 raise FileConflict(at.asked) from None
             raise
-        if not old.fits(os.stat(staged, dir_fd=staging, follow_symlinks=False)):
-            # Undoing turns the exchange round: what somebody saved in this very moment goes back to its path.
-            log.take_back_to(len(log.records) - 1)
-            raise FileConflict(at.asked)
+        problem = ""
         if not exchanged:
             # The name is free for a moment: renaming over it would destroy what somebody saves just now.
             try:
                 ground.place(staging, spare, at.fd, at.name)
             except FileExistsError:
-                log.take_back_to(len(log.records) - 1)
-                raise FileConflict(at.asked) from None
+                problem = SAVED
+        problem = problem or self._problem(record, old_fd, replacing)
+        if problem:
+            # Undoing turns the exchange round: what somebody saved in this very moment goes back to its path.
+            log.take_back_to(len(log.records) - 1)
+            raise FileConflict(at.asked, problem)
         return True
+
+    def _problem(self, record: Record, fd: int, replacing: bytes | None) -> str:
+        """Why what came out is not what was expected, if so."""
+        old, in_use = record.old, None if fd < 0 else is_being_written(fd, again=True)
+        if in_use:
+            return IN_USE
+        assert old is not None
+        if not old.fits(os.stat(record.staged, dir_fd=self._ground.state.staged, follow_symlinks=False)):
+            return SAVED
+        if fd >= 0 and replacing is not None and not has_content(fd, replacing):
+            return SAVED
+        if in_use is False:
+            # It has no name any more, and nobody writes to it: so it stays as it is from here on.
+            self._log.frozen.add(record.seq)
+        return ""
 
     def link(self, at: Spot, target: str) -> None:
         """Make a symbolic link."""
@@ -169,7 +213,12 @@ class Steps:
     def change_mode(self, at: Spot, found: os.stat_result, mode: int) -> None:
         """Set the permission bits; special bits of a directory stay, those of a file go."""
         wanted = mode & 0o777 | (found.st_mode & 0o7000 if stat.S_ISDIR(found.st_mode) else 0)
-        if wanted != stat.S_IMODE(found.st_mode):
+        if wanted == stat.S_IMODE(found.st_mode):
+            return
+        if stat.S_ISREG(found.st_mode) and found.st_nlink > 1:
+            # Its other names, wherever they are, keep their mode.
+            self.overwrite(at, found, self._staged_copy(at.fd, at.name, found), wanted)
+        else:
             self._log.record("P", at.path, (), old=mark(found), note=str(wanted))
             set_mode(at.fd, at.name, wanted)
 
@@ -180,6 +229,8 @@ class Steps:
             raise failure(errno.ENOTEMPTY, at.asked)
         log.ready()
         staged = log.name()
+        is_directory = stat.S_ISDIR(found.st_mode)
+        within = marks_within(at.fd, at.name) if is_directory and not must_be_empty else {}
         record = log.record("D", at.path, times_of(at.fd), staged=staged, old=mark(found))
         try:
             ground.take(at.fd, at.name, staged)
@@ -191,10 +242,21 @@ class Steps:
             return
         staging = ground.state.staged
         out = os.stat(staged, dir_fd=staging, follow_symlinks=False)
-        is_expected = out.st_ino == found.st_ino if stat.S_ISDIR(found.st_mode) else mark(found).fits(out)
-        if not is_expected or (must_be_empty and not _is_empty(staging, staged)):
+        place, problem = at.asked, ""
+        if not (out.st_ino == found.st_ino if is_directory else mark(found).fits(out)):
+            problem = SAVED
+        elif is_directory and not must_be_empty:
+            inside, problem = touched_within(staging, staged, within)
+            place = f"{place}/{inside}"
+        else:
+            in_use = is_in_use(staging, staged, out)
+            problem = IN_USE if in_use else ""
+            if in_use is False:
+                log.frozen.add(record.seq)
+        is_filled = not problem and must_be_empty and not _is_empty(staging, staged)
+        if problem or is_filled:
             log.take_back_to(len(log.records) - 1)
-            raise failure(errno.ENOTEMPTY, at.asked) if is_expected else FileConflict(at.asked)
+            raise failure(errno.ENOTEMPTY, at.asked) if is_filled else FileConflict(place, problem)
 
     def move(self, here: Spot, there: Spot, overwrite: bool) -> None:
         """Give what is in one place the name of another."""
@@ -261,16 +323,26 @@ class Steps:
         elif stat.S_ISLNK(found.st_mode):
             self.link(there, os.readlink(name, dir_fd=fd) if target is None else target)
         elif stat.S_ISREG(found.st_mode):
-            source, staging = os.open(name, _READ, dir_fd=fd), DiskStaging(self._log)
-            try:
-                while chunk := os.read(source, 1 << 20):
-                    staging.write(chunk)
-                self.create(there, taken(staging), exclusive=True, mode=mode)
-            finally:
-                os.close(source)
-                staging.discard()
+            self.create(there, self._staged_copy(fd, name), exclusive=True, mode=mode)
         else:
             raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
+
+    def _staged_copy(self, fd: int, name: str, found: os.stat_result | None = None) -> Content:
+        """A file's content, in staging; with the times of `found`."""
+        source = os.open(name, _READ, dir_fd=fd)
+        try:
+            staged, copy = self._log.create(0o600)
+            try:
+                copy_all(source, copy)
+                if found is not None:
+                    os.utime(copy, ns=(found.st_atime_ns, found.st_mtime_ns))
+            except BaseException:
+                os.close(copy)
+                self._log.drop(staged)
+                raise
+        finally:
+            os.close(source)
+        return staged, copy
 
     def _is_at(self, at: Spot, found: os.stat_result) -> bool:
         here = self._ground.status(at.fd, at.name)
@@ -288,6 +360,12 @@ class Steps:
             raise
         return staged, fd
 
+    def _abandon(self, content: Content) -> None:
+        """Content that is not wanted any more."""
+        if not isinstance(content, bytes):
+            os.close(content[1])
+            self._log.drop(content[0])
+
     def _again(self, staged: str, content: Content) -> Content:
         """The same content for another attempt."""
         if isinstance(content, bytes):
@@ -297,7 +375,11 @@ class Steps:
 
     def _node(self, at: Spot, new: os.stat_result) -> Node:
         now = self._ground.status(at.fd, at.name)
-        return node_of(now if now is not None and now.st_ino == new.st_ino else new)
+        if now is None or now.st_ino != new.st_ino:
+            return node_of(new)
+        if self._ground.has_fine_times is None:
+            self._ground.learn_times(new.st_mtime_ns, now.st_ctime_ns)
+        return node_of(now)
 
 
 def taken(content: bytes | Staging) -> Content:

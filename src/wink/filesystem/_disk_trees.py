@@ -100,6 +100,33 @@ def below(fd: int, name: str) -> Iterator[tuple[str, os.stat_result, str | None]
             os.close(here)
 
 
+def regular_files(fd: int, name: str) -> Iterator[tuple[str, int, str, os.stat_result]]:
+    """Every regular file in the directory `name`: its path, its own directory, open until the next one, its name, its status."""
+    descent = _Descent(fd, name)
+    waiting = [""]
+    while waiting:
+        inside = waiting.pop()
+        try:
+            here = descent.open(inside)
+        except OSError as error:
+            if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EACCES):
+                continue  # it went away while we looked, or is closed to us
+            raise
+        try:
+            for child in os.listdir(here):
+                try:
+                    found = os.stat(child, dir_fd=here, follow_symlinks=False)
+                except FileNotFoundError:
+                    continue
+                path = f"{inside}/{child}" if inside else child
+                if stat.S_ISREG(found.st_mode):
+                    yield path, here, child, found
+                elif stat.S_ISDIR(found.st_mode):
+                    waiting.append(path)
+        finally:
+            os.close(here)
+
+
 def has_name(fd: int, name: str, is_wanted: object) -> str | None:
     """The first path in the directory `name` whose own name is wanted, looked for without reading any file's status."""
     assert callable(is_wanted)

@@ -7,7 +7,7 @@ import os
 import stat
 from typing import TYPE_CHECKING
 
-from wink.filesystem._disk_content import copy_all, extended_attributes, set_attributes
+from wink.filesystem._disk_content import copy_all, extended_attributes, keep_others_out, set_attributes
 from wink.filesystem._disk_ground import Ground
 from wink.filesystem._journal_records import Record
 from wink.filesystem._journal_report import Conflict
@@ -112,6 +112,7 @@ class Copies:
         target = os.open(name, _BOTH, dir_fd=fd)
         source = os.open(record.staged, _READ, dir_fd=self._staged)
         try:
+            keep_others_out(target)
             found = os.fstat(target)
             if after is not None and after.ino == found.st_ino:
                 ours = after.fits(found)

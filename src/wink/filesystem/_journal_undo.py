@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from wink.filesystem._disk_ground import Ground, restore_times
+from wink.filesystem._disk_kept import is_in_use, keep_aside
 from wink.filesystem._disk_trees import remove
 from wink.filesystem._journal_records import Mark, Record
 from wink.filesystem._journal_report import Conflict
@@ -168,7 +169,7 @@ class Undo:
             self.settle(record, record.staged)
             if here is not None and here.st_ino == old.ino:
                 if there is not None and there.st_ino == old.ino and not stat.S_ISDIR(there.st_mode):
-                    os.unlink(new_name, dir_fd=there_fd)  # renamed with links, and interrupted between them
+                    ground.unname(there_fd, new_name, old.ino)  # renamed with links, and interrupted between them
             elif there is None:
                 self.lost.append(record.path)
             else:
@@ -220,7 +221,10 @@ class Undo:
         if found is None:
             return
         if record.new is not None and record.new.fits(found) and self._is_ours(record, staged):
-            self.unlink(staged)
+            if not is_in_use(self._staged, staged, found):
+                self.unlink(staged)
+                return
+            self.keep(record.path, staged, "was taken back while another program had it open for writing")
             return
         self.keep(record.path, staged)
 
@@ -231,17 +235,7 @@ class Undo:
 
     def keep(self, path: str, staged: str, reason: str = "was saved by somebody else meanwhile") -> None:
         """Move something from staging to the conflicts."""
-        conflicts = self._ground.state.conflicts()
-        name, attempt = staged, 0
-        while True:
-            try:
-                self._ground.place(self._staged, staged, conflicts, name)
-            except FileExistsError:
-                attempt += 1
-                name = f"{staged}-{attempt}"
-                continue
-            break
-        self.conflicts.append(Conflict(path, f"conflicts/{name}", reason))
+        self.conflicts.append(Conflict(path, keep_aside(self._ground, self._staged, staged, staged), reason))
 
     def clear(self) -> None:
         """Remove what was needed until the step had been noted."""

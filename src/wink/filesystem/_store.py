@@ -57,11 +57,20 @@ class Frame(Protocol):
         """Start new content."""
         ...
 
-    def put(self, path: str, content: bytes | Staging, *, exclusive: bool = False, mode: int | None = None) -> Node:
+    def put(
+        self,
+        path: str,
+        content: bytes | Staging,
+        *,
+        exclusive: bool = False,
+        mode: int | None = None,
+        replacing: bytes | None = None,
+    ) -> Node:
         """Make `path` a file with this content, atomically; links are followed as far as they stay inside.
 
-        The parent directory must exist. An existing file keeps its mode, extended attributes and, where it has several
-        hard links, its inode, unless `mode` says otherwise. `exclusive` raises `FileExistsError` where the name is taken.
+        The parent directory must exist. An existing file keeps its mode and extended attributes, unless `mode` says
+        otherwise; other hard links to it keep the old content. `exclusive` raises `FileExistsError` where the name is taken.
+        `replacing` is what the file must contain until it is replaced, otherwise `FileConflict`.
         """
         ...
 

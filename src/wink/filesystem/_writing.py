@@ -45,7 +45,7 @@ def append_bytes(part: FilePart, text: str, content: bytes, create_parents: bool
         return replace(write_bytes(part, text, content, "create", create_parents), mode="append")
     known = _current(part, path, part.tree.facts.of(before, old).digest)
     together = old + content
-    node = _exchange(part, path, before, together)
+    node = _exchange(part, path, before, old, together)
     facts = part.tree.facts.of(node, together)
     if known is not None and known.complete:
         part.note(path, whole(path, facts.digest, facts.size, facts.lines, "write"))
@@ -66,7 +66,7 @@ def edit(part: FilePart, text: str, old: str, new: str, replace_all: bool, encod
     change = edited(path, decoded, old, new, replace_all=replace_all)
     encoded = change.text.encode(encoding)
     known = _current(part, path, part.tree.facts.of(before, content).digest)
-    node = _exchange(part, path, before, encoded)
+    node = _exchange(part, path, before, content, encoded)
     facts = part.tree.facts.of(node, encoded)
     total = facts.lines if has_plain_newlines(encoding) else change.text.count("\n") + (change.text[-1:] != "\n")
     if known is None:
@@ -217,13 +217,13 @@ def begin_staging(part: FilePart, path: str) -> Staging:
         return frame.stage()
 
 
-def _exchange(part: FilePart, path: str, before: Node, content: bytes) -> Node:
+def _exchange(part: FilePart, path: str, before: Node, old: bytes, content: bytes) -> Node:
     """Publish content that was made from the content of `before`, unless somebody has written the file since."""
     staged = stage(part, path, content) if len(content) > _STREAMED else content
     with part.changing(path) as frame:
         if part.tree.store.node(path).identity != before.identity:
             raise FileConflict(path)
-        return frame.put(path, staged)
+        return frame.put(path, staged, replacing=old)
 
 
 def _text_of(part: Access, text: str, encoding: str) -> tuple[str, bytes, str, Node]:

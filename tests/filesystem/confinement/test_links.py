@@ -150,14 +150,33 @@ def test_a_link_to_the_root_is_not_walked_for_ever(disk: Any, watch: Any) -> Non
     assert disk.files.read("a/dir/b/a/own.txt").content == "mine\n"
 
 
-def test_hard_links_are_written_in_place_and_rolled_back(disk: Any) -> None:
-    """A hard link is the file itself: all its names keep showing one content, before and after a rollback."""
+def test_a_hard_link_leads_nowhere(disk: Any, watch: Any) -> None:
+    """Its other names may be outside, in a store that many projects share: they keep content, mode and times."""
+    before = (disk.outside / "secret.txt").stat()
+    os.link(disk.outside / "secret.txt", disk.root / "linked.txt")
+    watch()
+    part = disk.files.begin()
+    part.handle.write("linked.txt", "new\n")
+    part.undo()
+    assert (disk.root / "linked.txt").samefile(disk.outside / "secret.txt")
+
+    disk.files.append("linked.txt", "more\n")
+
+    after = (disk.outside / "secret.txt").stat()
+    assert (after.st_mode, after.st_size, after.st_mtime_ns) == (before.st_mode, before.st_size, before.st_mtime_ns)
+    assert (disk.root / "linked.txt").read_text() == "secret\nmore\n"
+    disk.files.close()
+    disk.seal()
+
+
+def test_names_inside_part_ways_when_one_is_written(disk: Any) -> None:
+    """Nobody can tell whether all names are inside, so it is the same for those."""
     os.link(disk.root / "own.txt", disk.root / "dir/other.txt")
     part = disk.files.begin()
     part.handle.write("own.txt", "new\n")
-    assert (disk.root / "dir/other.txt").read_text() == "new\n"
-    part.undo()
     assert (disk.root / "dir/other.txt").read_text() == "mine\n"
+    part.undo()
+    assert (disk.root / "dir/other.txt").samefile(disk.root / "own.txt")
 
     disk.files.delete("dir/other.txt")
 

@@ -81,6 +81,11 @@ class Faults:
         return call
 
 
+def denied(*_: object) -> bool:
+    """What a directory that may not be written to says to an exchange of names."""
+    raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+
 @pytest.fixture
 def faults() -> Iterator[Faults]:
     """System calls that can be made to fail; inactive until armed."""

@@ -12,8 +12,9 @@ import pytest
 
 from wink.errors import RollbackFailed, TransactionError
 from wink.filesystem._disk import DiskStore
+from wink.filesystem._disk_ground import Ground
 
-from .conftest import State
+from .conftest import State, denied
 
 Look = Callable[[Path], State]
 
@@ -168,7 +169,9 @@ def test_a_file_that_was_written_back_in_part_is_known_as_ours(
     store = open_store(tree)
     frame = store.begin("tx")
     frame.put("tool.sh", b"outer")
-    frame.put("one-name.txt", b"written in place")
+    with monkeypatch.context() as patch:
+        patch.setattr(Ground, "swap", denied)
+        frame.put("top.txt", b"written in place")
     cutting = Failing(monkeypatch, os, "ftruncate", errno.EIO)
     cutting.fail()
     with pytest.raises(RollbackFailed):
@@ -177,7 +180,7 @@ def test_a_file_that_was_written_back_in_part_is_known_as_ours(
     frame.undo(0)
 
     assert frame.conflicts == ()
-    assert (tree / "other-name.txt").read_bytes() == b"linked"
+    assert (tree / "top.txt").read_bytes() == b"top\r\n"
 
 
 def test_a_directory_gets_its_time_back_when_the_disk_works_again(

@@ -51,7 +51,7 @@ else:
 """
 
 
-@pytest.mark.parametrize("calls", [1, 9, 40, 77, 120, 160])
+@pytest.mark.parametrize("calls", [1, 9, 40, 77, 120, 140])
 def test_a_killed_process_leaves_nothing_that_recovery_does_not_undo(
     tree: Path, look: Callable[[Path], State], leftovers: Callable[[Path], list[str]], calls: int
 ) -> None:

@@ -13,8 +13,9 @@ from wink.errors import FileConflict, PathRefused, TransactionError
 from wink.filesystem import _disk_log
 from wink.filesystem._disk import DiskStore
 from wink.filesystem._disk_frame import DiskFrame
+from wink.filesystem._disk_ground import Ground
 
-from .conftest import State
+from .conftest import State, denied
 from .test_crash import work
 
 ATTRIBUTE = "user.wink.test"
@@ -140,15 +141,16 @@ def test_special_bits_do_not_survive_new_content(store: DiskStore, tree: Path) -
     assert (tree / "tool.sh").stat().st_mode & 0o7777 == 0o4755
 
 
-def test_hard_links_stay_links(store: DiskStore, tree: Path, look: Callable[[Path], State]) -> None:
-    """Both names show the new content, and both the old one again."""
+def test_the_other_names_of_a_file_keep_its_content_and_mode(
+    store: DiskStore, tree: Path, look: Callable[[Path], State]
+) -> None:
+    """They may lie outside, in a store that other projects share; a rollback makes them one file again."""
     before = look(tree)
-    inode = (tree / "one-name.txt").stat().st_ino
     frame = store.begin("tx")
 
-    frame.put("one-name.txt", b"new content for both", mode=0o600)
-    assert (tree / "other-name.txt").read_bytes() == b"new content for both"
-    assert (tree / "one-name.txt").stat().st_ino == inode
+    frame.put("one-name.txt", b"new content", mode=0o600)
+    assert (tree / "other-name.txt").read_bytes() == b"linked"
+    assert look(tree)["other-name.txt"][0] == before["other-name.txt"][0]
     (content, mode) = next((c.before.content(), c.after.mode) for c in frame.changes() if c.path == "one-name.txt")
     assert (content, mode) == (b"linked", 0o600)
 
@@ -156,31 +158,97 @@ def test_hard_links_stay_links(store: DiskStore, tree: Path, look: Callable[[Pat
     assert look(tree) == before
 
 
-def test_a_file_that_is_open_for_writing_keeps_its_inode(
-    store: DiskStore, tree: Path, look: Callable[[Path], State]
+def test_a_mode_is_not_changed_under_other_names(
+    store: DiskStore, tree: Path, look: Callable[[Path], State], leftovers: Callable[[Path], list[str]]
 ) -> None:
-    """Whoever has it open goes on writing into the file that everybody sees."""
+    """The name gets a file of its own, with the same content and times."""
     before = look(tree)
-    inode = (tree / "top.txt").stat().st_ino
-    with (tree / "top.txt").open("ab"):
-        frame = store.begin("tx")
-        frame.put("top.txt", b"x")
-        assert (tree / "top.txt").stat().st_ino == inode
-        assert (tree / "top.txt").read_bytes() == b"x"
-        frame.undo(0)
+    frame = store.begin("tx")
 
+    frame.chmod("one-name.txt", 0o600)
+
+    now = look(tree)
+    assert now["other-name.txt"][0] == before["other-name.txt"][0]
+    assert now["one-name.txt"][0] & 0o777 == 0o600
+    assert now["one-name.txt"][1] == before["one-name.txt"][1]
+    assert now["one-name.txt"][4] == b"linked"
+    frame.undo(0)
+    assert look(tree) == before
+    assert leftovers(tree) == []
+
+
+@pytest.mark.parametrize("change", ["put", "chmod"])
+def test_a_file_with_other_names_is_never_written_in_place(
+    store: DiskStore, tree: Path, look: Callable[[Path], State], monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    """Where its name cannot be exchanged nothing is left but to refuse."""
+    before = look(tree)
+    frame = store.begin("tx")
+    with monkeypatch.context() as patch:
+        patch.setattr(Ground, "swap", denied)
+        with pytest.raises(PathRefused, match="other names"):
+            frame.put("one-name.txt", b"x") if change == "put" else frame.chmod("one-name.txt", 0o600)
+
+    frame.undo(0)
     assert look(tree) == before
 
 
-def test_a_write_in_place_keeps_aside_what_somebody_wrote(store: DiskStore, tree: Path) -> None:
+@pytest.mark.parametrize("act", ["put", "put much", "delete", "delete all", "move onto", "rewrite"])
+def test_a_file_that_is_open_for_writing_is_left_alone(
+    store: DiskStore,
+    tree: Path,
+    look: Callable[[Path], State],
+    leftovers: Callable[[Path], list[str]],
+    monkeypatch: pytest.MonkeyPatch,
+    act: str,
+) -> None:
+    """Whoever has it open goes on writing, when nobody can tell: into a file that nobody sees, or over ours."""
+    before = look(tree)
+    frame = store.begin("tx")
+    with (tree / "src/a/1.txt").open("ab") as theirs, monkeypatch.context() as patch:
+        if act == "rewrite":
+            patch.setattr(Ground, "swap", denied)
+        with pytest.raises(FileConflict, match="open for writing in another program") as refused:
+            if act == "delete":
+                frame.delete("src/a/1.txt")
+            elif act == "delete all":
+                frame.delete("src", recursive=True)
+            elif act == "move onto":
+                frame.move("top.txt", "src/a/1.txt", overwrite=True)
+            else:
+                frame.put("src/a/1.txt", b"x" * (400_000 if act == "put much" else 1))
+        theirs.write(b"and more")
+
+    assert refused.value.path == "src/a/1.txt"
+    frame.undo(0)
+    now = look(tree)
+    assert now["src/a/1.txt"][4] == b"1 " * 45 + b"and more"
+    assert now | {"src/a/1.txt": 0} == before | {"src/a/1.txt": 0}
+    assert leftovers(tree) == []
+
+
+def test_a_file_that_is_only_read_elsewhere_is_replaced(store: DiskStore, tree: Path) -> None:
+    """Editors, indexers and backups read all the time."""
+    with (tree / "top.txt").open("rb") as theirs:
+        frame = store.begin("tx")
+        frame.put("top.txt", b"x")
+        frame.publish()
+        assert theirs.read() == b"top\r\n"
+
+
+def test_a_write_in_place_keeps_aside_what_somebody_wrote(
+    store: DiskStore, tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """In place there is no inode to tell by; time and content do."""
     frame = store.begin("tx")
-    frame.put("one-name.txt", b"by the tool")
-    (tree / "other-name.txt").write_bytes(b"by a person")
+    with monkeypatch.context() as patch:
+        patch.setattr(Ground, "swap", denied)
+        frame.put("top.txt", b"by the tool")
+    (tree / "top.txt").write_bytes(b"by a person")
 
     frame.undo(0)
 
-    assert (tree / "one-name.txt").read_bytes() == b"linked"
+    assert (tree / "top.txt").read_bytes() == b"top\r\n"
     assert [path.read_bytes() for path in (tree / ".wink/conflicts").iterdir()] == [b"by a person"]
 
 
@@ -430,16 +498,18 @@ def test_a_file_changed_while_it_is_copied_is_not_overwritten(
     real = _disk_copies.copy_all
 
     def copying(source: int, target: int) -> int:
-        (tree / "other-name.txt").write_bytes(b"by a person")
+        (tree / "top.txt").write_bytes(b"by a person")
         return real(source, target)
 
     frame = store.begin("tx")
-    monkeypatch.setattr(_disk_copies, "copy_all", copying)
-    with pytest.raises(FileConflict):
-        frame.put("one-name.txt", b"by the tool")
+    with monkeypatch.context() as patch:
+        patch.setattr(Ground, "swap", denied)
+        patch.setattr(_disk_copies, "copy_all", copying)
+        with pytest.raises(FileConflict):
+            frame.put("top.txt", b"by the tool")
 
     frame.undo(0)
-    assert (tree / "one-name.txt").read_bytes() == b"by a person"
+    assert (tree / "top.txt").read_bytes() == b"by a person"
     assert leftovers(tree) == []
 
 
