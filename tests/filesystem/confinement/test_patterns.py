@@ -38,6 +38,7 @@ def ends(use: Callable[[], object]) -> object:
 
 EVIL = (
     "(a+)+b", "(a|a)*b", "(a|aa)+$", "(.*a){30}b", "((a*)*)*b", "(a?){500}a{500}b", "(?i)(a{0,30}){30}b",
+    r"(a+)+(?!a)b", r"(a*)*\1b", r"(?=(a+)+$)(a|aa)+c",
     "(a{0,500}a{0,500})b", "a.{0,400}a.{0,400}a.{0,150}b", "(x+x+)+y|(a?){450}a{450}c", "([a-z]{0,9}){99}1",
 )  # fmt: skip
 
@@ -52,15 +53,15 @@ def test_catastrophic_expressions_end(pattern: str, text: str) -> None:
     outcome = ends(lambda: files.grep(pattern))
 
     if isinstance(outcome, PatternError):
-        assert "takes too long" in str(outcome) or "too large" in str(outcome)
+        assert any(words in str(outcome) for words in ("takes too long", "too large", "too much memory"))
     else:
         assert isinstance(outcome, tuple), outcome
 
 
 @pytest.mark.parametrize(
     "pattern",
-    ["a" * 1001, "(" * 500 + ")" * 499, "(?=a)b", r"(a)\1", "a{1001}", r"\pL{900}\pL{900}", "[", "*", "(?P<x", "a\nb", ""],
-)  # fmt: skip
+    ["a" * 1001, "(" * 500 + ")" * 499, "(?=a", r"(a)\2", "a**", r"\pL{900}\pL{900}", "[", "*", "(?P<x", "a\nb", ""],
+)
 def test_what_cannot_be_searched_is_said(pattern: str) -> None:
     """A model can mend its pattern only when it is told what is wrong."""
     with pytest.raises(PatternError, match=r"pattern"):
