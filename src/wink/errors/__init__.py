@@ -9,6 +9,7 @@ from wink.errors import (
     _prompt,
     _resources,
     _runtime,
+    _sandbox,
     _serde,
     _session,
     _workspace,
@@ -21,6 +22,7 @@ from wink.errors._policies import *
 from wink.errors._prompt import *
 from wink.errors._resources import *
 from wink.errors._runtime import *
+from wink.errors._sandbox import *
 from wink.errors._serde import *
 from wink.errors._session import *
 from wink.errors._workspace import *
@@ -34,6 +36,7 @@ __all__ += _policies.__all__
 __all__ += _prompt.__all__
 __all__ += _resources.__all__
 __all__ += _runtime.__all__
+__all__ += _sandbox.__all__
 __all__ += _serde.__all__
 __all__ += _session.__all__
 __all__ += _workspace.__all__

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from wink.filesystem._change import DIFFABLE_BYTES, ChangeKind, FileChange, FileVersion, Kept
 from wink.filesystem._filesystem import Filesystem
 from wink.filesystem._part import FilePart
-from wink.filesystem._paths import WorkspacePath, is_protected_name, workspace_path
+from wink.filesystem._paths import WorkspacePath, is_protected_name, protected_as, unportable_name, workspace_path
 from wink.filesystem._results import EditResult, ReadResult, WriteMode, WriteResult
 from wink.filesystem._roots import HostFilesystem, InMemoryFilesystem
 from wink.filesystem._stamps import Stamp
@@ -61,6 +61,8 @@ __all__ = [
     "WriteResult",
     "WriteStream",
     "is_protected_name",
+    "protected_as",
+    "unportable_name",
     "net_changes",
     "plan",
     "preview",

@@ -1,0 +1,201 @@
+"""Take over what a program has made in an upper directory, through a frame, so that all of it can be taken back.
+
+What programs may do and file tools may not, such as write objects into a `.git`, is decided by whoever calls this; here
+only wink's own state is out of bounds, no link is ever followed, and every step goes through the journal.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from typing import Final
+
+from wink.errors import FileConflict
+from wink.filesystem import _disk_copies as copies
+from wink.filesystem._disk import DiskStore
+from wink.filesystem._disk_content import copy_all, is_being_written
+from wink.filesystem._disk_frame import DiskFrame
+from wink.filesystem._disk_ground import Ground, times_of
+from wink.filesystem._disk_log import Log
+from wink.filesystem._disk_place import Spot, failure
+from wink.filesystem._disk_steps import Steps
+from wink.filesystem._journal_records import mark
+from wink.filesystem._journal_undo import set_mode
+
+_READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_CANNOT_LINK: Final = frozenset((errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EACCES, errno.ENOTSUP))
+
+
+class Merging(Steps):
+    """The steps of a merge. Paths are real: a directory above one that turns out to be a link is a `FileConflict`."""
+
+    __slots__ = ()
+
+    def take_file(self, path: str, source: str, *, keep: bool = False) -> None:
+        """Make the file `source`, an absolute path, the one at `path`, as it is: mode, times, attributes and names.
+
+        Where it can, the same inode gets another name, so that size does not matter and hard links among what is taken
+        stay such; with `keep` it has its old name too. Other names of a file that it replaces go on showing the old one.
+        """
+        at = self._spot(path)
+        try:
+            staged, fd = self._borrowed(source, keep)
+            try:
+                new = os.fstat(fd)
+                if self._ground.is_durable:
+                    os.fsync(fd)
+                if at.found is None:
+                    if not self._place(at, staged, new, None):
+                        copies.write_new(self._log, at, (staged, os.dup(fd)), stat.S_IMODE(new.st_mode))
+                else:
+                    self._replace(at, at.found, staged, fd, new)
+            finally:
+                os.close(fd)
+        finally:
+            self._ground.beneath.close(at.fd)
+
+    def take_link(self, path: str, target: str) -> None:
+        """Make a symbolic link with whatever body a program gave it: it is read under the rules for links anyway."""
+        at = self._spot(path)
+        try:
+            if at.found is not None:
+                raise FileConflict(path)
+            self.link(at, target)
+        finally:
+            self._ground.beneath.close(at.fd)
+
+    def take_directory(self, path: str, mode: int) -> None:
+        """Make a directory with exactly these permission bits."""
+        at = self._spot(path)
+        try:
+            if at.found is not None:
+                raise FileConflict(path)
+            self.make_directory(at)
+            self._set_mode(at, os.stat(at.name, dir_fd=at.fd, follow_symlinks=False), mode)
+        finally:
+            self._ground.beneath.close(at.fd)
+
+    def take_mode(self, path: str, mode: int) -> None:
+        """Give what is at `path` these permission bits."""
+        at = self._spot(path)
+        try:
+            if at.found is None:
+                raise FileConflict(path)
+            self._set_mode(at, at.found, mode)
+        finally:
+            self._ground.beneath.close(at.fd)
+
+    def drop(self, path: str) -> None:
+        """Remove what is at `path`, a directory with all that is in it."""
+        at = self._spot(path)
+        try:
+            if at.found is None:
+                raise failure(errno.ENOENT, path)
+            self._ground.check_readable(at.path, path)
+            self.remove(at, at.found)
+        finally:
+            self._ground.beneath.close(at.fd)
+
+    def set_times(self, path: str, times: tuple[int, int]) -> None:
+        """Give a directory that was made here its times, when nothing more comes into it; a rollback removes it anyway."""
+        at = self._spot(path)
+        try:
+            os.utime(at.name, ns=times, dir_fd=at.fd, follow_symlinks=False)
+        finally:
+            self._ground.beneath.close(at.fd)
+
+    def _spot(self, path: str) -> Spot:
+        self._ground.check_readable(path, path)
+        fd, name, real = self._ground.beneath.parent(path)
+        try:
+            if real != path:
+                raise FileConflict(path)
+            found = self._ground.status(fd, name)
+        except BaseException:
+            self._ground.beneath.close(fd)
+            raise
+        return Spot(fd, name, real, path, found)
+
+    def _replace(self, at: Spot, found: os.stat_result, staged: str, fd: int, new: os.stat_result) -> None:
+        try:
+            old_fd = os.open(at.name, _READ, dir_fd=at.fd) if stat.S_ISREG(found.st_mode) else -1
+        except PermissionError:
+            old_fd = -1
+        try:
+            if old_fd >= 0 and found.st_nlink == 1 and is_being_written(old_fd):
+                raise FileConflict(at.asked)
+            record = self._log.record(
+                "X", at.path, times_of(at.fd), staged=staged, old=mark(found), new=mark(new), content=None
+            )
+            if not self._exchange(at, record, old_fd if found.st_nlink == 1 else -1, None):
+                copies.rewrite(self._log, at, found, (staged, os.dup(fd)), stat.S_IMODE(new.st_mode))
+        finally:
+            if old_fd >= 0:
+                os.close(old_fd)
+
+    def _set_mode(self, at: Spot, found: os.stat_result, mode: int) -> None:
+        if mode != stat.S_IMODE(found.st_mode):
+            self._log.record("P", at.path, (), old=mark(found), note=str(mode))
+            set_mode(at.fd, at.name, mode)
+
+    def _borrowed(self, source: str, keep: bool) -> tuple[str, int]:
+        """The file under a name in staging, and a descriptor of it."""
+        log, ground = self._log, self._ground
+        log.ready()
+        staged = log.name()
+        try:
+            if keep:
+                os.link(source, staged, dst_dir_fd=ground.state.staged, follow_symlinks=False)
+            else:
+                os.rename(source, staged, dst_dir_fd=ground.state.staged)
+        except OSError as error:
+            if error.errno not in _CANNOT_LINK:
+                raise
+            return self._copied(source, staged)
+        try:
+            return staged, os.open(staged, _READ, dir_fd=ground.state.staged)
+        except BaseException:
+            log.drop(staged)
+            raise
+
+    def _copied(self, source: str, staged: str) -> tuple[str, int]:
+        taken, fd = self._log.create(0o600, name=staged)
+        try:
+            reading = os.open(source, _READ)
+            try:
+                found = os.fstat(reading)
+                copy_all(reading, fd)
+                if found.st_uid != os.geteuid() or found.st_gid != os.getegid():
+                    os.fchown(fd, found.st_uid, found.st_gid)
+                for name in os.listxattr(reading):
+                    os.setxattr(fd, name, os.getxattr(reading, name))
+                os.fchmod(fd, stat.S_IMODE(found.st_mode))
+                os.utime(fd, ns=(found.st_atime_ns, found.st_mtime_ns))
+            finally:
+                os.close(reading)
+        except BaseException:
+            os.close(fd)
+            self._log.drop(staged)
+            raise
+        return taken, fd
+
+
+def check_place(store: object, path: str) -> None:
+    """Raise `PathRefused` where nobody but wink and the running Python itself may change anything."""
+    assert isinstance(store, DiskStore), "programs run over files on the disk"
+    store._ground.check_writable(path, path)  # pyright: ignore[reportPrivateUsage]
+
+
+def state_of(store: DiskStore) -> str:
+    """The directory for what belongs to this store and is nobody's file, made if need be."""
+    state = store._ground.state  # pyright: ignore[reportPrivateUsage]
+    state.create()
+    return state.where
+
+
+def merging(frame: DiskFrame) -> Merging:
+    """The steps of a merge in a frame."""
+    ground: Ground = frame._ground  # pyright: ignore[reportPrivateUsage]
+    log: Log = frame._log  # pyright: ignore[reportPrivateUsage]
+    return Merging(ground, log)

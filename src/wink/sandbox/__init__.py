@@ -1,0 +1,42 @@
+"""Programs in the workspace as transactions: what they change lies in an overlay, and is merged or dropped."""
+
+from wink.sandbox._launch import launcher
+from wink.sandbox._merge import Differences, changed_meanwhile, differences, forget, merge, refused
+from wink.sandbox._output import Keeper, Output
+from wink.sandbox._overlay import Overlay, fresh_name, state_of, sweep
+from wink.sandbox._program import Command, Ended, OnOutput, Reason, Stop
+from wink.sandbox._sandbox import PROGRAMS, Sandbox, allowed, bubblewrap, opened, words_of
+from wink.sandbox._settings import ENVIRONMENT, MIB, Limits, Profile
+from wink.sandbox._upper import Step
+
+__all__ = [
+    "ENVIRONMENT",
+    "MIB",
+    "PROGRAMS",
+    "Command",
+    "Differences",
+    "Ended",
+    "Keeper",
+    "Limits",
+    "OnOutput",
+    "Output",
+    "Overlay",
+    "Profile",
+    "Reason",
+    "Sandbox",
+    "Step",
+    "Stop",
+    "allowed",
+    "bubblewrap",
+    "changed_meanwhile",
+    "differences",
+    "forget",
+    "fresh_name",
+    "launcher",
+    "merge",
+    "opened",
+    "refused",
+    "state_of",
+    "sweep",
+    "words_of",
+]

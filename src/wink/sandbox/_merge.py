@@ -1,0 +1,250 @@
+"""Make what a program changed in an overlay the workspace's, in one transaction, or say why not."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from wink.errors import FileConflict, MergeConflict, MergeRefused
+from wink.filesystem import FileChange, FilePart, FileVersion
+from wink.sandbox import _rules
+from wink.sandbox._overlay import Overlay
+from wink.sandbox._upper import Step, clean, tree
+
+if TYPE_CHECKING:
+    from wink.filesystem._disk_merge import Merging
+
+_STATE = "is wink's own state, and stays as it is"
+
+
+@dataclass(frozen=True, slots=True)
+class Differences:
+    """What a program changed in an overlay, and what of it stays out of the workspace.
+
+    `notes` pairs paths with the reason why they are not carried over.
+    """
+
+    overlay: Overlay
+    steps: tuple[Step, ...]
+    notes: tuple[tuple[str, str], ...] = ()
+    suspects: tuple[str, ...] = ()
+    scratch: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.steps)
+
+    def changes(self) -> tuple[FileChange, ...]:
+        """The same as the record shows changes: one for each path, in the order of paths."""
+        root, upper = self.overlay.root, self.overlay.upper
+        found: dict[str, FileChange] = {}
+        for step in self.steps:
+            path, known = step.path, found.get(step.path)
+            if step.kind == "drop":
+                found[path] = FileChange(path, _version(root, path, step.found), None)
+                if step.found is not None and stat.S_ISDIR(step.found.st_mode):
+                    for inside, status in tree(f"{root}/{path}"):
+                        below = f"{path}/{inside}"
+                        found[below] = FileChange(below, _version(root, below, status), None)
+                continue
+            before = known.before if known is not None else _version(root, path, step.found)
+            found[path] = FileChange(path, before, _version(upper, path, step.made))
+        return tuple(change for _, change in sorted(found.items()) if not _is_same(change))
+
+    def only(self, paths: Iterable[str]) -> Differences:
+        """The part of it at and beneath some paths, with the directories that this needs."""
+        wanted = tuple(paths)
+        inside = [step for step in self.steps if any(_is_in(step.path, path) for path in wanted)]
+        chosen = {step.path for step in inside}
+        above = _rules.with_parents(step.path for step in inside if step.kind != "drop") - chosen
+        steps: list[Step] = []
+        for step in self.steps:
+            if step.path in chosen:
+                steps.append(_seen_again(step, self.overlay.root))
+            elif step.path in above:
+                there = _status(f"{self.overlay.root}/{step.path}")
+                is_directory = there is not None and stat.S_ISDIR(there.st_mode)
+                if not is_directory and (step.kind == "directory" or (step.kind == "drop" and there is not None)):
+                    steps.append(step)
+        suspects = tuple(path for path in self.suspects if path in chosen)
+        return replace(self, steps=tuple(steps), suspects=suspects)
+
+
+def _no_scratch(path: str) -> bool:
+    del path
+    return False
+
+
+def differences(overlay: Overlay, is_scratch: Callable[[str], bool] = _no_scratch) -> Differences:
+    """What was changed in an overlay so far."""
+    reading = overlay.read(lambda path: _STATE if _rules.is_state(path) else None, is_scratch)
+    return Differences(overlay, reading.steps, reading.notes, reading.suspects, reading.scratch)
+
+
+def merge(found: Differences, part: FilePart, *, keep: bool = False) -> None:
+    """Do in a call's part what the program did; the call must have its turn (`wink.transactions.take_turn`).
+
+    With `keep` the overlay still has everything afterwards, otherwise files are moved out of it. Raises `MergeConflict`
+    and `MergeRefused` before anything is changed.
+    """
+    from wink.filesystem._disk_frame import DiskFrame
+    from wink.filesystem._disk_merge import merging
+
+    if not found:
+        return
+    problems = refused(found, part)
+    if problems:
+        raise MergeRefused(problems)
+    conflicts = changed_meanwhile(found)
+    if conflicts:
+        raise MergeConflict(conflicts)
+    with part.changing(found.steps[0].path) as frame:
+        assert isinstance(frame, DiskFrame), "programs run over files on the disk"
+        try:
+            _apply(found, merging(frame), keep)
+        except FileConflict as error:
+            raise MergeConflict((error.path,)) from error
+
+
+def refused(found: Differences, part: FilePart) -> tuple[tuple[str, str], ...]:
+    """What must not become the workspace's: paths, each with the reason."""
+    from wink.filesystem._disk_merge import check_place
+
+    root, portable = found.overlay.root, part.tree.portable_names
+
+    def check(path: str) -> None:
+        check_place(part.tree.store, path)
+
+    def known(at: str) -> bool:
+        return _rules.is_repository(root, at)
+
+    problems: dict[tuple[str, str], None] = {}
+    for step in found.steps:
+        reason = _rules.problem(step, root, portable_names=portable, has_repository=known, check=check)
+        if reason is not None:
+            problems[step.path, reason] = None
+    return tuple(problems)
+
+
+def changed_meanwhile(found: Differences) -> tuple[str, ...]:
+    """The paths which somebody else changed since the overlay was made, of those that the program changed."""
+    root, since = found.overlay.root, found.overlay.since
+    changed: dict[str, None] = {}
+    for step in found.steps:
+        if step.found is None:
+            continue
+        if step.found.st_ctime_ns > since and not (step.kind == "drop" and stat.S_ISDIR(step.found.st_mode)):
+            changed[step.path] = None
+        if step.kind == "drop" and stat.S_ISDIR(step.found.st_mode):
+            for inside, status in tree(f"{root}/{step.path}"):
+                if status.st_ctime_ns > since:
+                    changed[f"{step.path}/{inside}"] = None
+    for path in found.suspects:
+        above = _status(os.path.dirname(f"{root}/{path}"))
+        if above is None or above.st_ctime_ns > since:
+            changed[path] = None
+    return tuple(changed)
+
+
+def _apply(found: Differences, to: Merging, keep: bool) -> None:
+    upper = found.overlay.upper
+    made: list[Step] = []
+    for step in found.steps:
+        path, status = step.path, step.made
+        if step.kind == "drop":
+            to.drop(path)
+            continue
+        assert status is not None, "only what is deleted has left nothing"
+        mode = stat.S_IMODE(status.st_mode)
+        if step.kind == "link":
+            to.take_link(path, step.target)
+        elif step.kind == "directory":
+            to.take_directory(path, mode & 0o3777)
+            made.append(step)
+        elif step.kind == "mode":
+            to.take_mode(path, mode & 0o3777 if stat.S_ISDIR(status.st_mode) else mode & 0o777)
+        else:
+            source = f"{upper}/{path}"
+            clean(source)
+            if mode & 0o7000:
+                os.chmod(source, mode & 0o777)
+            to.take_file(path, source, keep=keep)
+    for step in reversed(made):
+        assert step.made is not None, "a directory was made"
+        to.set_times(step.path, (step.made.st_atime_ns, step.made.st_mtime_ns))
+
+
+def forget(found: Differences) -> None:
+    """Take out of an overlay what has been merged, so that the rest of it can be looked at and merged later."""
+    upper = found.overlay.upper
+    made = {step.path for step in found.steps if step.kind != "drop"}
+    for step in reversed(found.steps):
+        place = f"{upper}/{step.path}"
+        if step.kind in ("file", "link") or (step.kind == "drop" and step.path not in made):
+            _unlink(place)
+        elif step.kind == "directory":
+            try:
+                os.removexattr(place, "user.overlay.opaque")
+            except OSError as error:
+                if error.errno not in (errno.ENODATA, errno.ENOENT, errno.ENOTSUP):
+                    raise
+
+
+def _unlink(place: str) -> None:
+    try:
+        os.unlink(place)
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
+        pass
+
+
+def _seen_again(step: Step, root: str) -> Step:
+    return step if step.kind in ("drop", "mode") else replace(step, found=_file(f"{root}/{step.path}"))
+
+
+def _file(place: str) -> os.stat_result | None:
+    found = _status(place)
+    return found if found is not None and stat.S_ISREG(found.st_mode) else None
+
+
+def _status(place: str) -> os.stat_result | None:
+    try:
+        return os.lstat(place)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def _is_in(path: str, directory: str) -> bool:
+    return path == directory or not directory or path.startswith(directory + "/")
+
+
+def _version(base: str, path: str, status: os.stat_result | None) -> FileVersion | None:
+    if status is None:
+        return None
+    mode, place = stat.S_IMODE(status.st_mode), f"{base}/{path}"
+    if stat.S_ISREG(status.st_mode):
+        return FileVersion("file", status.st_size, mode, load=lambda: _content(place))
+    if stat.S_ISLNK(status.st_mode):
+        return FileVersion("link", status.st_size, mode, os.readlink(place))
+    return FileVersion("directory" if stat.S_ISDIR(status.st_mode) else "other", 0, mode)
+
+
+def _content(place: str) -> bytes | None:
+    from wink.filesystem import DIFFABLE_BYTES
+
+    try:
+        fd = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    with open(fd, "rb") as stream:
+        content = stream.read(DIFFABLE_BYTES + 1)
+    return content if len(content) <= DIFFABLE_BYTES else None
+
+
+def _is_same(change: FileChange) -> bool:
+    before, after = change.before, change.after
+    if before is None or after is None or before != after:
+        return before is after
+    return before.kind != "file" or (before.content() is not None and before.content() == after.content())

@@ -1,0 +1,159 @@
+"""Let programs work on an overlay of the workspace: what they change lies apart, and the workspace stays as it is."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import stat
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from wink.errors import SandboxUnavailable
+from wink.sandbox._launch import Mount
+from wink.sandbox._upper import Reader, Reading
+
+if TYPE_CHECKING:
+    from wink.filesystem import FilePart, Filesystem
+
+_LOCK: Final = "lock"
+
+
+@dataclass(slots=True)
+class Overlay:
+    """One overlay: `root` is the workspace, `directory` where the changes are kept, on the same mount for a cheap merge.
+
+    It is in use from `open` to `close`; `close` keeps it for another time, `drop` removes it. `since` is the time, by the
+    workspace's own clock, after which a change in the workspace is somebody else's.
+    """
+
+    root: str
+    directory: str
+    since: int = 0
+    _lock: int = field(default=-1, repr=False)
+
+    @property
+    def upper(self) -> str:
+        """The directory that holds what was changed."""
+        return f"{self.directory}/upper"
+
+    def open(self) -> None:
+        """Make it, or take it up again as it was left; raises `BlockingIOError` while somebody else uses it."""
+        os.makedirs(self.directory, mode=0o700, exist_ok=True)
+        lock = os.open(f"{self.directory}/{_LOCK}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if not os.path.isdir(self.upper):
+                os.makedirs(f"{self.directory}/work", exist_ok=True)
+                os.mkdir(self.upper)
+                # What the root of the overlay looks like is taken from here.
+                os.chmod(self.upper, stat.S_IMODE(os.stat(self.root).st_mode))
+            self.since = _mark_time(f"{self.directory}/since")
+        except BaseException:
+            os.close(lock)
+            raise
+        self._lock = lock
+
+    def mount(self) -> Mount:
+        """What the launcher is to mount, over the workspace's own path."""
+        found = os.stat(self.root)
+        work = f"{self.directory}/work"
+        return Mount(self.root, (self.root,), self.upper, work, (found.st_dev, found.st_ino))
+
+    def read(self, ignored: Callable[[str], str | None], is_scratch: Callable[[str], bool]) -> Reading:
+        """What programs have changed in it so far."""
+        return Reader(self.root, self.upper, ignored=ignored, is_scratch=is_scratch).read()
+
+    def close(self) -> None:
+        """Let go of it."""
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+
+    def drop(self) -> None:
+        """Forget all that was changed."""
+        remove(self.directory)
+        self.close()
+
+
+def _mark_time(path: str) -> int:
+    """A time that all changes before it are before, and all after it are not: what this very filesystem stamps now.
+
+    Once its time has been looked at, newer kernels give a file a finer time at its next change than the clock's tick.
+    If the program finds a previous marker, that one stays: an overlay is as old as its first use.
+    """
+    try:
+        with open(path) as kept:
+            return int(kept.read())
+    except (FileNotFoundError, ValueError):
+        pass
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    try:
+        os.fstat(fd)
+        os.fchmod(fd, 0o600)
+        now = os.fstat(fd).st_ctime_ns
+        os.write(fd, str(now).encode())
+        return now
+    finally:
+        os.close(fd)
+
+
+def state_of(files: Filesystem | FilePart) -> str:
+    """The directory in which overlays of these files can lie; raises `SandboxUnavailable` for files that are in memory."""
+    from wink.filesystem import FilePart
+    from wink.filesystem._disk import DiskStore
+    from wink.filesystem._disk_merge import state_of as made
+
+    tree = files.tree if isinstance(files, FilePart) else files._access.tree  # pyright: ignore[reportPrivateUsage]
+    if not isinstance(tree.store, DiskStore):
+        raise SandboxUnavailable("overlay", (f"programs need files on the disk, and these are in {tree.store.root}",))
+    return made(tree.store)
+
+
+def fresh_name() -> str:
+    """A name for an overlay that is used once."""
+    return f"{time.time_ns():x}-{os.getpid():x}-{os.urandom(3).hex()}"
+
+
+def sweep(directory: str) -> tuple[str, ...]:
+    """Remove the overlays in `directory` that nobody uses any more, as after a crash; gives their names."""
+    removed: list[str] = []
+    try:
+        names = os.listdir(directory)
+    except FileNotFoundError:
+        return ()
+    for name in names:
+        place = f"{directory}/{name}"
+        try:
+            lock = os.open(f"{place}/{_LOCK}", os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+        except FileNotFoundError:
+            continue  # it is being made, or removed
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            remove(place)
+            removed.append(name)
+        except BlockingIOError:
+            pass
+        finally:
+            os.close(lock)
+    return tuple(removed)
+
+
+def remove(path: str) -> None:
+    """Remove a directory with all that is in it, whatever modes programs gave it; what is gone already is fine."""
+    try:
+        found = os.lstat(path)
+        if not stat.S_ISDIR(found.st_mode):
+            return os.unlink(path)
+        if found.st_mode & 0o700 != 0o700:
+            os.chmod(path, 0o700)
+        with os.scandir(path) as entries:
+            # The lock goes last: until then whoever sweeps sees that somebody is here.
+            names = sorted((entry.name for entry in entries), key=lambda name: name == _LOCK)
+        for name in names:
+            remove(f"{path}/{name}")
+        os.rmdir(path)
+    except FileNotFoundError:
+        pass
+    return None

@@ -1,0 +1,152 @@
+"""Run programs over a workspace's files, each in an overlay of its own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from wink.errors import SandboxUnavailable
+from wink.sandbox._launch import Request, launcher
+from wink.sandbox._overlay import Overlay
+from wink.sandbox._program import Command, Ended, OnOutput, Stop, Streams, watch
+from wink.sandbox._settings import Profile
+from wink.sandbox._view import toolchain, view
+
+PROGRAMS = "programs"
+"""Where in the state the overlays of single programs are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sandbox:
+    """How programs are confined. `masked` are directories, relative to the workspace, that look empty to them."""
+
+    profile: Profile = field(default_factory=Profile)
+    masked: tuple[str, ...] = (".wink",)
+
+    def run(
+        self,
+        command: Command,
+        overlay: Overlay,
+        *,
+        stop: Stop | None = None,
+        on_output: OnOutput | None = None,
+        beat: Callable[[], object] | None = None,
+    ) -> Ended:
+        """Run a program to its end, with no terminal, over an open overlay; what it changes stays in there.
+
+        Raises `SandboxUnavailable` and `ProgramNotStarted`. `beat` is called a few times a second.
+        """
+        limits = self.profile.limits
+        streams = Streams()
+        try:
+            try:
+                channel = launcher.launch(self.request(command, overlay), streams.theirs)
+            except BaseException:
+                streams.close(streams.feed)
+                raise
+            finally:
+                streams.close_theirs()
+            try:
+                return watch(
+                    command.argv[0],
+                    channel,
+                    streams,
+                    command.stdin,
+                    seconds=limits.wall_seconds,
+                    output_bytes=limits.output_bytes,
+                    stop=stop,
+                    on_output=on_output,
+                    beat=_Watcher(overlay.directory, limits.written_bytes, beat),
+                )
+            finally:
+                channel.close()
+        finally:
+            streams.close(streams.out, streams.err)
+
+    def request(
+        self, command: Command, overlay: Overlay, *, interactive: bool = False, terminal: bool = False
+    ) -> Request:
+        """What the launcher is asked for; `terminal` makes the first stream the program's controlling terminal."""
+        root = overlay.root
+        profile = replace(self.profile, readable=(*toolchain(root, self.profile.home), *self.profile.readable))
+        masked = [f"{root}/{name}" for name in self.masked if os.path.isdir(f"{root}/{name}")]
+        cwd = f"{root}/{command.cwd}" if command.cwd else root
+        return Request(
+            bwrap=bubblewrap(),
+            argv=command.argv,
+            view=view(root, cwd, command.env, profile, masked=masked, interactive=interactive or terminal),
+            mounts=(overlay.mount(),),
+            limits=_rlimits(self.profile),
+            terminal=terminal,
+        )
+
+
+def bubblewrap() -> str:
+    """Where bubblewrap is; raises `SandboxUnavailable`."""
+    # Never by PATH: that may name directories which a program could write.
+    for place in ("/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap"):
+        if os.access(place, os.X_OK):
+            return place
+    raise SandboxUnavailable("overlay", ("bubblewrap is not installed; apt-get install bubblewrap",))
+
+
+def _rlimits(profile: Profile) -> dict[str, int]:
+    limits = profile.limits
+    wanted = {
+        "RLIMIT_AS": limits.memory_bytes,
+        "RLIMIT_NPROC": limits.processes,
+        "RLIMIT_FSIZE": limits.file_bytes,
+        "RLIMIT_CPU": limits.cpu_seconds,
+        "RLIMIT_CORE": 0,
+    }
+    return {name: value for name, value in wanted.items() if value is not None}
+
+
+class _Watcher:
+    """Tells when a program has written more than it may, looking at all of it only when the disk has filled so much."""
+
+    def __init__(self, directory: str, limit: int | None, beat: Callable[[], object] | None) -> None:
+        self._directory, self._limit, self._beat = directory, limit, beat
+        self._free = self._left()
+
+    def __call__(self) -> str | None:
+        if self._beat is not None:
+            self._beat()
+        if self._limit is None or self._free - self._left() < self._limit:
+            return None
+        from wink.sandbox._upper import tree
+
+        size = sum(status.st_blocks * 512 for _, status in tree(f"{self._directory}/upper"))
+        return "wrote too much" if size > self._limit else None
+
+    def _left(self) -> int:
+        found = os.statvfs(self._directory)
+        return found.f_bfree * found.f_frsize
+
+
+@contextmanager
+def opened(overlay: Overlay) -> Generator[Overlay]:
+    """An overlay in use, and gone afterwards."""
+    overlay.open()
+    try:
+        yield overlay
+    finally:
+        overlay.drop()
+
+
+def words_of(argv: str | Sequence[str]) -> tuple[str, ...]:
+    """A command as a program and its arguments; text is for the shell."""
+    return ("/bin/sh", "-c", argv) if isinstance(argv, str) else tuple(argv)
+
+
+def allowed(environment: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
+    """The variables that `names` lists; a name may end in `*`.
+
+    >>> allowed({"LC_ALL": "C", "AWS_SECRET": "x"}, ["LC_*"])
+    {'LC_ALL': 'C'}
+    """
+    exact = {name for name in names if not name.endswith("*")}
+    starts = tuple(name[:-1] for name in names if name.endswith("*"))
+    return {name: value for name, value in environment.items() if name in exact or (starts and name.startswith(starts))}

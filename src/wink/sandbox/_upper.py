@@ -1,0 +1,222 @@
+"""Read off an overlay's upper directory what a program did.
+
+The kernel keeps in it, at their paths, every file that was made or changed (as a whole, whatever of it changed), and marks:
+a character device 0:0 stands for a name that was deleted (a whiteout; other makers of layers use an empty file with the
+attribute `user.overlay.whiteout`), and the attribute `user.overlay.opaque` says that a directory hides what was there
+before. See the kernel's Documentation/filesystems/overlayfs.rst.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final, Literal
+
+_PREFIX: Final = "user.overlay."
+_CHUNK: Final = 1 << 20
+
+StepKind = Literal["drop", "directory", "file", "link", "mode"]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing to be done so that the workspace becomes what the program saw.
+
+    `found` is what is at the path in the workspace now, `made` what the program left there.
+    """
+
+    kind: StepKind
+    path: str
+    found: os.stat_result | None = None
+    made: os.stat_result | None = None
+    target: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What an upper directory holds: steps in an order in which they can be done, and what will not be carried over.
+
+    `notes` pairs paths with what becomes of them; `suspects` are paths where what a program worked on may have been
+    deleted meanwhile; `scratch` are directories that stay out.
+    """
+
+    steps: tuple[Step, ...]
+    notes: tuple[tuple[str, str], ...]
+    suspects: tuple[str, ...]
+    scratch: tuple[str, ...]
+
+
+class Reader:
+    """Walks one upper directory beside the lower one.
+
+    `ignored` says of a path why it is left out, or None; `is_scratch` whether a directory stays out of the transaction.
+    """
+
+    def __init__(
+        self,
+        lower: str,
+        upper: str,
+        *,
+        ignored: Callable[[str], str | None],
+        is_scratch: Callable[[str], bool],
+    ) -> None:
+        self._lower, self._upper, self._ignored, self._is_scratch = lower, upper, ignored, is_scratch
+        self._steps: list[Step] = []
+        self._notes: list[tuple[str, str]] = []
+        self._suspects: list[str] = []
+        self._scratch: list[str] = []
+
+    def read(self) -> Reading:
+        """Everything, in the order of paths, what is deleted before what takes its place."""
+        self._directory("", has_lower=True)
+        return Reading(tuple(self._steps), tuple(self._notes), tuple(self._suspects), tuple(self._scratch))
+
+    def _directory(self, path: str, *, has_lower: bool) -> None:
+        with os.scandir(self._at(self._upper, path)) as entries:
+            names = sorted(entry.name for entry in entries)
+        for name in names:
+            self._entry(f"{path}/{name}" if path else name, has_lower)
+
+    def _entry(self, path: str, has_lower: bool) -> None:
+        made = os.lstat(self._at(self._upper, path))
+        reason = self._ignored(path)
+        if reason is not None:
+            self._notes.append((path, reason))
+            return
+        found = self._below(path) if has_lower else None
+        if self._is_whiteout(path, made):
+            if found is not None:
+                self._drop(path, found)
+        elif stat.S_ISDIR(made.st_mode):
+            self._made_directory(path, made, found)
+        elif stat.S_ISREG(made.st_mode):
+            self._file(path, made, found)
+        elif stat.S_ISLNK(made.st_mode):
+            self._link(path, made, found)
+        else:
+            self._notes.append((path, f"is a {_special(made.st_mode)}, which is not kept"))
+            if found is not None:
+                self._drop(path, found)
+
+    def _made_directory(self, path: str, made: os.stat_result, found: os.stat_result | None) -> None:
+        if self._is_scratch(path):
+            self._scratch.append(path)
+            return
+        stays = found is not None and stat.S_ISDIR(found.st_mode)
+        if stays and self._mark(path, "opaque") != b"y":
+            if stat.S_IMODE(made.st_mode) != stat.S_IMODE(found.st_mode if found else 0):
+                self._steps.append(Step("mode", path, found, made))
+            self._directory(path, has_lower=True)
+            return
+        if found is not None:
+            self._drop(path, found)
+        elif self._mark(path, "origin") is not None:
+            self._suspects.append(path)
+        self._steps.append(Step("directory", path, None, made))
+        self._directory(path, has_lower=False)
+
+    def _file(self, path: str, made: os.stat_result, found: os.stat_result | None) -> None:
+        copied = self._mark(path, "origin") is not None
+        if found is None:
+            if copied:
+                self._suspects.append(path)
+            self._steps.append(Step("file", path, None, made))
+        elif not stat.S_ISREG(found.st_mode):
+            self._drop(path, found)
+            self._steps.append(Step("file", path, None, made))
+        elif not copied or made.st_nlink > 1 or not self._has_same_content(path, made, found):
+            # A file with several names is shown apart from its other names as soon as it is changed, and stays so.
+            self._steps.append(Step("file", path, found, made))
+        elif stat.S_IMODE(made.st_mode) != stat.S_IMODE(found.st_mode):
+            self._steps.append(Step("mode", path, found, made))
+
+    def _link(self, path: str, made: os.stat_result, found: os.stat_result | None) -> None:
+        target = os.readlink(self._at(self._upper, path))
+        if found is not None:
+            if stat.S_ISLNK(found.st_mode) and os.readlink(self._at(self._lower, path)) == target:
+                return
+            self._drop(path, found)
+        self._steps.append(Step("link", path, None, made, target))
+
+    def _drop(self, path: str, found: os.stat_result) -> None:
+        self._steps.append(Step("drop", path, found))
+
+    def _has_same_content(self, path: str, made: os.stat_result, found: os.stat_result) -> bool:
+        """Whether at most the mode differs: opening for writing is enough for the kernel to copy a file."""
+        if (made.st_size, made.st_mtime_ns, made.st_uid, made.st_gid) != (
+            found.st_size,
+            found.st_mtime_ns,
+            found.st_uid,
+            found.st_gid,
+        ):
+            return False
+        here, there = self._at(self._upper, path), self._at(self._lower, path)
+        if _attributes(here) != _attributes(there):
+            return False
+        with open(here, "rb", buffering=0) as one, open(there, "rb", buffering=0) as two:
+            while chunk := one.read(_CHUNK):
+                if chunk != two.read(_CHUNK):
+                    return False
+        return True
+
+    def _is_whiteout(self, path: str, made: os.stat_result) -> bool:
+        if stat.S_ISCHR(made.st_mode):
+            return made.st_rdev == 0
+        return stat.S_ISREG(made.st_mode) and made.st_size == 0 and self._mark(path, "whiteout") is not None
+
+    def _mark(self, path: str, name: str) -> bytes | None:
+        try:
+            return os.getxattr(self._at(self._upper, path), _PREFIX + name, follow_symlinks=False)
+        except OSError as error:
+            if error.errno in (errno.ENODATA, errno.EPERM, errno.ENOTSUP):
+                return None
+            raise
+
+    def _below(self, path: str) -> os.stat_result | None:
+        try:
+            return os.lstat(self._at(self._lower, path))
+        except FileNotFoundError:
+            return None
+
+    @staticmethod
+    def _at(base: str, path: str) -> str:
+        return f"{base}/{path}" if path else base
+
+
+def clean(path: str) -> None:
+    """Take the kernel's marks off a file or directory that is to become a usual one.
+
+    What a program calls so itself, the kernel keeps under a name within the mark's own; it goes too: such a name in the
+    workspace would change what the next overlay shows.
+    """
+    for name in os.listxattr(path, follow_symlinks=False):
+        if name.startswith(_PREFIX):
+            os.removexattr(path, name, follow_symlinks=False)
+
+
+def tree(path: str) -> Iterator[tuple[str, os.stat_result]]:
+    """Everything in a directory, with paths relative to it."""
+    pending = [""]
+    while pending:
+        inside = pending.pop()
+        with os.scandir(f"{path}/{inside}" if inside else path) as entries:
+            for entry in entries:
+                below = f"{inside}/{entry.name}" if inside else entry.name
+                found = entry.stat(follow_symlinks=False)
+                yield below, found
+                if stat.S_ISDIR(found.st_mode):
+                    pending.append(below)
+
+
+def _attributes(path: str) -> dict[str, bytes]:
+    names = os.listxattr(path, follow_symlinks=False)
+    return {name: os.getxattr(path, name, follow_symlinks=False) for name in names if not name.startswith(_PREFIX)}
+
+
+def _special(mode: int) -> str:
+    if stat.S_ISFIFO(mode):
+        return "FIFO"
+    return "socket" if stat.S_ISSOCK(mode) else "device"
