@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Sequence
 
 from wink.errors._core import WinkError
+from wink.errors._runtime import CommitFailed
 
 __all__ = [
     "EditFailed",
@@ -13,6 +15,7 @@ __all__ = [
     "FileTooLarge",
     "LowerFailed",
     "NotText",
+    "OverlayCommitFailed",
     "PathRefused",
     "PatternError",
     "ReadOnlyFilesystem",
@@ -136,6 +139,23 @@ class LowerFailed(WinkError, OSError):
 
     def __str__(self) -> str:
         return f"{self.path!r} cannot be had from the lower layer {self.lower!r}: {self.reason}"
+
+
+class OverlayCommitFailed(CommitFailed):
+    """Changes of an overlay could not be brought into its lower layer `lower`; they are still in the overlay.
+
+    `paths` are those because of which, and `reason` says why. `left` are paths of the lower layer that were changed and could
+    not be put back; there are none unless the lower layer failed a second time.
+    """
+
+    def __init__(self, lower: str, reason: str, paths: Sequence[str], left: Sequence[str] = ()) -> None:
+        self.lower, self.reason, self.paths, self.left = lower, reason, tuple(paths), tuple(left)
+        super().__init__(lower, reason, self.paths, self.left)
+
+    def __str__(self) -> str:
+        paths = ", ".join(map(repr, self.paths))
+        after = f"; not put back there: {', '.join(map(repr, self.left))}" if self.left else "; nothing was changed there"
+        return f"cannot commit to {self.lower!r}: {paths} {self.reason}{after}"
 
 
 class SnapshotMismatch(WinkError, ValueError):

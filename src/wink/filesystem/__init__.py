@@ -17,11 +17,12 @@ if TYPE_CHECKING:
     from wink.filesystem._listing import FileEntry, FileStat, GlobMatch, GrepMatch, Listing
     from wink.filesystem._net import net_changes
     from wink.filesystem._over_store import StoreFilesystem
+    from wink.filesystem._overlay_root import OverlayFilesystem
     from wink.filesystem._plan import Target, plan
     from wink.filesystem._putting_back import PuttingBack, preview
     from wink.filesystem._snapshot import FilesystemSnapshot
     from wink.filesystem._streams import ReadStream, TextStream, WriteStream
-    from wink.filesystem._versions import Versions
+    from wink.filesystem._versions import Places, Versions
 
 __all__ = [
     "DIFFABLE_BYTES",
@@ -44,6 +45,8 @@ __all__ = [
     "Listing",
     "Node",
     "NodeKind",
+    "OverlayFilesystem",
+    "Places",
     "PuttingBack",
     "ReadResult",
     "ReadStream",
@@ -78,6 +81,8 @@ _LATER = {
     "GlobMatch": "_listing",
     "GrepMatch": "_listing",
     "Listing": "_listing",
+    "OverlayFilesystem": "_overlay_root",
+    "Places": "_versions",
     "PuttingBack": "_putting_back",
     "ReadStream": "_streams",
     "Recovered": "_journal_report",

@@ -1,0 +1,223 @@
+"""Bring an overlay's changes into its lower layer, or drop them.
+
+What is written is what `diff` tells. A move is written as a whole: whoever commits only where something came from, and so
+removes it there, commits also where it went.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, cast
+
+from wink.errors import OverlayCommitFailed, PathRefused
+from wink.filesystem._change import FileChange, FileVersion
+from wink.filesystem._overlay_changes import changes_below
+from wink.filesystem._overlay_lower import TreeLower, token_of
+from wink.filesystem._overlay_marks import in_gone, in_tree, joined
+from wink.filesystem._overlay_order import Order, Write
+from wink.filesystem._overlay_view import Seen
+from wink.filesystem._store import Node
+
+if TYPE_CHECKING:
+    from wink.filesystem._overlay import OverlayStore
+    from wink.filesystem._overlay_foreign import ForeignLower
+    from wink.filesystem._overlay_frame import OverlayFrame
+    from wink.filesystem._part import FilePart
+
+_PIECE: Final = 1 << 20
+_DIFFABLE_TOGETHER: Final = 16 << 20
+"""How many bytes of small files' contents a result holds, so that it can still be shown as a diff."""
+
+
+def commit(part: FilePart, shown: str, store: OverlayStore, paths: tuple[str, ...]) -> tuple[FileChange, ...]:
+    """Write what differs at these paths to the lower layer, and forget it here."""
+    del shown
+    store.lower.refresh()
+    covered = _with_targets_of_moves(store, paths or ("",))
+    for path in covered:
+        _check_above(store, path)
+    changes = changes_below(store, *covered)
+    writes = _verified(store, changes)
+    result = _kept(changes)
+    if writes:
+        _write(store, Order(writes))
+        store.lower.refresh()
+    _forget(part, store, covered, changes)
+    return result
+
+
+def _write(store: OverlayStore, order: Order) -> None:
+    lower = store.lower
+    if isinstance(lower, TreeLower):
+        from wink.filesystem import _overlay_to_tree
+
+        _overlay_to_tree.write(lower, store, order)
+    else:
+        from wink.filesystem import _overlay_to_foreign
+
+        _overlay_to_foreign.write(cast("ForeignLower", lower), store, order)
+
+
+def discard(part: FilePart, shown: str, store: OverlayStore, paths: tuple[str, ...]) -> tuple[FileChange, ...]:
+    """Forget what differs at these paths."""
+    del shown
+    changes = _kept(changes_below(store, *paths))
+    with part.changing(paths[0] if paths else ".") as frame:
+        cast("OverlayFrame", frame).forget(list(paths or ("",)))
+    for change in changes:
+        part.note(change.path, None)
+    return changes
+
+
+def _forget(part: FilePart, store: OverlayStore, paths: tuple[str, ...], changes: tuple[FileChange, ...]) -> None:
+    """Empty the upper layer of what was written, but for directories that the lower layer cannot hold."""
+    stay = [
+        (change.path, change.after.mode)
+        for change in changes
+        if change.after is not None and change.after.kind == "directory" and store.lower.node(change.path) is None
+    ]
+    with part.changing(paths[0] or ".") as frame:
+        overlay = cast("OverlayFrame", frame)
+        overlay.forget(list(paths))
+        for path, _ in stay:
+            if store.view.find(path, follow=False).node is None:
+                overlay.mkdir(path)
+
+
+def _with_targets_of_moves(store: OverlayStore, paths: tuple[str, ...]) -> tuple[str, ...]:
+    """The paths, and those at which something is seen that changing them in the lower layer would take away."""
+    if "" in paths:
+        return ("",)
+    moved = list(_moved(store, ""))
+    covered = dict.fromkeys(paths)
+    grew = True
+    while grew:
+        grew = False
+        for path, origin in moved:
+            if not _is_within(path, covered) and _is_within(origin, covered):
+                covered[path] = None
+                grew = True
+    return tuple(path for path in covered if not _is_within(path, [other for other in covered if other != path]))
+
+
+def _moved(store: OverlayStore, path: str) -> Iterator[tuple[str, str]]:
+    """Every path at which something of another place in the lower layer is seen, and that place."""
+    upper = store.view.upper
+    mark, nests = upper.marked(path)
+    if mark is not None and mark.origin is not None:
+        yield path, mark.origin
+    if nests:
+        for name in list(upper.marks(path)):
+            yield from _moved(store, joined(path, name))
+
+
+def _check_above(store: OverlayStore, path: str) -> None:
+    """Refuse a part of a directory that was moved or made anew: without the directory it would mean something else."""
+    above = path.rpartition("/")[0]
+    while above:
+        seen = store.view.at(above)
+        if seen is not None and seen.mark is not None:
+            raise PathRefused(path, f"is in {above!r}, which was itself moved, deleted or made anew; name that")
+        above = above.rpartition("/")[0]
+
+
+def _verified(store: OverlayStore, changes: tuple[FileChange, ...]) -> list[Write]:
+    """What is to be written; raises where the lower layer is not what it was when it was changed here."""
+    touched = {change.path for change in changes}
+    writes: list[Write] = []
+    strangers: list[str] = []
+    deleted: list[tuple[str, int]] = []
+    for change in changes:
+        path = change.path
+        seen = store.view.at(path)
+        node = store.lower.node(path)
+        if seen is not None and seen.mark is not None and change.before is not None:
+            deleted.append((path, store.upper.node(in_gone(path)).modified_ns))
+        if not _is_as_expected(store, path, seen, node, deleted):
+            if _is_there(store, change, seen, node):
+                continue
+            strangers.append(path)
+            continue
+        is_below = seen is not None and seen.upper is None and seen.node is not None and seen.node.kind == "file"
+        origin = seen.below if seen is not None and is_below else None
+        writes.append(Write(change, origin, origin in touched))
+    if strangers:
+        raise OverlayCommitFailed(store.lower.name, "was changed there by somebody else", strangers)
+    return writes
+
+
+def _is_as_expected(
+    store: OverlayStore, path: str, seen: Seen | None, node: Node | None, deleted: list[tuple[str, int]]
+) -> bool:
+    """Whether the lower layer has for a path what it had when it was changed here."""
+    lower = store.lower
+    directory = store.view.at(path.rpartition("/")[0])
+    is_open = directory is not None and directory.node is not None and directory.node.kind == "directory"
+    inherited = store.view.inherited(directory, path.rpartition("/")[2]) if directory is not None and is_open else None
+    mark = None if seen is None else seen.mark
+    if mark is not None:
+        hidden = None if inherited is None else lower.node(inherited)
+        moved = None if mark.origin is None else lower.node(mark.origin)
+        if _token(hidden) != mark.was or _token(moved) != mark.moved:
+            return False
+    if node is None or (inherited == path and mark is not None):
+        return True
+    if inherited == path:
+        # Nothing was there when this was made; a directory may differ in its mode only.
+        is_directory = seen is not None and seen.node is not None and seen.node.kind == "directory"
+        return is_directory and node.kind == "directory"
+    # In a directory that was deleted or moved as a whole, of which no file was looked at then.
+    since = max((at for above, at in deleted if path.startswith(above + "/")), default=None)
+    return since is not None and (node.kind != "file" or node.modified_ns <= since)
+
+
+def _token(node: Node | None) -> str | None:
+    return None if node is None else token_of(node)
+
+
+def _is_there(store: OverlayStore, change: FileChange, seen: Seen | None, node: Node | None) -> bool:
+    """Whether the lower layer has already what would be written, as after a commit that was interrupted."""
+    after = change.after
+    if after is None or node is None:
+        return after is None and node is None
+    if after.kind != node.kind or after.target != node.target or seen is None or seen.upper is None:
+        return False
+    if after.kind != "file":
+        return after.kind == "link"
+    if after.size != node.size:
+        return False
+    one, _ = store.upper.open(in_tree(change.path))
+    with one:
+        two, _ = store.lower.open(change.path)
+        with two:
+            while chunk := one.read(_PIECE):
+                if chunk != two.read(len(chunk)):
+                    return False
+            return not two.read(1)
+
+
+def _kept(changes: tuple[FileChange, ...]) -> tuple[FileChange, ...]:
+    """The changes with contents that do not go away, as long as they are small together."""
+    left = _DIFFABLE_TOGETHER
+    found: list[FileChange] = []
+    for change in changes:
+        sides: list[FileVersion | None] = []
+        for side in (change.before, change.after):
+            content = None
+            if side is not None and side.kind == "file" and side.size <= left:
+                content = side.content()
+                left -= len(content or b"")
+            sides.append(side and replace(side, load=lambda content=content: content))
+        found.append(replace(change, before=sides[0], after=sides[1]))
+    return tuple(found)
+
+
+def _is_within(path: str, covered: object) -> bool:
+    """Whether a path is one of these, or beneath one."""
+    known = cast("dict[str, None]", covered)
+    while path:
+        if path in known:
+            return True
+        path = path.rpartition("/")[0]
+    return False

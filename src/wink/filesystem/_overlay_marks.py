@@ -1,0 +1,201 @@
+r"""Keep an overlay's upper layer in one store: what is new in `tree/`, and what of the lower layer is hidden in `gone/`.
+
+Both change in one frame, so the frame's undo is right for both. A mark at a path says what the lower layer shows there
+*instead of* its own entry of that path: nothing, or what lies at another path (after a move, which so copies nothing).
+
+* `gone/a/b` as a file is the mark of `a/b`: nothing of the lower layer is seen there or beneath, or one moved file.
+* `gone/a/b/` as a directory holds the marks beneath `a/b`, and in a file `\`, a name that no path can have, the mark of
+  `a/b` itself, where that is a directory which was moved there.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final, NamedTuple, cast
+
+from wink.filesystem._change import FileChange, FileVersion
+from wink.filesystem._memory import error
+from wink.filesystem._store import Frame, Node, NodeKind, Store
+
+TREE: Final = "tree"
+GONE: Final = "gone"
+OWN: Final = "\\"
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What the lower layer shows at a path: `origin`, a path in it, or nothing.
+
+    `was` tells by what the entry that is hidden here is known again, None where there is none; `moved` the same of what
+    is at `origin`.
+    """
+
+    origin: str | None = None
+    was: str | None = None
+    moved: str | None = None
+
+    def dump(self) -> bytes:
+        """As it is stored."""
+        import json
+
+        return json.dumps({"from": self.origin, "was": self.was, "moved": self.moved}).encode()
+
+
+class Marked(NamedTuple):
+    """A path's own mark, and whether there may be marks beneath it."""
+
+    mark: Mark | None
+    nests: bool
+
+
+NOT_MARKED: Final = Marked(None, False)
+
+
+class Upper:
+    """Reads the upper layer. Every directory above a path that is asked for has been seen to be one."""
+
+    __slots__ = ("store",)
+
+    def __init__(self, store: Store) -> None:
+        self.store: Final = store
+
+    def node(self, path: str) -> Node | None:
+        """What is new at `path`, or None."""
+        return self.at(in_tree(path))
+
+    def names(self, path: str) -> Iterator[tuple[str, NodeKind]]:
+        """The names in a directory of `tree/`."""
+        return self.store.scan(in_tree(path))
+
+    def marked(self, path: str) -> Marked:
+        """The mark of a path."""
+        stored = in_gone(path)
+        node = self.at(stored)
+        if node is None:
+            return NOT_MARKED
+        if node.kind != "directory":
+            return Marked(self._mark(stored), False)
+        own = f"{stored}/{OWN}"
+        return Marked(None if self.at(own) is None else self._mark(own), True)
+
+    def marks(self, path: str) -> Iterator[str]:
+        """The names beneath a path that have marks, or marks beneath them."""
+        return (name for name, _ in self.store.scan(in_gone(path)) if name != OWN)
+
+    def at(self, stored: str) -> Node | None:
+        """What is at a place in the store, or None."""
+        try:
+            return self.store.node(stored, follow=False)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+    def _mark(self, stored: str) -> Mark:
+        content, _ = self.store.read(stored)
+        return loaded(stored, content)
+
+
+class Earlier(Upper):
+    """The upper layer as it was before the changes of a frame."""
+
+    __slots__ = ("_children", "_was")
+
+    def __init__(self, store: Store, changes: Iterable[FileChange]) -> None:
+        super().__init__(store)
+        self._was = {change.path: change.before for change in changes}
+        self._children: dict[str, dict[str, FileVersion | None]] = {}
+        for path, before in self._was.items():
+            above, _, name = path.rpartition("/")
+            self._children.setdefault(above, {})[name] = before
+
+    def version(self, path: str) -> FileVersion | None:
+        """What was new at a path that the frame has changed."""
+        return self._was.get(in_tree(path))
+
+    def names(self, path: str) -> Iterator[tuple[str, NodeKind]]:
+        """The names that were in a directory of `tree/`."""
+        return self._names(in_tree(path))
+
+    def marks(self, path: str) -> Iterator[str]:
+        """The names beneath a path that had marks."""
+        return (name for name, _ in self._names(in_gone(path)) if name != OWN)
+
+    def _names(self, stored: str) -> Iterator[tuple[str, NodeKind]]:
+        changed = self._children.get(stored, {})
+        try:
+            for name, kind in self.store.scan(stored):
+                if name not in changed:
+                    yield name, kind
+        except (FileNotFoundError, NotADirectoryError):
+            pass
+        for name, before in changed.items():
+            if before is not None:
+                yield name, before.kind
+
+    def at(self, stored: str) -> Node | None:
+        """What is at a place in the store, or None."""
+        if stored not in self._was:
+            return super().at(stored)
+        before = self._was[stored]
+        return before and Node(before.kind, before.size, before.mode, 0, (), before.target)
+
+    def _mark(self, stored: str) -> Mark:
+        before = self._was.get(stored)
+        return super()._mark(stored) if before is None else loaded(stored, before.content())
+
+
+def in_tree(path: str) -> str:
+    """Where what is new at a path is stored."""
+    return f"{TREE}/{path}" if path else TREE
+
+
+def in_gone(path: str) -> str:
+    """Where the mark of a path is stored."""
+    return f"{GONE}/{path}" if path else GONE
+
+
+def joined(path: str, name: str) -> str:
+    """A name in a directory."""
+    return f"{path}/{name}" if path else name
+
+
+def loaded(stored: str, content: bytes | None) -> Mark:
+    """A mark as it was stored; raises `OSError` for one that nobody can have written."""
+    import json
+
+    try:
+        facts = json.loads(content or b"")
+        origin, was, moved = (cast("str | None", facts[key]) for key in ("from", "was", "moved"))
+    except (ValueError, KeyError, TypeError):
+        raise error(errno.EIO, stored) from None
+    return Mark(origin, was, moved)
+
+
+def set_mark(frame: Frame, upper: Upper, path: str, mark: Mark | None, *, is_directory: bool = False) -> None:
+    """Store a path's mark in place of what was there; the marks beneath it stay only if it is of a moved directory."""
+    stored = in_gone(path)
+    node = upper.at(stored)
+    nests = is_directory and mark is not None and mark.origin is not None
+    if node is not None and (not nests or node.kind != "directory"):
+        frame.delete(stored, recursive=True)
+        node = None
+    if mark is None:
+        return
+    make_directories(frame, upper, stored)
+    if nests:
+        if node is None:
+            frame.mkdir(stored)
+        stored = f"{stored}/{OWN}"
+    frame.put(stored, mark.dump())
+
+
+def make_directories(frame: Frame, upper: Upper, stored: str) -> None:
+    """Make the directories above a place in the store, with no mode of anybody's."""
+    missing: list[str] = []
+    above = stored.rpartition("/")[0]
+    while above and upper.at(above) is None:
+        missing.append(above)
+        above = above.rpartition("/")[0]
+    for directory in reversed(missing):
+        frame.mkdir(directory)
