@@ -8,13 +8,13 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO, Concatenate, Final, Literal, ParamSpec, Self, TypeVar, cast
 
 from wink.errors import HandleRevoked, ReadOnlyFilesystem
-from wink.filesystem._access import Seen, Tree, guarded
+from wink.filesystem._access import Direct, Seen, Tree, guarded
 from wink.filesystem._commits import CommitHistory
 from wink.filesystem._facts import FactCache
 from wink.filesystem._filesystem import Filesystem
 from wink.filesystem._memory import MemoryStore
 from wink.filesystem._part import FilePart
-from wink.filesystem._past import DiskPast, committed_mark, past_of, restore
+from wink.filesystem._past import DiskPast, History, committed_mark, past_of, restore
 from wink.filesystem._snapshot import FilesystemSnapshot
 from wink.filesystem._stamps import Stamp
 from wink.filesystem._store import Store
@@ -195,6 +195,11 @@ class HostFilesystem(Filesystem):
         """A stream over what a recorded transaction replaced, by its name in the record; None when it is gone."""
         self._access.reading()
         return self._store.open_preimage(staged)
+
+    def record_directly(self, direct: Direct, history: History) -> None:
+        """Let `direct` store what is changed outside of calls, and snapshots be positions in `history`."""
+        tree = self._access.tree
+        tree.direct, tree.past = direct, DiskPast(tree, history)
 
     @property
     def places(self) -> Places:

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from wink.errors import StateConflict
@@ -63,10 +63,10 @@ def kept(rows: Sequence[Any], *, is_latest: bool) -> Sequence[Any] | None:
 
 
 class TakingBack:
-    """Takes transactions back, the newest first, inside a transaction of the database."""
+    """Takes transactions back, the newest first, inside a transaction of the database; `only` what is of these types."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
+    def __init__(self, connection: sqlite3.Connection, only: Container[str] | None = None) -> None:
+        self._connection, self._only = connection, only
         # Of each row that was touched: key, what it was at first, and what it is now.
         self._rows: dict[tuple[int, int, int], list[str | None]] = {}
         # Slices in which what came later stays, and is no conflict.
@@ -75,6 +75,8 @@ class TakingBack:
     def take_back(self, tx: int, inverse: str) -> None:
         """Take back one transaction; raises `StateConflict`."""
         for number, op, *rest in reversed(json.loads(inverse)):
+            if self._only is not None and self._type(number) not in self._only:
+                continue
             if op in "lq" or self._type(number) == _STAMPS:
                 self._lenient.add(number)
             steps = {"e": self._added, "u": self._put, "r": self._replaced, "p": self._patched}

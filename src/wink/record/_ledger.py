@@ -11,7 +11,7 @@ Rules of this module, all of whose methods are called under the database's lock:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -75,10 +75,12 @@ class Ledger:
         *,
         committed: bool = True,
         reverts: Sequence[Past] = (),
+        only: Container[str] | None = None,
     ) -> None:
         """Store a transaction in one step; `committed=False` for one that is stored only to tell of it.
 
         With `reverts`, newest first, it takes back what those wrote to slices; raises `StateConflict`, with nothing stored.
+        With `only` this holds for slices of these types, and those transactions still stand.
 
         Raises `CommitFailed`, caused by `WorkspaceReadOnly` where nothing can be stored at all, or
         `WorkspaceNeedsRecovery`.
@@ -86,7 +88,7 @@ class Ledger:
         try:
             self.settle()
             encoded = encode(deltas)
-            values = transaction_id, session, encoded, calls, changes, committed, reverts
+            values = transaction_id, session, encoded, calls, changes, committed, reverts, only
             connection = self.database.writable()
             try:
                 tx = self._write(connection, *values)
@@ -202,6 +204,7 @@ class Ledger:
         changes: Sequence[FileChange],
         committed: bool,
         reverts: Sequence[Past],
+        only: Container[str] | None,
     ) -> int:
         """Everything up to COMMIT; whatever fails here leaves no trace. Gives the transaction's position."""
         if connection.in_transaction:
@@ -224,7 +227,7 @@ class Ledger:
                     self.slices.refuse_stale(connection, number, encoded, None if stale else theirs)
                 inverse = self.slices.apply(connection, number, tx, encoded)
             if reverts:
-                inverse = self._take_back(connection, tx, reverts)
+                inverse = self._take_back(connection, tx, reverts, only)
             last = len(calls) - 1
             for at, entry in enumerate(calls):
                 write_call(connection, tx, entry, inverse if at == last else None)
@@ -246,14 +249,16 @@ class Ledger:
             if number is not None:
                 connection.execute(_INSERT, (f"{transaction_id}-{at}", number, True, 1, 0))
 
-    def _take_back(self, connection: sqlite3.Connection, tx: int, reverts: Sequence[Past]) -> str | None:
+    def _take_back(
+        self, connection: sqlite3.Connection, tx: int, reverts: Sequence[Past], only: Container[str] | None
+    ) -> str | None:
         self.slices.forget_items()
-        work = TakingBack(connection)
+        work = TakingBack(connection, only)
         for past in reverts:
             if past.inverse is not None:
                 work.take_back(past.position, past.inverse)
         inverse = work.inverse()
-        positions = as_text([past.position for past in reverts])
+        positions = as_text([past.position for past in reverts]) if only is None else None
         connection.execute(_KEEP_REVERTS, (positions, int(inverse is not None), tx))
         return inverse
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
@@ -235,13 +235,16 @@ class Record:
         with self._database.hold():
             self._ledger.check_reverts(reverts)
 
-    def revert(self, entry: CommitEntry, reverts: Sequence[Past]) -> None:
+    def revert(self, entry: CommitEntry, reverts: Sequence[Past], *, only: Container[str] | None = None) -> None:
         """Store a call that takes back others, newest first: its changes to files, and in the same step their writes to slices.
 
-        Raises like `commit`, and `StateConflict` with nothing stored. Open sessions have to be reloaded.
+        With `only`, their writes to slices of these types; they are not said to be undone then. Raises like `commit`, and
+        `StateConflict` with nothing stored. Open sessions have to be reloaded.
         """
         with self._database.hold():
-            self._ledger.put(entry.transaction_id, entry.session, (), (entry,), entry.changes, reverts=reverts)
+            self._ledger.put(
+                entry.transaction_id, entry.session, (), (entry,), entry.changes, reverts=reverts, only=only
+            )
 
     def changes(self, first: int = 0, last: int | None = None) -> tuple[tuple[int, FileChange], ...]:
         """All committed changes from one position to another, oldest first, each with its transaction's position."""

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import json
-import logging
 import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from typing import Final
 
@@ -20,13 +18,13 @@ from wink.errors import (
     TransactionError,
     UndoConflict,
     UnknownCheckpoint,
-    WorkspaceNeedsRecovery,
 )
-from wink.filesystem import FileChange, FilePart, HostFilesystem, PuttingBack, Target, Versions, plan, preview
+from wink.filesystem import FileChange, HostFilesystem, PuttingBack, Target, Versions, plan, preview
 from wink.limits import utc_now
-from wink.record import Past, Record
+from wink.record import CallRow, Past, Record
 from wink.session import Session
 from wink.transactions import CommitEntry, current_transaction
+from wink.workspace._storing import entry, store
 
 _SECONDS: Final = 30.0
 _numbers: Final = itertools.count(1)
@@ -110,35 +108,24 @@ class Reverting:
             changes = work.run()
             part.revoke()
             part.prepare()
+            took = timedelta(seconds=time.perf_counter() - clock)
+            call = entry(transaction_id, verb, session, arguments, changes, started, took)
             with ExitStack() as held:
                 # Nobody may commit on top of what is about to be taken back, until the sessions know of it.
                 for opened in self._sessions:
                     held.enter_context(opened.locked())
-                took = timedelta(seconds=time.perf_counter() - clock)
-                entry = _entry(transaction_id, verb, session, arguments, changes, started, took)
-                self._record.revert(entry, targets)
-                for opened in self._sessions:
-                    opened.reload()
+                store(part, transaction_id, self._record, lambda: self._put(call, targets))
         except BaseException as error:
-            if not self._stands(part, transaction_id, error):
-                part.undo()
-                if isinstance(error, StateConflict):
-                    raise UndoConflict([(error.type_name, "was written again since by another call")]) from error
-                raise
-            _publish(part)
+            part.undo()
+            if isinstance(error, StateConflict):
+                raise UndoConflict([(error.type_name, "was written again since by another call")]) from error
             raise
-        _publish(part)
         return transaction_id, tuple(work.kept)
 
-    def _stands(self, part: FilePart, transaction_id: str, error: BaseException) -> bool:
-        """Whether it was committed in spite of an interruption; leaves the files alone where nobody knows."""
-        try:
-            if isinstance(error, WorkspaceNeedsRecovery):
-                raise error
-            return self._record.committed(transaction_id)
-        except WorkspaceNeedsRecovery:
-            part.leave()
-            raise
+    def _put(self, call: CommitEntry, targets: Sequence[Past]) -> None:
+        self._record.revert(call, targets)
+        for opened in self._sessions:
+            opened.reload()
 
 
 def take_lease(files: HostFilesystem) -> ExitStack:
@@ -190,6 +177,14 @@ def choose_since(record: Record, name: str) -> tuple[Past, ...]:
     return found[::-1]
 
 
+def choose_after(record: Record, call: CallRow) -> tuple[Past, ...]:
+    """Everything that was done since a call, newest first."""
+    found = record.past(call.transaction + 1)
+    if not found:
+        raise NothingToUndo(f"nothing was done since c{call.position}")
+    return found[::-1]
+
+
 def choose_undo(record: Record) -> tuple[Past, ...]:
     """The last undo that stands."""
     undone = record.undone()
@@ -204,7 +199,10 @@ def verb_for(targets: Sequence[Past]) -> str:
     return "redo" if all(_verb(past) == "undo" for past in targets) else "undo"
 
 
-UNSEEN: Final = frozenset(("wink.filesystem._stamps:Stamp", "wink.policies._state:PolicyState"))
+STAMPS: Final = frozenset(("wink.filesystem._stamps:Stamp",))
+"""What sessions know of files."""
+
+UNSEEN: Final = STAMPS | {"wink.policies._state:PolicyState"}
 """Session state that changes with calls that only read: undoing those by counting would surprise people."""
 
 
@@ -217,45 +215,9 @@ def _newest_first(record: Record) -> Iterator[Past]:
         end, count = first - 1, count * 8
 
 
-def _publish(part: FilePart) -> None:
-    try:
-        part.publish()
-    except Exception:  # the record has it, and recovery will find what is left of the journal
-        logging.getLogger("wink.workspace").exception(
-            "transaction %s stands, but is not tidied up", part.transaction_id
-        )
-
-
 def _is_in(path: str, place: str) -> bool:
     return not place or path == place or path.startswith(place + "/")
 
 
 def _verb(past: Past) -> str:
     return past.transaction_id.partition("-")[0] if past.reverts else ""
-
-
-def _entry(
-    transaction_id: str,
-    verb: str,
-    session: str,
-    arguments: object,
-    changes: tuple[FileChange, ...],
-    started: datetime,
-    took: timedelta,
-) -> CommitEntry:
-    paths = ", ".join(change.path for change in changes) or "no file"
-    return CommitEntry(
-        transaction_id=transaction_id,
-        session=session,
-        call_id=transaction_id,
-        tool=verb,
-        prompt="",
-        arguments=json.dumps(arguments),
-        outcome="committed",
-        rendered=f"{verb}: {paths}",
-        started_at=started,
-        duration=took,
-        decisions=(),
-        deltas=(),
-        changes=changes,
-    )

@@ -15,6 +15,7 @@ from wink.filesystem import HostFilesystem, workspace_path
 from wink.history import Folding
 from wink.record import CallRow, Checkpoint, Durability, Record
 from wink.session import Session
+from wink.workspace._direct import DirectChanges
 from wink.workspace._names import session_name
 from wink.workspace._root import can_keep_state, workspace_root
 
@@ -82,6 +83,8 @@ class Workspace:
         folding = Folding(place, files, record, durable=durability == "power")
         files.recorder, files.archive, record.watcher = record, folding.open, folding.note
         workspace = cls(path, place, files, record, folding)
+        direct = DirectChanges(record, workspace._opened, workspace.session)
+        files.record_directly(direct, direct)
         if _has_journals(place):
             try:
                 workspace.recover(timeout=0)
@@ -104,7 +107,10 @@ class Workspace:
 
     @property
     def filesystem(self) -> HostFilesystem:
-        """The workspace's files; give it to a prompt, whose tools then get one fenced handle a call."""
+        """The workspace's files; give it to a prompt, whose tools then get one fenced handle a call.
+
+        What a program changes through it directly is recorded as a call too, of `filesystem`, and can be undone like one.
+        """
         return self._files
 
     @property
@@ -160,6 +166,10 @@ class Workspace:
 
         with self._lock:
             return Reverting(self._files, self._record, tuple(self._sessions.values()))
+
+    def _opened(self) -> tuple[Session, ...]:
+        with self._lock:
+            return tuple(self._sessions.values())
 
     def _make_session(self, name: str) -> Session:
         stored = self._record.identity(name)
@@ -237,18 +247,21 @@ class Workspace:
         """The checkpoints, oldest first."""
         return self._record.checkpoints()
 
-    def restore(self, name: str, *paths: str, dry_run: bool = False) -> Reverted:
-        """Take back everything since a checkpoint, as one call that can be undone; raises like `undo`.
+    def restore(self, to: str | int, *paths: str, dry_run: bool = False) -> Reverted:
+        """Take back everything since a checkpoint, or since the call of a number, as one call that can be undone.
 
-        With `paths` only the files there, or beneath them, go back, and session state stays. What people changed stays
-        in any case. Raises `UnknownCheckpoint`.
+        Raises like `undo`. With `paths` only the files there, or beneath them, go back, and session state stays. What people
+        changed stays in any case. Raises `UnknownCheckpoint` and `UnknownCall`.
         """
-        from wink.workspace._undo import choose_since
+        from wink.workspace._undo import choose_after, choose_since
 
         places = [str(workspace_path(path)) for path in paths]
         with self._lease_unless(dry_run):
-            targets = choose_since(self._record, name)
-            arguments = {"checkpoint": name, **({"paths": list(paths)} if paths else {})}
+            if isinstance(to, int):
+                targets, what = choose_after(self._record, self.call(to)), {"call": f"c{to}"}
+            else:
+                targets, what = choose_since(self._record, to), {"checkpoint": to}
+            arguments = {**what, **({"paths": list(paths)} if paths else {})}
             return self._reverting().revert("restore", targets, arguments, dry_run=dry_run, paths=places)
 
     def gc(
