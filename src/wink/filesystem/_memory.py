@@ -12,7 +12,7 @@ import io
 import itertools
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple, TypeAlias
 from weakref import ref
 
@@ -95,26 +95,17 @@ class Segment:
     the oldest snapshot that somebody still holds.
     """
 
-    __slots__ = ("__weakref__", "_first", "moves", "next")
+    __slots__ = ("__weakref__", "first", "moves", "next")
 
     def __init__(self) -> None:
-        self._first: dict[tuple[Directory, str | None], Step] = {}
+        # The first step of each entry: no more is needed.
+        self.first: dict[tuple[object, ...], Step] = {}
         self.moves: list[tuple[str, str]] = []
         self.next: Segment | None = None
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing was committed in it."""
-        return not self._first
-
-    @property
-    def steps(self) -> Iterable[Step]:
-        """The first step of each entry, in order: no more is needed."""
-        return self._first.values()
-
     def add(self, steps: list[Step], moves: list[tuple[str, str]]) -> None:
         """Keep what a transaction did."""
-        first = self._first
+        first = self.first
         for step in steps:
             key = step[:2]
             if key not in first:
@@ -244,7 +235,7 @@ class MemoryStore:
     def mark(self) -> Segment:
         """Begin a new segment of history, to which the committed state can be brought back while it is kept."""
         tail = self._tail and self._tail()
-        if tail is not None and tail.is_empty:
+        if tail is not None and not tail.first:
             return tail
         segment = Segment()
         if tail is not None:

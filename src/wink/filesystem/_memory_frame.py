@@ -8,7 +8,7 @@ from typing import Final
 from wink.errors import FileConflict, PathRefused
 from wink.filesystem._change import FileChange
 from wink.filesystem._memory import Directory, Entry, File, Link, MemoryStore, Place, Step, check_place, error
-from wink.filesystem._memory_past import steps_since
+from wink.filesystem._memory_past import first_steps
 from wink.filesystem._store import Node, Staging
 
 
@@ -173,23 +173,20 @@ class MemoryFrame:
 
     def rewind(self, to: object) -> None:
         """Bring everything back to a position of this frame, or to where a mark was taken, as changes of this frame."""
-        steps = self._steps
-        first: dict[tuple[Directory, str | None], Step] = {}
-        for step in steps_since(steps, to):
-            key = step[:2]
-            if key not in first:
-                first[key] = step
+        steps, new = self._steps, tuple.__new__
         # Newest first, so that a directory ends with the time that it had before its first change.
-        for directory, name, before, mode, modified_ns, path in reversed(first.values()):
+        for directory, name, before, mode, modified_ns, path in reversed(first_steps(steps, to)):
             if name is None:
                 steps.append(Step(directory, None, None, directory.mode, directory.modified_ns, path))
                 directory.mode = mode
             else:
                 entries = directory.entries
-                steps.append(Step(directory, name, entries.get(name), directory.mode, directory.modified_ns, path))
+                now = entries.get(name)
+                # The short way to make a `Step`: there may be very many.
+                steps.append(new(Step, (directory, name, now, directory.mode, directory.modified_ns, path)))
                 if before is not None:
                     entries[name] = before
-                elif name in entries:
+                elif now is not None:
                     del entries[name]
             directory.modified_ns = modified_ns
 

@@ -17,8 +17,20 @@ def steps_since(own: list[Step], since: object) -> list[Step]:
     if not isinstance(since, Segment):
         assert isinstance(since, int), "neither a position nor a mark"
         return own[since:]
-    steps = [step for segment in _chain(since) for step in segment.steps]
+    steps = [step for segment in _chain(since) for step in segment.first.values()]
     return steps + own
+
+
+def first_steps(own: list[Step], since: object) -> list[Step]:
+    """The first step of each entry since a moment."""
+    if isinstance(since, Segment) and since.next is None and not own:
+        return list(since.first.values())
+    first: dict[tuple[object, ...], Step] = {}
+    for step in steps_since(own, since):
+        key = step[:2]
+        if key not in first:
+            first[key] = step
+    return list(first.values())
 
 
 def moves_between(own: list[Move], earlier: object, later: object) -> list[tuple[str, str]]:

@@ -92,9 +92,12 @@ class RootAccess:
 
     def snapshot(self, tag: str | None) -> FilesystemSnapshot:
         """What has been committed."""
-        self.reading()
         tree = self._tree
-        return FilesystemSnapshot(tree, next(tree.numbers), tree.clock(), tag, past_of(tree).mark())
+        if tree in guarded.get():
+            self.reading()
+        mark = (tree.past or past_of(tree)).mark()
+        # By the short way: this is to be cheap enough to be done before everything.
+        return tuple.__new__(FilesystemSnapshot, (tree, next(tree.numbers), tree.clock(), tag, mark))
 
     def restore(self, snapshot: FilesystemSnapshot) -> None:
         """Come back to a snapshot, in a transaction of its own."""
