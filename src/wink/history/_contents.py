@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from typing import BinaryIO, Final, Protocol
+from typing import BinaryIO, Final
 
-from wink.filesystem import FileVersion
+from wink.filesystem import FileVersion, Places, Versions
 from wink.history._objects import DIRECTORY, EXECUTABLE, FILE, LINK
 from wink.history._pack_writing import PackWriter
 from wink.history._sides import extended_attributes
@@ -17,19 +16,11 @@ LARGEST: Final = 64 << 20
 """Larger content is not copied into the history; as a pre-image it stays the inode that it is."""
 
 
-class Finder(Protocol):
-    """Finds versions of files while they are somewhere in the workspace; see `wink.workspace`."""
-
-    def open(self, path: str, version: FileVersion, position: int) -> BinaryIO | None:
-        """The content of a version that the transaction at `position` left or found."""
-        ...
-
-
 class Contents:
-    """Reads versions into a pack; `preimages` opens one by its name in staging."""
+    """Reads versions into a pack; `finder` looks for those that are not in staging."""
 
-    def __init__(self, writer: PackWriter, finder: Finder, preimages: Callable[[str], BinaryIO | None]) -> None:
-        self._writer, self._finder, self._preimages = writer, finder, preimages
+    def __init__(self, writer: PackWriter, finder: Versions, places: Places) -> None:
+        self._writer, self._finder, self._places = writer, finder, places
         self._by_digest: dict[str, tuple[bytes, int]] = {}
         self.stored: dict[str, Stored] = {}
         self.attributes: dict[str, dict[str, str]] = {}
@@ -39,7 +30,7 @@ class Contents:
         kept = version.kept
         if kept is None or kept.staged is None or version.kind != "file" or version.size > LARGEST:
             return
-        stream = self._preimages(kept.staged)
+        stream = self._places.open_preimage(kept.staged)
         if stream is None:
             return
         with stream:
@@ -79,13 +70,27 @@ class Contents:
             stream = self._finder.open(path, version, position)
         except OSError:
             stream = None
-        if stream is None:
-            return self._missing(version)
-        with stream:
-            added = self._add(stream, version.size)
+        added = None
+        if stream is not None:
+            with stream:
+                added = self._add(stream, version.size)
+        elif wanted is not None:
+            # A call may have written the same again, which is no change and still another file.
+            added = self._present(path, version.size)
         if added is None or (wanted is not None and added[1] != wanted):
             return self._missing(version)  # somebody wrote to it in place since, or just now
         return _mode(version), added[0]
+
+    def _present(self, path: str, size: int) -> tuple[bytes, str] | None:
+        now = self._finder.present(path)
+        if now is None or (now.kind, now.size) != ("file", size):
+            return None
+        try:
+            stream, _ = self._places.open(path)
+        except OSError:
+            return None
+        with stream:
+            return self._add(stream, size)
 
     def _add(self, stream: BinaryIO, size: int) -> tuple[bytes, str] | None:
         added = self._writer.add_stream(stream, size)

@@ -6,14 +6,13 @@ the same calls give the same commits. Nothing may be freed before the record kno
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import BinaryIO, Final
+from typing import Final
 
 from wink.errors import HistoryDamaged
-from wink.filesystem import FileChange, FileVersion
-from wink.history._contents import Contents, Finder
+from wink.filesystem import FileChange, FileVersion, Places, Versions
+from wink.history._contents import Contents
 from wink.history._messages import authors, call_message, found_message, somebody, wink_at
 from wink.history._names import tree_path
 from wink.history._objects import DIRECTORY, FILE, Malformed, commit_content, tree_content, tree_of
@@ -29,30 +28,23 @@ Changes = Mapping[int, Sequence[FileChange]]
 """What each transaction changed, by position."""
 
 
-@dataclass(frozen=True, slots=True)
-class Folded:
-    """What a fold did: how many transactions it took in, and the ids of those whose pre-images may be freed."""
-
-    count: int = 0
-    free: tuple[str, ...] = ()
-
-
 def fold(
     store: Store,
     folds: Folds,
     pending: Sequence[Unfolded],
     changes: Changes,
-    finder: Finder,
-    preimages: Callable[[str], BinaryIO | None],
-) -> Folded:
-    """Take `pending`, the oldest transactions that are not folded, into the history; the caller has the store's lock."""
-    if not pending:
-        return Folded()
+    finder: Versions,
+    places: Places,
+) -> bool:
+    """Take `pending`, the oldest transactions that are not folded, into the history; the caller has the store's lock.
+
+    False, with nothing done, when somebody else did it.
+    """
     last, head, aside = folds.last()
     writer = store.writer()
     try:
         tree, parent = _begin(store, head)
-        contents = Contents(writer, finder, preimages)
+        contents = Contents(writer, finder, places)
         for one in pending:
             for change in changes.get(one.position, ()):
                 if change.before is not None:
@@ -81,10 +73,7 @@ def fold(
         if change.before is not None and change.before.kept is not None and change.before.kept.staged is not None
     ]
     stored = [(name, position, contents.stored[name]) for name, position in positions if name in contents.stored]
-    if not folds.add(last, [(position, oid.hex()) for position, oid in commits], stored, beside.hex()):
-        return Folded()
-    free = [one.transaction_id for one in pending if _is_all_stored(changes.get(one.position, ()), contents)]
-    return Folded(len(pending), tuple(free))
+    return folds.add(last, [(position, oid.hex()) for position, oid in commits], stored, beside.hex())
 
 
 def _begin(store: Store, head: str | None) -> tuple[Tree, bytes | None]:
@@ -201,15 +190,3 @@ def _put(tree: Tree, path: tuple[bytes, ...], entry: Entry) -> None:
         tree.make(path)
     else:
         tree.put(path, entry)
-
-
-def _is_all_stored(changes: Sequence[FileChange], contents: Contents) -> bool:
-    """Whether nothing in staging of a transaction is the only one of its kind."""
-    for change in changes:
-        before = change.before
-        if before is None or before.kept is None or before.kept.staged is None:
-            continue
-        is_held = before.kind == "directory" or (before.kind == "link" and before.target is not None)
-        if not is_held and before.kept.staged not in contents.stored:
-            return False
-    return True

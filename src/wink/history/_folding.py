@@ -5,12 +5,16 @@ from __future__ import annotations
 import logging
 import os
 import threading
+from collections.abc import Sequence
 from functools import partial
-from typing import BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 from wink.errors import WinkError
 from wink.filesystem import FileChange, HostFilesystem
-from wink.record import Record
+from wink.record import Record, Unfolded
+
+if TYPE_CHECKING:
+    from wink.history._store import Store
 
 _logger: Final = logging.getLogger("wink.history")
 
@@ -23,7 +27,7 @@ YOUNGEST: Final = 16
 WORTH: Final = 8
 """Changing calls of one process that are worth a fold when it ends."""
 _CROWDED: Final = 64
-"""Files in staging that are, whoever left them there."""
+"""Transactions in staging that are, whoever left them there."""
 
 
 class Folding:
@@ -59,49 +63,68 @@ class Folding:
             return False
         if self._count >= WORTH:
             return True
-        try:
-            return len(os.listdir(os.path.join(self._state, "staged"))) >= _CROWDED
-        except OSError:
-            return False
+        return len(self._staged()) >= _CROWDED
 
     def fold(self, *, most: int | None = None, leave: int = 0) -> int:
         """Take in all transactions, the oldest first, or `most` of them, and all but the last `leave`; gives how many.
 
         Raises `HistoryDamaged` and `CommitFailed`, with nothing lost. Does nothing while another process folds.
         """
-        if not self._record.folds.pending(leave + 1)[leave:]:
+        if not self._pending(1, leave) and not self._staged():
             return 0
-        from wink.filesystem import Versions
-        from wink.history._fold import fold
         from wink.history._store import Store
-        from wink.history._tidy import merge_packs
 
         done = 0
-        with Store(self._state, make=True, durable=self._durable) as store:
+        # Made only for something to put into it.
+        with Store(self._state, make=bool(self._pending(1, leave)), durable=self._durable) as store:
             if not store.lock():
                 return 0
             while most is None or done < most:
                 # Asked again: the lock was free because somebody has just folded.
-                pending = self._record.folds.pending(AT_ONCE + leave)
-                pending = pending[: min(len(pending) - leave, AT_ONCE, AT_ONCE if most is None else most - done)]
-                if not pending:
+                pending = self._pending(AT_ONCE if most is None else min(AT_ONCE, most - done), leave)
+                if not pending or not self._take_in(store, pending):
                     break
-                first, last = pending[0].position, pending[-1].position
-                found = self._record.changes(first)
-                versions = Versions(self._files.places, partial(iter, found))
-                changes: dict[int, list[FileChange]] = {}
-                for position, change in found:
-                    if position > last:
-                        break
-                    changes.setdefault(position, []).append(change)
-                folded = fold(store, self._record.folds, pending, changes, versions, self._files.places.open_preimage)
-                self._files.discard_preimages(*folded.free)
-                done += folded.count
-                if not folded.count:
-                    break
-            merge_packs(store)
+                done += len(pending)
+            self._free(store)
+            if done:
+                from wink.history._tidy import merge_packs
+
+                merge_packs(store)
         self._count = 0
         return done
+
+    def _pending(self, most: int, leave: int) -> tuple[Unfolded, ...]:
+        found = self._record.folds.pending(most + leave)
+        return found[: max(len(found) - leave, 0)]
+
+    def _take_in(self, store: Store, pending: Sequence[Unfolded]) -> bool:
+        from wink.filesystem import Versions
+        from wink.history._fold import fold
+
+        found = self._record.changes(pending[0].position)
+        changes: dict[int, list[FileChange]] = {}
+        for position, change in found:
+            if position > pending[-1].position:
+                break
+            changes.setdefault(position, []).append(change)
+        places = self._files.places
+        return fold(store, self._record.folds, pending, changes, Versions(places, partial(iter, found)), places)
+
+    def _free(self, store: Store) -> None:
+        """Drop from staging what is in the history, also what an interrupted fold has left."""
+        folds = self._record.folds
+        kept = {name: folds.kept_by(name) for name in self._staged()}
+        free = [
+            name for name, blobs in kept.items() if blobs is not None and all(store.holds_text(blob) for blob in blobs)
+        ]
+        self._files.discard_preimages(*free)
+
+    def _staged(self) -> set[str]:
+        """The ids of the transactions that have something in staging."""
+        try:
+            return {name.rpartition(".")[0] for name in os.listdir(os.path.join(self._state, "staged"))}
+        except OSError:
+            return set()
 
     def quietly(self, *, most: int, leave: int = 0) -> None:
         """Fold without failing: what cannot be folded now stays where it is, and is as good there."""

@@ -85,7 +85,7 @@ class PackWriter:
             checksum = _checksum(self._fd)
             _write(self._fd, checksum)
             os.fchmod(self._fd, 0o444)
-            index = self._name.replace(".pack", ".idx")
+            index = _index_name(self._name)
             fd = os.open(index, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o444, dir_fd=self._pack)
             try:
                 _write(fd, _index(self._entries, checksum))
@@ -109,7 +109,7 @@ class PackWriter:
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
-            for name in (self._name, self._name.replace(".pack", ".idx")):
+            for name in (self._name, _index_name(self._name)):
                 with suppress(FileNotFoundError):
                     os.unlink(name, dir_fd=self._pack)
 
@@ -153,12 +153,16 @@ class PackWriter:
 
     def _spill(self) -> None:
         if self._fd < 0:
-            self._name = f"tmp_pack_{os.getpid()}_{os.urandom(6).hex()}.pack"
+            self._name = f"tmp_pack_{os.getpid()}_{os.urandom(6).hex()}"
             flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
             self._fd = os.open(self._name, flags, 0o600, dir_fd=self._pack)
             os.lseek(self._fd, len(_HEADER) + 4, os.SEEK_SET)
         _write(self._fd, self._waiting)
         self._waiting = bytearray()
+
+
+def _index_name(pack: str) -> str:
+    return pack.replace("pack", "idx")
 
 
 def _head(kind: Kind, size: int) -> bytes:

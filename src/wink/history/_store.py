@@ -85,6 +85,10 @@ class Store:
             if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
                 return False
             raise
+        directory = self._directories["objects/pack"]
+        for name in os.listdir(directory):
+            if name.startswith("tmp_"):
+                os.unlink(name, dir_fd=directory)  # of a fold that was killed
         return True
 
     # -- objects
@@ -108,6 +112,13 @@ class Store:
         try:
             return self._read(oid) is not None
         except (OSError, Malformed):
+            return False
+
+    def holds_text(self, text: str) -> bool:
+        """The same for an id in hexadecimal digits, from wherever it comes."""
+        try:
+            return self.holds(bytes.fromhex(text))
+        except ValueError:
             return False
 
     def writer(self, *, again: bool = False) -> PackWriter:

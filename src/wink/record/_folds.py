@@ -19,6 +19,12 @@ _UNFOLDED: Final = """SELECT seq, transactions.id, name FROM transactions CROSS 
     WHERE seq > ? AND committed = 1 AND changes > 0 ORDER BY seq LIMIT ?"""
 _CALLS: Final = "SELECT tx, seq, call_id, tool, started_at, duration FROM calls ORDER BY seq DESC LIMIT ?"
 _BLOB: Final = "SELECT blob, digest FROM folded WHERE preimage = CAST(? AS TEXT)"
+# What of a transaction was in staging, with its place in the history: a link's body is in the record itself.
+_STAGED: Final = """SELECT preimage, (SELECT blob FROM folded WHERE folded.preimage = changes.preimage)
+    FROM changes JOIN transactions ON seq = tx JOIN folds USING (tx)
+    WHERE transactions.id = ? AND transactions.changes > 0 AND preimage IS NOT NULL
+    AND before_kind <> 'directory' AND NOT (before_kind = 'link' AND before_target IS NOT NULL)"""
+_IS_FOLDED: Final = "SELECT 1 FROM transactions JOIN folds ON tx = seq WHERE id = ? AND changes > 0"
 _COMMIT: Final = "SELECT commit_id FROM folds WHERE tx = ?"
 
 
@@ -77,6 +83,14 @@ class Folds:
         """Where a pre-image is that was folded, by its name in staging."""
         with self._ledger.database.hold():
             return next((Stored(*row) for row in self._ledger.ask(_BLOB, _bytes(preimage))), None)
+
+    def kept_by(self, transaction_id: str) -> tuple[str, ...] | None:
+        """The blobs that keep all pre-images of a transaction; None when it is not folded, or not all of them are."""
+        with self._ledger.database.hold():
+            if not self._ledger.ask(_IS_FOLDED, transaction_id):
+                return None
+            blobs = [blob for _, blob in self._ledger.ask(_STAGED, transaction_id)]
+            return None if None in blobs else tuple(blobs)
 
     def add(
         self,

@@ -1,0 +1,383 @@
+"""What calls did stands in git as it was, and can be taken back from there."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from tests.history.conftest import fsck, git
+from tests.workspace.test_undo import tree
+from tests.workspace.working import call
+
+from wink.errors import HistoryDamaged, UndoConflict
+from wink.history import _folding
+from wink.history._contents import LARGEST
+from wink.workspace import Workspace
+
+
+def subjects(store: Path) -> list[str]:
+    return git(store, "log", "--format=%s").splitlines()
+
+
+def staged(root: Path) -> list[str]:
+    return os.listdir(root / ".wink/staged")
+
+
+def test_log_shows_what_each_call_changed(workspace: Workspace, root: Path, store: Path) -> None:
+    """The user's own version was written by nobody of ours; without it the first diff would be that of a new file."""
+    (root / "a.txt").write_text("one\nmine\n")
+    call(workspace, lambda files, _: files.write("a.txt", "one\ntwo\n"), tool="edit_file")
+    call(workspace, lambda files, _: files.write("src/b.py", "x = 1\n"))
+
+    assert workspace.fold() == 2
+
+    shown = git(store, "log", "-p", "--reverse", "--format=%an: %s")
+    assert [line for line in shown.splitlines() if not line.startswith("index ")] == [
+        "somebody else: found: a.txt",
+        "",
+        "diff --git a/a.txt b/a.txt",
+        "new file mode 100644",
+        "--- /dev/null",
+        "+++ b/a.txt",
+        "@@ -0,0 +1,2 @@",
+        "+one",
+        "+mine",
+        "default: edit_file: a.txt",
+        "",
+        "diff --git a/a.txt b/a.txt",
+        "--- a/a.txt",
+        "+++ b/a.txt",
+        "@@ -1,2 +1,2 @@",
+        " one",
+        "-mine",
+        "+two",
+        "default: work: src, src/b.py",
+        "",
+        "diff --git a/src/b.py b/src/b.py",
+        "new file mode 100644",
+        "--- /dev/null",
+        "+++ b/src/b.py",
+        "@@ -0,0 +1 @@",
+        "+x = 1",
+    ]
+    fsck(store)
+
+
+def test_what_a_person_did_in_between_is_a_commit_of_its_own(workspace: Workspace, root: Path, store: Path) -> None:
+    """A call must not be shown as the author of what it only found."""
+    call(workspace, lambda files, _: files.write("a.txt", "ours\n"))
+    workspace.fold()
+    (root / "a.txt").write_text("theirs\n")
+    call(workspace, lambda files, _: files.write("a.txt", "ours again\n"))
+    workspace.fold()
+
+    assert subjects(store) == ["work: a.txt", "found: a.txt", "work: a.txt"]
+    assert "-theirs\n+ours again\n" in git(store, "show", "HEAD")
+
+
+def test_commit_tells_the_call(workspace: Workspace, store: Path) -> None:
+    """From a line in `git log` people come back to `wink show`."""
+    call(workspace, lambda files, _: files.write("a.txt", "x"), session="review", tool="write\nfile")
+    workspace.fold()
+    (row,) = workspace.calls()
+
+    told = git(store, "log", "-1", "--format=%an|%at|%ct|%s|%(trailers:only,unfold)")
+
+    began = int(row.started_at.timestamp())
+    assert told.startswith(f"review|{began}|{began}|write\\nfile: a.txt|")
+    assert f"Wink-Call: c{row.position}\n" in told
+    assert "Wink-Session: review\n" in told
+    assert f"Wink-Transaction: {row.transaction_id}\n" in told
+
+
+def test_undo_and_redo_work_from_the_history(workspace: Workspace, root: Path) -> None:
+    """After a fold the files in staging are gone, and nobody may notice."""
+    (root / "keep.bin").write_bytes(os.urandom(300_000))
+    (root / "d/empty").mkdir(parents=True)
+    (root / "d/run").write_text("#!/bin/sh\n")
+    (root / "d/run").chmod(0o751)
+    (root / "d/link").symlink_to("run")
+    before = tree(root)
+    call(workspace, lambda files, _: (files.write("keep.bin", "small"), files.delete("d", recursive=True)))
+    after = tree(root)
+
+    workspace.fold()
+
+    assert staged(root) == []
+    workspace.undo()
+    assert tree(root) == before
+    workspace.fold()
+    workspace.redo()
+    assert tree(root) == after
+    workspace.fold()
+    workspace.undo()
+    assert tree(root) == before
+
+
+def test_show_and_diff_are_the_same_after_a_fold(workspace: Workspace, root: Path) -> None:
+    """They read what was replaced from wherever it is."""
+    (root / "a.txt").write_text("old\n")
+    first = call(workspace, lambda files, _: files.write("a.txt", "new\n"))
+    last = call(workspace, lambda files, _: (files.move("a.txt", "b.txt"), files.write("b.txt", "newer\n")))
+
+    def shown() -> list[str]:
+        asked = (workspace.diff(first), workspace.diff(last), workspace.diff(first, last), workspace.diff())
+        return ["".join(change.diff() for change in changes) for changes in asked]
+
+    before = shown()
+    held = workspace.diff(first)
+    workspace.fold()
+
+    assert shown() == before
+    assert "".join(change.diff() for change in held) == before[0]
+
+
+def test_checkpoint_is_restored_through_the_history(workspace: Workspace, root: Path) -> None:
+    """A checkpoint may be older than many folds."""
+    (root / "a.txt").write_text("0")
+    workspace.checkpoint("start")
+    for number in range(1, 6):
+        call(workspace, lambda files, _, number=number: files.write("a.txt", str(number)))
+        workspace.fold()
+
+    workspace.restore("start")
+
+    assert (root / "a.txt").read_text() == "0"
+
+
+def test_nothing_to_fold_makes_nothing(workspace: Workspace, root: Path) -> None:
+    """Reading calls must not leave a repository behind."""
+    call(workspace, lambda files, _: files.exists("a"))
+
+    assert workspace.fold() == 0
+    assert not (root / ".wink/store.git").exists()
+
+
+def test_second_fold_adds_nothing(workspace: Workspace, store: Path) -> None:
+    """Folding is what happens at any time, so it must be free to happen again."""
+    call(workspace, lambda files, _: files.write("a.txt", "x"))
+    workspace.fold()
+    before = sorted(path.stat().st_ino for path in store.rglob("*"))
+
+    assert workspace.fold() == 0
+
+    assert sorted(path.stat().st_ino for path in store.rglob("*")) == before
+
+
+def test_same_calls_give_the_same_commits(tmp_path: Path) -> None:
+    """Also when they are folded in other portions; only so can an interrupted fold simply be run again."""
+    root, heads = tmp_path / "work", []
+    root.mkdir()
+    with Workspace.open(root) as workspace:
+        for number in range(5):
+            call(workspace, lambda files, _, number=number: files.write(f"{number % 2}.txt", str(number)))
+    for portions in ((5,), (1, 4), (2, 2, 1)):
+        copy = tmp_path / f"copy{len(heads)}"
+        subprocess.run(["cp", "-a", str(root), str(copy)], check=True)
+        with Workspace.open(copy) as workspace:
+            for portion in portions:
+                workspace._folding.fold(most=portion)  # type: ignore[attr-defined]
+        heads.append(git(copy / ".wink/store.git", "rev-parse", "HEAD"))
+
+    assert heads[0] == heads[1] == heads[2]
+
+
+def test_what_git_cannot_hold_is_written_beside_it(workspace: Workspace, root: Path, store: Path) -> None:
+    """Modes, times and extended attributes of what was replaced are facts that a person may want."""
+    (root / "a.txt").write_text("x")
+    (root / "a.txt").chmod(0o640)
+    os.utime(root / "a.txt", ns=(5, 1_234_567_890_123_456_789))
+    os.setxattr(root / "a.txt", "user.note", b"hi")
+    call(workspace, lambda files, _: files.write("a.txt", "y"))
+    workspace.fold()
+
+    oid = git(store, "log", "-1", "--format=%(trailers:key=Wink-Attributes,valueonly)").strip()
+    (line,) = [json.loads(line) for line in git(store, "cat-file", "blob", oid).splitlines()]
+
+    assert line["path"] == "a.txt"
+    assert line["before"] == {
+        "kind": "file", "mode": "0640", "size": 1, "modified_ns": 1_234_567_890_123_456_789,
+        "xattrs": {"user.note": b"hi".hex()},
+    }  # fmt: skip
+    assert line["after"]["mode"] == "0640"
+    assert oid in git(store, "ls-tree", "-r", "refs/wink/attributes")
+
+
+def test_names_that_git_refuses_are_quoted(workspace: Workspace, root: Path, store: Path) -> None:
+    """A program may leave any name, and the history must stay one that git reads."""
+    odd = ["new\nline", "\udcff\udcfe", "GITMOD~1", ".gitmodules", ".gitattributes", "a\\b", "%wink%00", "ü" * 120]
+    (root / "d").mkdir()
+    for name in odd:
+        (root / "d" / name).write_text("old" * 3000)
+    before = tree(root)
+    call(workspace, lambda files, _: files.delete("d", recursive=True))
+
+    workspace.fold()
+
+    fsck(store)
+    workspace.undo()
+    assert tree(root) == before
+
+
+def test_large_content_stays_where_it_is(workspace: Workspace, root: Path, store: Path) -> None:
+    """Copying gigabytes into a pack would take minutes; the inode itself is as good."""
+    with (root / "large").open("wb") as file:
+        file.truncate(LARGEST + 1)
+    call(workspace, lambda files, _: (files.delete("large"), files.write("small", "x")))
+
+    workspace.fold()
+
+    fsck(store)
+    assert len(staged(root)) == 1
+    assert "-wink keeps no copy here of this file of 67108865 bytes" in git(store, "show", "HEAD")
+    workspace.undo()
+    assert (root / "large").stat().st_size == LARGEST + 1
+
+
+def test_replaced_file_that_a_program_goes_on_writing_to_is_not_freed(workspace: Workspace, root: Path) -> None:
+    """What it writes is nowhere else."""
+    (root / "log").write_text("one\n")
+    call(workspace, lambda files, _: files.write("log", "new\n"))
+    (name,) = staged(root)
+    with (root / ".wink/staged" / name).open("a") as file:
+        file.write("two\n")
+
+    workspace.fold()
+
+    kept = [path.read_text() for path in (root / ".wink").rglob("*") if path.is_file() and name in path.name]
+    assert kept == ["one\ntwo\n"]
+    with pytest.raises(UndoConflict):
+        workspace.undo()
+
+
+@pytest.mark.parametrize("damage", ["missing", "altered", "empty", "a file"])
+def test_undo_that_needs_a_damaged_history_says_so(workspace: Workspace, root: Path, store: Path, damage: str) -> None:
+    """One clear error, nothing changed, and what does not need the history goes on working."""
+    (root / "a.txt").write_text("old " * 500)
+    (root / "b.txt").write_text("old")
+    number = call(workspace, lambda files, _: files.write("a.txt", "new"))
+    workspace.fold()
+    call(workspace, lambda files, _: files.write("b.txt", "new"))
+    if damage == "altered":
+        for pack in store.glob("objects/pack/*.pack"):
+            pack.chmod(0o600)
+            pack.write_bytes(pack.read_bytes()[:40] + b"x" * 40 + pack.read_bytes()[80:])
+    else:
+        store.rename(root / "elsewhere")
+        if damage == "empty":
+            store.mkdir()
+        elif damage == "a file":
+            store.write_text("")
+    before = tree(root)
+
+    with pytest.raises(HistoryDamaged, match=r"store\.git"):
+        workspace.undo(number)
+
+    assert tree(root) == before
+    assert workspace.diff(number)[0].diff()
+    workspace.undo()
+    assert (root / "b.txt").read_text() == "old"
+
+
+def test_history_begins_anew_when_it_is_gone(workspace: Workspace, root: Path, store: Path) -> None:
+    """Somebody who removes it to save space must not lose the later calls too."""
+    call(workspace, lambda files, _: files.write("a.txt", "1"))
+    workspace.fold()
+    store.rename(root / "elsewhere")
+    call(workspace, lambda files, _: files.write("a.txt", "2"))
+
+    workspace.fold()
+
+    fsck(store)
+    assert subjects(store) == ["work: a.txt", "found: a.txt"]
+    workspace.undo()
+    assert (root / "a.txt").read_text() == "1"
+
+
+def test_content_with_the_right_git_id_and_another_digest_is_refused(workspace: Workspace, root: Path) -> None:
+    """Two contents with one SHA-1 can be bought; the record knows the SHA-256."""
+    (root / "a.txt").write_text("old")
+    call(workspace, lambda files, _: files.write("a.txt", "new"))
+    workspace.fold()
+    with workspace.record.folds._ledger.database.hold():  # type: ignore[attr-defined]
+        workspace.record.folds._ledger.database.writable().execute("UPDATE folded SET digest = ?", ("0" * 64,))  # type: ignore[attr-defined]
+
+    with pytest.raises(HistoryDamaged, match="not what was stored"):
+        workspace.undo()
+
+
+def test_closing_folds_what_is_worth_it(root: Path, store: Path) -> None:
+    """A process of one call leaves its pre-image to a later one; one of many calls tidies up."""
+    with Workspace.open(root) as workspace:
+        call(workspace, lambda files, _: files.write("a.txt", "x"))
+    assert not store.exists()
+    with Workspace.open(root) as workspace:
+        for number in range(_folding.WORTH):
+            call(workspace, lambda files, _, number=number: files.write("a.txt", str(number)))
+
+    assert len(subjects(store)) == _folding.WORTH + 1
+    assert staged(root) == []
+
+
+def test_crowded_staging_is_folded_by_whoever_comes_last(
+    root: Path, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Many processes of one call each must not fill the disk."""
+    monkeypatch.setattr(_folding, "_CROWDED", 4)
+    for number in range(8):
+        with Workspace.open(root) as workspace:
+            call(workspace, lambda files, _, number=number: files.write("a.txt", str(number)))
+
+    assert len(staged(root)) < 4
+    fsck(store)
+
+
+def test_many_calls_are_folded_beside_them(
+    workspace: Workspace, root: Path, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that never ends, such as a server, must not pile up pre-images for ever."""
+    monkeypatch.setattr(_folding, "EVERY", 8)
+    monkeypatch.setattr(_folding, "YOUNGEST", 2)
+    for number in range(20):
+        call(workspace, lambda files, _, number=number: files.write("a.txt", str(number)))
+        workspace._folding.wait()  # type: ignore[attr-defined]
+
+    assert len(subjects(store)) == 14
+    assert len(staged(root)) == 6
+    workspace.undo(n=20)
+    assert not (root / "a.txt").exists()
+
+
+def test_a_fold_that_fails_loses_nothing(workspace: Workspace, root: Path, store: Path) -> None:
+    """Closing must not fail because of the history, and undoing must not either."""
+    (root / ".wink").mkdir()
+    store.write_text("somebody's file")
+    for number in range(_folding.WORTH):
+        call(workspace, lambda files, _, number=number: files.write("a.txt", str(number)))
+    with pytest.raises(HistoryDamaged):
+        workspace.fold()
+
+    workspace.undo()
+
+    assert (root / "a.txt").read_text() == str(_folding.WORTH - 2)
+    store.unlink()
+    workspace.fold()
+    fsck(store)
+
+
+def test_git_gc_of_a_person_harms_nothing(workspace: Workspace, root: Path, store: Path) -> None:
+    """Everything that is needed is reachable, and found where git puts it."""
+    (root / "a.txt").write_text("old\n" * 100)
+    for number in range(5):
+        call(workspace, lambda files, _, number=number: files.write("a.txt", "old\n" * 100 + str(number)))
+        workspace.fold()
+
+    git(store, "gc", "--aggressive", "--prune=now", "--quiet")
+
+    workspace.undo(n=5)
+    assert (root / "a.txt").read_text() == "old\n" * 100
+    workspace.fold()
+    fsck(store)
