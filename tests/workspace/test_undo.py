@@ -259,6 +259,42 @@ def test_lost_preimage_is_a_conflict(workspace: Workspace, root: Path) -> None:
     assert tree(root) == before
 
 
+@pytest.mark.parametrize("work", ["delete", "write", "delete above"])
+def test_attributes_and_special_bits_come_back_with_the_content(workspace: Workspace, root: Path, work: str) -> None:
+    """A program that was set up to run as its owner, and labels, are a part of what the person had."""
+    (root / "bin").mkdir()
+    (root / "bin/tool").write_text("old")
+    os.setxattr(root / "bin/tool", "user.label", b"kept")
+    (root / "bin/tool").chmod(0o4751)
+    steps = {
+        "delete": lambda files, _: files.delete("bin/tool"),
+        "write": lambda files, _: files.write("bin/tool", "new"),
+        "delete above": lambda files, _: files.delete("bin", recursive=True),
+    }
+    call(workspace, steps[work])
+
+    workspace.undo()
+
+    assert (root / "bin/tool").read_text() == "old"
+    assert (root / "bin/tool").stat().st_mode & 0o7777 == 0o4751
+    assert os.getxattr(root / "bin/tool", "user.label") == b"kept"
+    workspace.redo()
+    workspace.undo()
+    assert (root / "bin/tool").stat().st_mode & 0o7777 == 0o4751
+
+
+def test_a_mode_that_the_umask_would_not_give_is_no_change_of_somebody_else(workspace: Workspace, root: Path) -> None:
+    """New content keeps the file's mode, which is what the next undo has to expect."""
+    (root / "a.txt").write_text("old")
+    (root / "a.txt").chmod(0o666)
+    call(workspace, lambda files, _: files.write("a.txt", "new"))
+
+    workspace.undo()
+
+    assert (root / "a.txt").read_text() == "old"
+    assert (root / "a.txt").stat().st_mode & 0o7777 == 0o666
+
+
 def test_dry_run_tells_and_changes_nothing(workspace: Workspace, root: Path) -> None:
     """The same answer as the real thing, with nothing done."""
     call(workspace, lambda files, _: files.write("a.txt", "after\n"))

@@ -6,11 +6,15 @@ import errno
 import fcntl
 import os
 import signal
+import stat
 import sys
+from contextlib import suppress
+from typing import NamedTuple
 
 _CHUNK = 1 << 20
 
 # Capabilities and integrity hashes belong to the content that they were given to; the kernel drops them on a write too.
+_KERNELS_OWN = frozenset(("security.ima", "security.evm"))
 _TIED_TO_CONTENT = frozenset(("security.capability", "security.ima", "security.evm"))
 
 
@@ -53,6 +57,43 @@ def set_attributes(fd: int, found: os.stat_result, now: os.stat_result, extended
             raise
         return False
     return True
+
+
+class Attributes(NamedTuple):
+    """What a file has besides its content and its times."""
+
+    uid: int
+    gid: int
+    mode: int
+    extended: tuple[tuple[str, bytes], ...]
+
+
+def attributes_of(fd: int) -> Attributes:
+    """Those of an open file."""
+    found = os.fstat(fd)
+    names: list[str] = []
+    if sys.platform == "linux":
+        with suppress(OSError):  # a filesystem without them
+            names = os.listxattr(fd)
+    extended = [(name, os.getxattr(fd, name)) for name in names if name not in _KERNELS_OWN]
+    return Attributes(found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode), tuple(extended))
+
+
+def give_attributes(fd: int, wanted: Attributes) -> None:
+    """Make a new file with the same content what the old one was, as far as we may.
+
+    Bits and capabilities that let others act as the owner go to nobody else's file.
+    """
+    now = os.fstat(fd)
+    if (now.st_uid, now.st_gid) != wanted[:2]:
+        try:
+            os.fchown(fd, wanted.uid, wanted.gid)
+        except OSError:
+            return
+    for name, value in wanted.extended:
+        with suppress(OSError):
+            os.setxattr(fd, name, value)
+    os.fchmod(fd, wanted.mode)
 
 
 def is_being_written(fd: int, *, again: bool = False) -> bool | None:

@@ -9,6 +9,7 @@ from typing import Final
 from wink.errors import FileConflict, PathRefused, TransactionError, WinkError
 from wink.filesystem._beneath import NOT_A_FILE, named
 from wink.filesystem._change import FileChange
+from wink.filesystem._disk_content import Attributes
 from wink.filesystem._disk_ground import Ground, Replaced
 from wink.filesystem._disk_log import DOOMED, DiskStaging, Log, directories
 from wink.filesystem._disk_place import check_permitted, failure, node_of, spot
@@ -52,11 +53,12 @@ class DiskFrame:
         mode: int | None = None,
         expected: tuple[int, ...] | None = None,
         replacing: bytes | None = None,
+        like: Attributes | None = None,
     ) -> Node:
         """Make `path` a file with this content, atomically.
 
         With `expected`, an existing file must still be of that identity, and with `replacing` have that content, otherwise
-        `FileConflict`.
+        `FileConflict`. `like` are the attributes that a file of this content had, to be given back to it.
         """
         position = len(self._log.records)
         mode = None if mode is None else mode & 0o777
@@ -67,7 +69,7 @@ class DiskFrame:
                 if found is None:
                     if expected is not None or replacing is not None:
                         raise FileConflict(path)
-                    return self._steps.create(at, taken(content), exclusive, mode)
+                    return self._steps.create(at, taken(content), exclusive, mode, like)
                 if exclusive:
                     raise failure(errno.EEXIST, path)
                 if stat.S_ISDIR(found.st_mode):
@@ -77,7 +79,7 @@ class DiskFrame:
                 if expected is not None and node_of(found).identity != expected:
                     raise FileConflict(path)
                 check_permitted(at, found)
-                return self._steps.overwrite(at, found, taken(content), mode, replacing)
+                return self._steps.overwrite(at, found, taken(content), mode, replacing, like)
             finally:
                 self._ground.beneath.close(at.fd)
         except OSError as error:

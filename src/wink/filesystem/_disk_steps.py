@@ -15,8 +15,10 @@ from typing import Final
 from wink.errors import FileConflict, PathRefused
 from wink.filesystem import _disk_copies as copies
 from wink.filesystem._disk_content import (
+    Attributes,
     copy_all,
     extended_attributes,
+    give_attributes,
     has_content,
     is_being_written,
     read_all,
@@ -49,8 +51,10 @@ class Steps:
         self._ground: Final = ground
         self._log: Final = log
 
-    def create(self, at: Spot, content: Content, exclusive: bool, mode: int | None) -> Node:
-        """Make a new file."""
+    def create(
+        self, at: Spot, content: Content, exclusive: bool, mode: int | None, like: Attributes | None = None
+    ) -> Node:
+        """Make a new file, with all the attributes that one of this content had, if they are given."""
         log = self._log
         staged, fd = self._staged(content, 0o666 if mode is None else mode)
         try:
@@ -60,6 +64,8 @@ class Steps:
                 os.fchmod(fd, mode)
             if above.st_mode & stat.S_ISGID and above.st_gid != new.st_gid:
                 os.fchown(fd, -1, above.st_gid)
+            if like is not None:
+                give_attributes(fd, like)
             if self._ground.is_durable:
                 os.fsync(fd)
             new = os.fstat(fd)
@@ -92,7 +98,13 @@ class Steps:
         return True
 
     def overwrite(
-        self, at: Spot, found: os.stat_result, content: Content, mode: int | None, replacing: bytes | None = None
+        self,
+        at: Spot,
+        found: os.stat_result,
+        content: Content,
+        mode: int | None,
+        replacing: bytes | None = None,
+        like: Attributes | None = None,
     ) -> Node:
         """Put new content into an existing file, which must still have the content `replacing`, where that is given.
 
@@ -122,8 +134,11 @@ class Steps:
             try:
                 new = os.fstat(fd)
                 permitted = set_attributes(fd, found, new, extended)
-                if stat.S_IMODE(new.st_mode) != wanted:
+                if stat.S_IMODE(new.st_mode) != wanted or like is not None:
                     os.fchmod(fd, wanted)
+                    if like is not None:
+                        give_attributes(fd, like)
+                    new = os.fstat(fd)  # the mode is a part of what the file is known by
                 if ground.is_durable:
                     os.fsync(fd)
             finally:

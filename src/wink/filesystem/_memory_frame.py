@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import errno
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final, cast
 
 from wink.errors import FileConflict, PathRefused
 from wink.filesystem._change import FileChange
 from wink.filesystem._memory import Directory, Entry, File, Link, MemoryStore, Place, Step, check_place, error
 from wink.filesystem._memory_past import first_steps
 from wink.filesystem._store import Node, Staging
+
+_step: Final = cast("Callable[[type[Step], tuple[object, ...]], Step]", cast("Any", tuple).__new__)
 
 
 class MemoryStaging:
@@ -173,7 +176,7 @@ class MemoryFrame:
 
     def rewind(self, to: object) -> None:
         """Bring everything back to a position of this frame, or to where a mark was taken, as changes of this frame."""
-        steps, new = self._steps, tuple.__new__
+        steps = self._steps
         # Newest first, so that a directory ends with the time that it had before its first change.
         for directory, name, before, mode, modified_ns, path in reversed(first_steps(steps, to)):
             if name is None:
@@ -183,7 +186,7 @@ class MemoryFrame:
                 entries = directory.entries
                 now = entries.get(name)
                 # The short way to make a `Step`: there may be very many.
-                steps.append(new(Step, (directory, name, now, directory.mode, directory.modified_ns, path)))
+                steps.append(_step(Step, (directory, name, now, directory.mode, directory.modified_ns, path)))
                 if before is not None:
                     entries[name] = before
                 elif now is not None:

@@ -6,14 +6,19 @@ import errno
 import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import cast
+from io import BufferedReader, FileIO
+from typing import TYPE_CHECKING, cast
 
 from wink.errors import UndoConflict
 from wink.filesystem._change import FileChange, FileVersion
+from wink.filesystem._disk_content import Attributes, attributes_of
 from wink.filesystem._part import FilePart
 from wink.filesystem._plan import CHANGED, Target, has_same_content
 from wink.filesystem._store import Staging
 from wink.filesystem._versions import Versions, has_mark_of
+
+if TYPE_CHECKING:
+    from wink.filesystem._disk_frame import DiskFrame
 
 _CHUNK = 1 << 20
 _NOT_EMPTY = frozenset((errno.ENOTEMPTY, errno.EEXIST))
@@ -25,6 +30,7 @@ class PuttingBack:
     def __init__(self, part: FilePart, versions: Versions, targets: Mapping[str, Target]) -> None:
         self._part, self._versions, self._targets = part, versions, targets
         self._digests: dict[str, str] = {}
+        self._attributes: dict[str, Attributes] = {}
         self._staged: dict[str, Staging] = {}
         self._writes: set[str] = set()
         self.kept: list[str] = []
@@ -88,7 +94,8 @@ class PuttingBack:
         staging = self._staged.pop(target.path, None) or self._stage(target, wanted)
         try:
             with self._part.changing(target.path) as frame:
-                frame.put(target.path, staging, exclusive=_kind(target.now) != "file", mode=wanted.mode)
+                exclusive, like = _kind(target.now) != "file", self._attributes.get(target.path)
+                cast("DiskFrame", frame).put(target.path, staging, exclusive=exclusive, mode=wanted.mode, like=like)
         except BaseException:
             staging.discard()
             raise
@@ -98,6 +105,8 @@ class PuttingBack:
         if stream is None:
             raise UndoConflict([(target.path, "is not kept any more as it was before")])
         hasher = hashlib.sha256()
+        if isinstance(stream, FileIO | BufferedReader):  # out of an archive it has none
+            self._attributes[target.path] = attributes_of(stream.fileno())
         with stream, self._part.changing(target.path) as frame:
             staging = frame.stage()
             try:

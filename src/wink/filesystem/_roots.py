@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 T = TypeVar("T")
 
+_snapshot: Final = cast(
+    "Callable[[type[FilesystemSnapshot], tuple[object, ...]], FilesystemSnapshot]", cast("Any", tuple).__new__
+)
+
 PATIENCE: Final = 30.0
 """How long an operation on a root waits for its turn, in seconds."""
 
@@ -97,7 +101,7 @@ class RootAccess:
             self.reading()
         mark = (tree.past or past_of(tree)).mark()
         # By the short way: this is to be cheap enough to be done before everything.
-        return tuple.__new__(FilesystemSnapshot, (tree, next(tree.numbers), tree.clock(), tag, mark))
+        return _snapshot(FilesystemSnapshot, (tree, next(tree.numbers), tree.clock(), tag, mark))
 
     def restore(self, snapshot: FilesystemSnapshot) -> None:
         """Come back to a snapshot, in a transaction of its own."""
