@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, Protocol, TypeV
 
 from wink.filesystem._facts import FactCache
 from wink.filesystem._past import Past, StorePast
+from wink.filesystem._siblings import Siblings
 from wink.filesystem._snapshot import FilesystemSnapshot
 from wink.filesystem._stamps import Stamp
 from wink.filesystem._store import Store
@@ -74,6 +75,7 @@ class Tree:
         "portable_names",
         "read_only",
         "recorder",
+        "siblings",
         "store",
         "turns",
     )
@@ -83,6 +85,7 @@ class Tree:
     ) -> None:
         self.store, self.facts, self.turns = store, facts, turns
         self.read_only, self.portable_names, self.patience = read_only, portable_names, patience
+        self.siblings = Siblings()
         self.recorder: object | None = None
         self.direct: Direct | None = None
         self.commits: Commits | None = None

@@ -16,7 +16,7 @@ from wink.filesystem._reading import opened
 from wink.filesystem._results import WriteMode
 from wink.filesystem._stamps import whole
 from wink.filesystem._store import Node
-from wink.filesystem._writing import append_bytes, begin_staging, file_path, put
+from wink.filesystem._writing import append_bytes, begin_staging, check_names, file_path, put
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer
@@ -262,11 +262,12 @@ def _check_target(part: FilePart, path: str, mode: WriteMode) -> None:
         try:
             node = part.tree.store.node(path)
         except FileNotFoundError:
-            return
+            return check_names(part, path)
         if node.kind == "directory":
             raise error(errno.EISDIR, path)
         if mode == "create":
             raise error(errno.EEXIST, path)
+        return None
 
 
 def _publish(part: FilePart, path: str, staged: Sink, mode: WriteMode, create_parents: bool, facts: Facts) -> None:

@@ -15,11 +15,14 @@ from wink.filesystem._part import FilePart
 from wink.filesystem._paths import located, unportable_name
 from wink.filesystem._reading import decode, has_plain_newlines, held, opened
 from wink.filesystem._results import EditResult, WriteMode, WriteResult
+from wink.filesystem._siblings import difference
 from wink.filesystem._stamps import Stamp, joined, shifted, whole
 from wink.filesystem._store import Frame, Node, Staging, Store
 
 _STREAMED: Final = CHUNK
 """Content above this size goes to staging before the gate is taken, so that revoking never waits for it."""
+
+_ELSEWHERE: Final = "Windows and macOS take them for one, so use that name or choose another"
 
 
 def write_bytes(part: FilePart, text: str, content: bytes, mode: WriteMode, create_parents: bool) -> WriteResult:
@@ -99,13 +102,14 @@ def move(part: FilePart, text: str, target_text: str, overwrite: bool, create_pa
     (source, must_be_directory), (target, _) = located(text), located(target_text)
     with part.changing(source) as frame:
         _require_directory(part, source, text, must_be_directory)
-        _check_portable(part, target)
+        check_names(part, target, moved=source)
         if source and create_parents:
             make_parents(part, frame, target)
         known = part.seen(source)
         frame.move(source, target, overwrite=overwrite)
         if source == target:
             return
+        part.tree.siblings.made(part.tree.store, target)
         within = {path: stamp for path, stamp in part.noted().items() if path.startswith(source + "/")}
         _forget_beneath(part, source)
         _forget_beneath(part, target)
@@ -151,10 +155,11 @@ def mkdir(part: FilePart, text: str, parents: bool, exist_ok: bool) -> None:
                     return
             except FileNotFoundError:
                 pass
-        _check_portable(part, path)
+        check_names(part, path)
         if parents:
             make_parents(part, frame, path)
         frame.mkdir(path)
+        part.tree.siblings.made(part.tree.store, path)
 
 
 # -- steps
@@ -181,10 +186,13 @@ def put(
     with part.changing(path) as frame:
         created = exclusive or not _exists(part.tree.store, path)
         if created:
-            _check_portable(part, path)
+            check_names(part, path)
             if create_parents and "/" in path:
                 make_parents(part, frame, path)
-        return created, frame.put(path, content, exclusive=exclusive, mode=mode)
+        node = frame.put(path, content, exclusive=exclusive, mode=mode)
+        if created:
+            part.tree.siblings.made(part.tree.store, path)
+        return created, node
 
 
 def stage(part: FilePart, path: str, content: bytes) -> Staging:
@@ -209,6 +217,7 @@ def make_parents(part: FilePart, frame: Frame, path: str) -> None:
         parent = parent.rpartition("/")[0]
     for directory in reversed(missing):
         frame.mkdir(directory)
+        part.tree.siblings.made(store, directory)
 
 
 def begin_staging(part: FilePart, path: str) -> Staging:
@@ -251,11 +260,34 @@ def _require_directory(part: FilePart, path: str, text: str, is_directory: bool)
         raise error(errno.ENOTDIR, text)
 
 
-def _check_portable(part: FilePart, path: str) -> None:
-    """Refuse to make a name that Windows cannot hold; what is there already may be used."""
-    if not part.tree.portable_names or unportable_name(path) is None:
+def check_names(part: FilePart, path: str, *, moved: str | None = None) -> None:
+    """Refuse to make names that Windows or macOS cannot hold, or not beside what is there; `moved` will be gone.
+
+    What is there already may be used.
+    """
+    if not part.tree.portable_names:
         return
-    while path and not _exists(part.tree.store, path):
+    store = part.tree.store
+    if unportable_name(path) is not None:
+        _check_each_name(store, path)
+    while path:
+        directory, _, name = path.rpartition("/")
+        gone = moved.rpartition("/")[2] if moved and moved.rpartition("/")[0] == directory else None
+        try:
+            twin = part.tree.siblings.twin(store, directory, name, but=gone)
+        except FileNotFoundError:
+            path = directory  # made, too, and so the first name that could have a twin
+            continue
+        if twin is not None:
+            there = f"{directory}/{twin}" if directory else twin
+            raise PathRefused(
+                path, f"differs from {there!r}, which is there, only {difference(name, twin)}; {_ELSEWHERE}"
+            )
+        return
+
+
+def _check_each_name(store: Store, path: str) -> None:
+    while path and not _exists(store, path):
         path, _, last = path.rpartition("/")
         name = unportable_name(last)
         if name is not None:
