@@ -381,3 +381,22 @@ def test_git_gc_of_a_person_harms_nothing(workspace: Workspace, root: Path, stor
     assert (root / "a.txt").read_text() == "old\n" * 100
     workspace.fold()
     fsck(store)
+
+
+def test_undo_from_the_history_gives_attributes_back(workspace: Workspace, root: Path) -> None:
+    """A file is more than its bytes: what was there before the call had a mode, an owner and notes of programs."""
+    path = root / "a.txt"
+    path.write_text("old")
+    path.chmod(0o604)
+    os.setxattr(path, "user.note", b"hi")
+    if os.getuid() == 0:
+        os.chown(path, 12, 34)
+    before = path.stat()
+    call(workspace, lambda files, _: files.delete("a.txt"))
+    workspace.fold()
+
+    workspace.undo()
+
+    after = path.stat()
+    assert (after.st_mode, after.st_uid, after.st_gid) == (before.st_mode, before.st_uid, before.st_gid)
+    assert os.getxattr(path, "user.note") == b"hi"

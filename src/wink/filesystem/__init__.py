@@ -13,6 +13,7 @@ from wink.filesystem._store import Frame, Node, NodeKind, Staging, Store
 from wink.filesystem._turns import Turns
 
 if TYPE_CHECKING:
+    from wink.filesystem._disk_content import Attributes, attributes_of
     from wink.filesystem._journal_report import Conflict, Recovered
     from wink.filesystem._listing import FileEntry, FileStat, GlobMatch, GrepMatch, Listing
     from wink.filesystem._net import net_changes
@@ -22,10 +23,12 @@ if TYPE_CHECKING:
     from wink.filesystem._putting_back import PuttingBack, preview
     from wink.filesystem._snapshot import FilesystemSnapshot
     from wink.filesystem._streams import ReadStream, TextStream, WriteStream
-    from wink.filesystem._versions import Places, Versions
+    from wink.filesystem._versions import Archived, Places, Versions
 
 __all__ = [
     "DIFFABLE_BYTES",
+    "Archived",
+    "Attributes",
     "ChangeKind",
     "Conflict",
     "EditResult",
@@ -63,6 +66,7 @@ __all__ = [
     "WriteMode",
     "WriteResult",
     "WriteStream",
+    "attributes_of",
     "is_protected_name",
     "protected_as",
     "unportable_name",
@@ -74,6 +78,8 @@ __all__ = [
 
 # What only some programs need is imported when it is asked for (PEP 562).
 _LATER = {
+    "Archived": "_versions",
+    "Attributes": "_disk_content",
     "Conflict": "_journal_report",
     "FileEntry": "_listing",
     "FileStat": "_listing",
@@ -91,6 +97,7 @@ _LATER = {
     "TextStream": "_streams",
     "Versions": "_versions",
     "WriteStream": "_streams",
+    "attributes_of": "_disk_content",
     "net_changes": "_net",
     "plan": "_plan",
     "preview": "_putting_back",

@@ -15,7 +15,7 @@ from wink.filesystem._disk_content import Attributes, attributes_of
 from wink.filesystem._part import FilePart
 from wink.filesystem._plan import CHANGED, Target, has_same_content
 from wink.filesystem._store import Staging
-from wink.filesystem._versions import Versions, has_mark_of
+from wink.filesystem._versions import Archived, Versions, has_mark_of
 
 if TYPE_CHECKING:
     from wink.filesystem._disk_frame import DiskFrame
@@ -105,8 +105,10 @@ class PuttingBack:
         if stream is None:
             raise UndoConflict([(target.path, "is not kept any more as it was before")])
         hasher = hashlib.sha256()
-        if isinstance(stream, FileIO | BufferedReader):  # out of an archive it has none
+        if isinstance(stream, FileIO | BufferedReader):
             self._attributes[target.path] = attributes_of(stream.fileno())
+        elif isinstance(stream, Archived) and stream.attributes is not None:
+            self._attributes[target.path] = stream.attributes
         with stream, self._part.changing(target.path) as frame:
             staging = frame.stage()
             try:

@@ -12,6 +12,7 @@ from typing import Any, BinaryIO, Protocol
 
 from wink.errors import HistoryDamaged
 from wink.filesystem._change import DIFFABLE_BYTES, FileChange, FileVersion
+from wink.filesystem._disk_content import Attributes
 
 _MOST_MOVES = 100
 
@@ -33,6 +34,14 @@ class Places(Protocol):
     def open_preimage(self, staged: str) -> BinaryIO | None:
         """A stream over what a transaction replaced; None when it is not there any more."""
         ...
+
+
+class Archived(BytesIO):
+    """Content out of an archive, which has checked it, with what else the file had if that is known."""
+
+    def __init__(self, content: bytes, attributes: Attributes | None) -> None:
+        super().__init__(content)
+        self.attributes = attributes
 
 
 class Versions:
@@ -105,7 +114,7 @@ class Versions:
 
     def _preimage(self, version: FileVersion, staged: str, modified_ns: int) -> BinaryIO | None:
         stream = self._places.open_preimage(staged)
-        if stream is not None and not isinstance(stream, BytesIO):  # out of an archive it comes checked
+        if stream is not None and not isinstance(stream, Archived):
             found = os.fstat(stream.fileno())
             if (found.st_size, found.st_mtime_ns) != (version.size, modified_ns):
                 # A program that had the old file open went on writing to it: this is not what the call found.

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import io
 from typing import BinaryIO
 
 from wink.errors import HistoryDamaged
+from wink.filesystem import Archived
+from wink.history._sides import read_attributes
 from wink.history._store import Store
 from wink.record import Record
 
@@ -27,7 +28,7 @@ class Archive:
         stored = self._record.folds.find(staged)
         if stored is None:
             return None
-        return io.BytesIO(self.read(stored.blob, stored.digest))
+        return Archived(self.read(stored.blob, stored.digest), read_attributes(stored.attributes))
 
     def read(self, blob: str, digest: str) -> bytes:
         """A blob by git's id in hexadecimal, whose content has this SHA-256; raises `HistoryDamaged`."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from typing import BinaryIO, Final
 
-from wink.filesystem import FileVersion, Places, Versions
+from wink.filesystem import FileVersion, Places, Versions, attributes_of
 from wink.history._objects import DIRECTORY, EXECUTABLE, FILE, LINK
 from wink.history._pack_writing import PackWriter
-from wink.history._sides import extended_attributes
+from wink.history._sides import attributes_text
 from wink.history._trees import Entry
 from wink.record import Stored
 
@@ -38,13 +38,13 @@ class Contents:
             if (found.st_size, found.st_mtime_ns) != (version.size, kept.modified_ns):
                 return  # a program that had it open went on writing to it; that is not for us to free
             added = self._add(stream, version.size)
-            attributes = extended_attributes(stream.fileno())
+            attributes = attributes_of(stream.fileno())
         if added is None:
             return
         oid, digest = added
-        self.stored[kept.staged] = Stored(oid.hex(), digest)
-        if attributes:
-            self.attributes[kept.staged] = attributes
+        self.stored[kept.staged] = Stored(oid.hex(), digest, attributes_text(attributes))
+        if attributes.extended:
+            self.attributes[kept.staged] = {name: value.hex() for name, value in attributes.extended}
 
     def before(self, version: FileVersion, path: str, position: int) -> Entry:
         """The entry of what a call found at a path."""

@@ -70,21 +70,19 @@ class Folding:
 
         Raises `HistoryDamaged` and `CommitFailed`, with nothing lost. Does nothing while another process folds.
         """
-        if not self._pending(1, leave) and not self._staged():
+        pending = self._pending(most, leave)
+        if not pending and not self._staged():
             return 0
         from wink.history._store import Store
 
         done = 0
         # Made only for something to put into it.
-        with Store(self._state, make=bool(self._pending(1, leave)), durable=self._durable) as store:
+        with Store(self._state, make=bool(pending), durable=self._durable) as store:
             if not store.lock():
                 return 0
-            while most is None or done < most:
-                # Asked again: the lock was free because somebody has just folded.
-                pending = self._pending(AT_ONCE if most is None else min(AT_ONCE, most - done), leave)
-                if not pending or not self._take_in(store, pending):
-                    break
+            while pending and self._take_in(store, pending):
                 done += len(pending)
+                pending = self._pending(None if most is None else most - done, leave)
             self._free(store)
             if done:
                 from wink.history._tidy import merge_packs
@@ -93,7 +91,8 @@ class Folding:
         self._count = 0
         return done
 
-    def _pending(self, most: int, leave: int) -> tuple[Unfolded, ...]:
+    def _pending(self, most: int | None, leave: int) -> tuple[Unfolded, ...]:
+        most = AT_ONCE if most is None else min(most, AT_ONCE)
         found = self._record.folds.pending(most + leave)
         return found[: max(len(found) - leave, 0)]
 

@@ -8,6 +8,7 @@ that git calls broken.
 from __future__ import annotations
 
 import os
+from functools import lru_cache
 from typing import Final
 
 _QUOTED: Final = b"%wink%"
@@ -18,6 +19,7 @@ _SAFE: Final = frozenset((b".gitignore", b".gitkeep", b".github"))
 _BEYOND_ASCII: Final = bytes(range(128, 256))
 
 
+@lru_cache(maxsize=4096)
 def tree_name(name: bytes, *, is_plain: bool = True) -> bytes:
     """The form of one name; `is_plain` unless it is a link.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
+import struct
 import zlib
 from typing import Final, NamedTuple
 
@@ -21,6 +22,8 @@ _KINDS: Final[dict[int, Kind]] = {number: kind for kind, number in TYPES.items()
 _BY_OFFSET, _BY_ID = 6, 7
 _FANOUT: Final = 8
 _NAMES: Final = _FANOUT + 256 * 4
+_FEW: Final = 20_000
+"""The names of so many objects are held in memory."""
 _PIECE: Final = 1 << 16
 _DEEPEST: Final = 4095
 """Git makes no longer chains of deltas."""
@@ -38,7 +41,7 @@ class _Entry(NamedTuple):
 class Pack:
     """One pack in the directory `directory`, by its name without an ending; close it after use."""
 
-    __slots__ = ("_bases", "_count", "_fanout", "_index", "_pack", "name")
+    __slots__ = ("_all", "_count", "_fanout", "_index", "_pack", "name")
 
     def __init__(self, directory: int, name: str) -> None:
         self.name = name
@@ -49,10 +52,11 @@ class Pack:
             head = os.pread(self._index, _NAMES, 0)
             if len(head) != _NAMES or head[:_FANOUT] != b"\377tOc\0\0\0\2":
                 raise Malformed(f"{name}.idx is no index")
-            self._fanout = [int.from_bytes(head[at : at + 4], "big") for at in range(_FANOUT, _NAMES, 4)]
+            self._fanout = struct.unpack_from(">256I", head, _FANOUT)
             self._count = self._fanout[-1]
-            if self._count * 28 > os.fstat(self._index).st_size or self._fanout != sorted(self._fanout):
+            if self._count * 28 > os.fstat(self._index).st_size or list(self._fanout) != sorted(self._fanout):
                 raise Malformed(f"{name}.idx counts more objects than it has")
+            self._all = self._read_names(0, self._count) if self._count <= _FEW else b""
         except BaseException:
             self.close()
             raise
@@ -119,6 +123,9 @@ class Pack:
         return os.pread(self._pack, end - offset, offset)
 
     def _names(self, low: int, high: int) -> bytes:
+        return self._all[low * ID_BYTES : high * ID_BYTES] if self._all else self._read_names(low, high)
+
+    def _read_names(self, low: int, high: int) -> bytes:
         names = os.pread(self._index, (high - low) * ID_BYTES, _NAMES + low * ID_BYTES)
         if len(names) != (high - low) * ID_BYTES:
             raise Malformed(f"{self.name}.idx ends too early")

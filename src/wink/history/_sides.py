@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
 from collections.abc import Mapping, Sequence
 
-from wink.filesystem import FileChange, FileVersion
+from wink.filesystem import Attributes, FileChange, FileVersion
 
 
 def side_content(changes: Sequence[FileChange], attributes: Mapping[str, Mapping[str, str]]) -> bytes:
@@ -20,14 +18,20 @@ def side_content(changes: Sequence[FileChange], attributes: Mapping[str, Mapping
     return ("\n".join(lines) + "\n").encode("ascii")
 
 
-def extended_attributes(fd: int) -> dict[str, str]:
-    """What an open file has, the values in hexadecimal digits."""
-    if sys.platform != "linux":
-        return {}
+def attributes_text(attributes: Attributes) -> str:
+    """What a file has besides its content, as JSON: owner, group, mode and extended attributes."""
+    extended = {name: value.hex() for name, value in attributes.extended}
+    return json.dumps([attributes.uid, attributes.gid, attributes.mode, extended], separators=(",", ":"))
+
+
+def read_attributes(text: str) -> Attributes | None:
+    """The reverse; None for a text that is not of this form."""
     try:
-        return {name: os.getxattr(fd, name).hex() for name in sorted(os.listxattr(fd))}
-    except OSError:
-        return {}  # a filesystem without them
+        uid, gid, mode, extended = json.loads(text)
+        named = tuple((str(name), bytes.fromhex(value)) for name, value in extended.items())
+        return Attributes(int(uid), int(gid), int(mode) & 0o7777, named)
+    except (ValueError, TypeError, AttributeError):
+        return None
 
 
 def _line(change: FileChange, attributes: Mapping[str, Mapping[str, str]]) -> dict[str, object]:

@@ -18,7 +18,7 @@ _LAST: Final = """SELECT tx, commit_id, (SELECT value FROM meta WHERE key = 'att
 _UNFOLDED: Final = """SELECT seq, transactions.id, name FROM transactions CROSS JOIN sessions ON sessions.id = session
     WHERE seq > ? AND committed = 1 AND changes > 0 ORDER BY seq LIMIT ?"""
 _CALLS: Final = "SELECT tx, seq, call_id, tool, started_at, duration FROM calls ORDER BY seq DESC LIMIT ?"
-_BLOB: Final = "SELECT blob, digest FROM folded WHERE preimage = CAST(? AS TEXT)"
+_BLOB: Final = "SELECT blob, digest, attributes FROM folded WHERE preimage = CAST(? AS TEXT)"
 # What of a transaction was in staging, with its place in the history: a link's body is in the record itself.
 _STAGED: Final = """SELECT preimage, (SELECT blob FROM folded WHERE folded.preimage = changes.preimage)
     FROM changes JOIN transactions ON seq = tx JOIN folds USING (tx)
@@ -48,10 +48,14 @@ class Unfolded:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """Where a pre-image is: git's id of the blob in hexadecimal, and the SHA-256 of its content."""
+    """Where a pre-image is: git's id of the blob in hexadecimal, and the SHA-256 of its content.
+
+    `attributes` is JSON of what else the file had, in the history's own form.
+    """
 
     blob: str
     digest: str
+    attributes: str
 
 
 class Folds:
@@ -115,8 +119,8 @@ class Folds:
                         return False
                     connection.executemany("INSERT INTO folds (tx, commit_id) VALUES (?, ?)", commits)
                     connection.executemany(
-                        "INSERT OR REPLACE INTO folded (preimage, tx, blob, digest) VALUES (CAST(? AS TEXT), ?, ?, ?)",
-                        ((_bytes(name), tx, one.blob, one.digest) for name, tx, one in stored),
+                        "INSERT OR REPLACE INTO folded VALUES (CAST(? AS TEXT), ?, ?, ?, ?)",
+                        ((_bytes(name), tx, one.blob, one.digest, one.attributes) for name, tx, one in stored),
                     )
                     connection.execute(
                         "INSERT OR REPLACE INTO meta (key, value) VALUES ('attributes', ?)", (attributes,)

@@ -57,9 +57,11 @@ TABLES: Final = {
     ) STRICT, WITHOUT ROWID""",
     # what has been folded into the git store, oldest first without a gap: the commit of a transaction, in hexadecimal
     "folds": "(tx INTEGER PRIMARY KEY, commit_id TEXT NOT NULL) STRICT",
-    # where a pre-image that was freed lies in the store: git's id of the blob, and the SHA-256 of its content
+    # where a pre-image that was freed lies in the store: git's id of the blob, the SHA-256 of its content, and
+    # what else the file had, as JSON
     "folded": """(
-        preimage TEXT PRIMARY KEY, tx INTEGER NOT NULL, blob TEXT NOT NULL, digest TEXT NOT NULL
+        preimage TEXT PRIMARY KEY, tx INTEGER NOT NULL, blob TEXT NOT NULL, digest TEXT NOT NULL,
+        attributes TEXT NOT NULL
     ) STRICT, WITHOUT ROWID""",
     # a checkpoint is the position of the last transaction before it
     "checkpoints": "(name TEXT PRIMARY KEY, position INTEGER NOT NULL, at INTEGER NOT NULL) STRICT, WITHOUT ROWID",
