@@ -237,8 +237,9 @@ def become(request: dict[str, Any], streams: list[int], telling: int, parent: in
         write(path, "0")
     check(libc.unshare(CLONE_NEWNS), "unshare mounts")
     check(libc.mount(None, b"/", None, MS_REC | MS_PRIVATE, None), "make mounts private")
-    for mount in request["mounts"]:
-        overlay(**mount)
+    # All of them are looked up before the first one is mounted, and perhaps hides where the next one's layers are.
+    for mount, fds in [(mount, layers(**mount)) for mount in request["mounts"]]:
+        overlay(mount["target"], fds)
     for number in range(3):
         os.dup2(streams[number], number)
     if request["terminal"]:
@@ -271,13 +272,19 @@ def memory_file(content: bytes) -> int:
     return fd
 
 
-def overlay(target: str, lower: list[str], upper: str, work: str, identity: list[int] | None) -> None:
-    """Mount one; by descriptors, so that no path is too long or has a letter in it that options cannot express."""
+def layers(target: str, lower: list[str], upper: str, work: str, identity: list[int] | None) -> list[int]:
+    """Descriptors of one mount's layers, the upper and the working directory last."""
+    del target
     fds = [opened(path) for path in (*lower, upper, work)]
     if identity is not None:
         found = os.fstat(fds[len(lower) - 1])
         if [found.st_dev, found.st_ino] != identity:
             raise OSError(116, "the directory has been replaced", lower[-1])
+    return fds
+
+
+def overlay(target: str, fds: list[int]) -> None:
+    """Mount one; by descriptors, so that no path is too long or has a letter in it that options cannot express."""
     names = [f"/proc/self/fd/{fd}" for fd in fds]
     options = f"userxattr,lowerdir={':'.join(names[:-2])},upperdir={names[-2]},workdir={names[-1]}"
     at = os.fsencode(target)

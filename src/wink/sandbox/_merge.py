@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -73,14 +73,9 @@ class Differences:
         return replace(self, steps=tuple(steps), suspects=suspects)
 
 
-def _no_scratch(path: str) -> bool:
-    del path
-    return False
-
-
-def differences(overlay: Overlay, is_scratch: Callable[[str], bool] = _no_scratch) -> Differences:
-    """What was changed in an overlay so far."""
-    reading = overlay.read(lambda path: _STATE if _rules.is_state(path) else None, is_scratch)
+def differences(overlay: Overlay) -> Differences:
+    """What was changed in an overlay so far, without scratch."""
+    reading = overlay.read(lambda path: _STATE if _rules.is_state(path) else None)
     return Differences(overlay, reading.steps, reading.notes, reading.suspects, reading.scratch)
 
 

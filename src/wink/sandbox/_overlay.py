@@ -16,6 +16,7 @@ from wink.sandbox._upper import Reader, Reading
 
 if TYPE_CHECKING:
     from wink.filesystem import FilePart, Filesystem
+    from wink.sandbox._scratch import Scratch
 
 _LOCK: Final = "lock"
 
@@ -25,11 +26,13 @@ class Overlay:
     """One overlay: `root` is the workspace, `directory` where the changes are kept, on the same mount for a cheap merge.
 
     It is in use from `open` to `close`; `close` keeps it for another time, `drop` removes it. `since` is the time, by the
-    workspace's own clock, after which a change in the workspace is somebody else's.
+    workspace's own clock, after which a change in the workspace is somebody else's. With `scratch`, its directories stay
+    out of what is merged or dropped.
     """
 
     root: str
     directory: str
+    scratch: Scratch | None = None
     since: int = 0
     _lock: int = field(default=-1, repr=False)
 
@@ -49,6 +52,8 @@ class Overlay:
                 os.mkdir(self.upper)
                 # What the root of the overlay looks like is taken from here.
                 os.chmod(self.upper, stat.S_IMODE(os.stat(self.root).st_mode))
+                if self.scratch is not None:
+                    self.scratch.lend(self.upper, self.root)
             self.since = _mark_time(f"{self.directory}/since")
         except BaseException:
             os.close(lock)
@@ -61,9 +66,10 @@ class Overlay:
         work = f"{self.directory}/work"
         return Mount(self.root, (self.root,), self.upper, work, (found.st_dev, found.st_ino))
 
-    def read(self, ignored: Callable[[str], str | None], is_scratch: Callable[[str], bool]) -> Reading:
-        """What programs have changed in it so far."""
-        return Reader(self.root, self.upper, ignored=ignored, is_scratch=is_scratch).read()
+    def read(self, ignored: Callable[[str], str | None]) -> Reading:
+        """What programs have changed in it so far, without scratch."""
+        holds = _none if self.scratch is None else self.scratch.holds
+        return Reader(self.root, self.upper, ignored=ignored, is_scratch=holds).read()
 
     def close(self) -> None:
         """Let go of it."""
@@ -72,9 +78,16 @@ class Overlay:
             self._lock = -1
 
     def drop(self) -> None:
-        """Forget all that was changed."""
+        """Forget all that was changed, but keep scratch."""
+        if self.scratch is not None and os.path.isdir(self.upper):
+            self.scratch.take_back(self.upper, self.root)
         remove(self.directory)
         self.close()
+
+
+def _none(path: str) -> bool:
+    del path
+    return False
 
 
 def _mark_time(path: str) -> int:
@@ -116,7 +129,7 @@ def fresh_name() -> str:
     return f"{time.time_ns():x}-{os.getpid():x}-{os.urandom(3).hex()}"
 
 
-def sweep(directory: str) -> tuple[str, ...]:
+def sweep(directory: str, root: str = "", scratch: Scratch | None = None) -> tuple[str, ...]:
     """Remove the overlays in `directory` that nobody uses any more, as after a crash; gives their names."""
     removed: list[str] = []
     try:
@@ -131,6 +144,8 @@ def sweep(directory: str) -> tuple[str, ...]:
             continue  # it is being made, or removed
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if scratch is not None and os.path.isdir(f"{place}/upper"):
+                scratch.take_back(f"{place}/upper", root)
             remove(place)
             removed.append(name)
         except BlockingIOError:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from wink.errors import SandboxUnavailable
+from wink.sandbox._cgroups import Group
 from wink.sandbox._launch import Request, launcher
 from wink.sandbox._overlay import Overlay
 from wink.sandbox._program import Command, Ended, OnOutput, Stop, Streams, watch
@@ -20,10 +21,15 @@ PROGRAMS = "programs"
 
 @dataclass(frozen=True, slots=True)
 class Sandbox:
-    """How programs are confined. `masked` are directories, relative to the workspace, that look empty to them."""
+    """How programs are confined.
+
+    `masked` are directories, relative to the workspace, that look empty to them, `scratch` names of directories that stay
+    out of transactions, see `Scratch`.
+    """
 
     profile: Profile = field(default_factory=Profile)
     masked: tuple[str, ...] = (".wink",)
+    scratch: tuple[str, ...] = ()
 
     def run(
         self,
@@ -39,10 +45,10 @@ class Sandbox:
         Raises `SandboxUnavailable` and `ProgramNotStarted`. `beat` is called a few times a second.
         """
         limits = self.profile.limits
-        streams = Streams()
+        streams, group = Streams(), Group(limits, os.path.basename(overlay.directory))
         try:
             try:
-                channel = launcher.launch(self.request(command, overlay), streams.theirs)
+                channel = launcher.launch(self.request(command, overlay, group=group), streams.theirs)
             except BaseException:
                 streams.close(streams.feed)
                 raise
@@ -64,9 +70,16 @@ class Sandbox:
                 channel.close()
         finally:
             streams.close(streams.out, streams.err)
+            group.close()
 
     def request(
-        self, command: Command, overlay: Overlay, *, interactive: bool = False, terminal: bool = False
+        self,
+        command: Command,
+        overlay: Overlay,
+        *,
+        group: Group | None = None,
+        interactive: bool = False,
+        terminal: bool = False,
     ) -> Request:
         """What the launcher is asked for; `terminal` makes the first stream the program's controlling terminal."""
         root = overlay.root
@@ -78,7 +91,8 @@ class Sandbox:
             argv=command.argv,
             view=view(root, cwd, command.env, profile, masked=masked, interactive=interactive or terminal),
             mounts=(overlay.mount(),),
-            limits=_rlimits(self.profile),
+            limits=_rlimits(self.profile, group.held if group is not None else ()),
+            cgroups=group.procs if group is not None else (),
             terminal=terminal,
         )
 
@@ -92,10 +106,11 @@ def bubblewrap() -> str:
     raise SandboxUnavailable("overlay", ("bubblewrap is not installed; apt-get install bubblewrap",))
 
 
-def _rlimits(profile: Profile) -> dict[str, int]:
+def _rlimits(profile: Profile, held: Collection[str]) -> dict[str, int]:
     limits = profile.limits
     wanted = {
-        "RLIMIT_AS": limits.memory_bytes,
+        # What a group holds as a whole need not be held a second time: many programs reserve far more than they use.
+        "RLIMIT_AS": None if "memory" in held else limits.memory_bytes,
         "RLIMIT_NPROC": limits.processes,
         "RLIMIT_FSIZE": limits.file_bytes,
         "RLIMIT_CPU": limits.cpu_seconds,

@@ -23,6 +23,13 @@ ENVIRONMENT = (
 """The variables that programs get unless told otherwise: none of them opens a door."""
 
 
+SCRATCH = (
+    "node_modules", ".venv", "/target", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis",
+    ".tox", ".nox", ".gradle",
+)  # fmt: skip
+"""Directories of builds and caches that stay out of transactions unless told otherwise."""
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """How much a program may use; None is no limit.

@@ -88,7 +88,9 @@ class Reader:
             return
         found = self._below(path) if has_lower else None
         if self._is_whiteout(path, made):
-            if found is not None:
+            if self._is_scratch(path) and (found is None or stat.S_ISDIR(found.st_mode)):
+                self._scratch.append(path)
+            elif found is not None:
                 self._drop(path, found)
         elif stat.S_ISDIR(made.st_mode):
             self._made_directory(path, made, found)

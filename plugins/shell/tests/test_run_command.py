@@ -1,0 +1,174 @@
+"""The tool through the whole pipeline: what is kept, what is dropped, and what the model reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from wink_shell import CommandResult
+
+
+def test_what_a_command_that_succeeds_changed_is_kept(agent: Any) -> None:
+    """In one transaction, of which the event and the record know every path."""
+    value = agent.run("echo more >> README.md; mkdir docs; echo x > docs/a.txt; rm src/app.py; cat")
+
+    assert agent.tree() == {"README.md": "# Project\nmore\n", "docs/a.txt": "x\n"}
+    assert value.kept
+    assert {note.path: note.kind for note in value.changes} == {
+        "README.md": "modified",
+        "docs": "created",
+        "docs/a.txt": "created",
+        "src/app.py": "deleted",
+    }
+    change = agent.events[-1].change
+    assert set(change.paths) == {"README.md", "docs", "docs/a.txt", "src/app.py"}
+    assert change.guard == "overlay"
+
+
+def test_what_a_command_that_fails_changed_is_dropped(agent: Any) -> None:
+    """And the model is told what that was, so that it does not believe in it."""
+    before = agent.tree()
+
+    text = agent.fails("echo more >> README.md; rm -r src; echo oops >&2; exit 3")
+
+    assert agent.tree() == before
+    assert "exit code 3" in text
+    assert "stderr:\noops" in text
+    assert "dropped, the workspace is as it was before (3 paths):" in text
+    assert "modified README.md" in text
+
+
+def test_a_command_can_be_undone(agent: Any) -> None:
+    """A merge is a call like any other."""
+    before = agent.tree()
+    agent.run("rm -r src; echo other > README.md; mkdir -p a/b; ln -s ../README.md a/b/link; chmod 755 README.md")
+
+    agent.workspace.undo()
+
+    assert agent.tree() == before
+    assert sorted(path.name for path in agent.root.iterdir()) == [".wink", "README.md", "src"]
+
+
+def test_a_file_that_a_command_changed_must_be_read_again(agent: Any) -> None:
+    """The session knew another content: read before write judges by what is in the file."""
+    assert agent.call("read_file", file_path="README.md").success
+    agent.run("echo changed > README.md")
+
+    reply = agent.call("write_file", file_path="README.md", content="mine")
+
+    assert not reply.success
+    assert agent.tree()["README.md"] == "changed\n"
+    assert agent.call("read_file", file_path="README.md").success
+    assert agent.call("write_file", file_path="README.md", content="mine").success
+
+
+def test_other_statuses_can_be_accepted(make: Callable[..., Any]) -> None:
+    """Some programs say 1 when they have found something."""
+    agent = make(accepted=(0, 1))
+
+    value = agent.run("echo x > found; exit 1")
+
+    assert value.exit_code == 1
+    assert agent.tree()["found"] == "x\n"
+
+
+def test_working_directory_environment_and_input(agent: Any) -> None:
+    """All that a command can be given."""
+    value = agent.run('pwd; echo "$GREETING"; cat', cwd="src", env={"GREETING": "hi there"}, stdin="in\nput")
+
+    assert value.stdout == f"{agent.root}/src\nhi there\nin\nput"
+
+
+def test_a_directory_that_is_not_there_is_named(agent: Any) -> None:
+    """Before anything is run."""
+    assert "cwd: 'nowhere' does not exist" in agent.fails("true", cwd="nowhere")
+    assert "cwd: '../x' is outside the workspace" in agent.fails("true", cwd="../x")
+    assert "is not a directory" in agent.fails("true", cwd="README.md")
+
+
+def test_secrets_in_the_environment_stay_outside(agent: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only variables on the list are handed on."""
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "s3cret")
+
+    assert "s3cret" not in agent.run("env").stdout
+
+
+def test_long_output_keeps_head_and_tail(make: Callable[..., Any]) -> None:
+    """What matters is at the beginning and at the end."""
+    agent = make(output_bytes=1024)
+
+    value = agent.run("echo first; seq 100000; echo last")
+
+    assert value.stdout.startswith("first\n1\n2\n")
+    assert value.stdout.endswith("100000\nlast\n")
+    assert "bytes left out ...]" in value.stdout
+    assert len(value.stdout) < 1200
+
+
+def test_timeout_ends_the_whole_tree_and_drops(agent: Any) -> None:
+    """Daemons and processes that ignore signals too."""
+    text = agent.fails(
+        "echo x > made; (trap '' TERM HUP INT; setsid sleep 1000 & setsid sh -c 'sleep 1000 & sleep 1000' &) ; sleep 1000",
+        timeout_seconds=0.5,
+    )
+
+    assert text.splitlines()[2].startswith("timed out: ended after 0.")
+    assert "made" not in agent.tree()
+
+
+def test_more_time_than_the_settings_allow_is_refused(make: Callable[..., Any]) -> None:
+    """Not silently shortened."""
+    assert "timeout_seconds can be 5 at most" in make(timeout_seconds=2, max_timeout_seconds=5).fails(
+        "true", timeout_seconds=6
+    )
+
+
+def test_scratch_stays_out_and_is_there_again(agent: Any) -> None:
+    """A build may keep its outputs, also those of a command that failed."""
+    value = agent.run("mkdir -p web/node_modules/lib; echo 1 > web/node_modules/lib/a; echo x > web/page")
+    assert [note.path for note in value.left_out] == ["web/node_modules"]
+    assert set(agent.tree()) == {"README.md", "src/app.py", "web/page"}
+
+    text = agent.fails("cat web/node_modules/lib/a; echo 2 > web/node_modules/lib/b; exit 1")
+    assert "stdout:\n1" in text
+
+    assert agent.run("rm web/node_modules/lib/a; ls web/node_modules/lib").stdout == "b\n"
+    assert agent.run("ls web/node_modules/lib").stdout == "b\n"
+    agent.run("rm -r web/node_modules")
+    assert agent.run("ls web").stdout == "page\n"
+
+
+def test_scratch_shows_what_the_workspace_has_beneath(agent: Any) -> None:
+    """What a person installed is seen; what programs do to it stays with them."""
+    (agent.root / "node_modules/lib").mkdir(parents=True)
+    (agent.root / "node_modules/lib/a").write_text("theirs")
+
+    agent.run("cat node_modules/lib/a; echo mine > node_modules/lib/a; rm -f node_modules/lib/none")
+    assert agent.run("cat node_modules/lib/a").stdout == "mine\n"
+    assert (agent.root / "node_modules/lib/a").read_text() == "theirs"
+    agent.run("rm -r node_modules/lib")
+    assert agent.run("ls node_modules").stdout == ""
+    assert (agent.root / "node_modules/lib/a").read_text() == "theirs"
+
+
+def test_model_reads_a_result(agent: Any) -> None:
+    """Short where there is little to say."""
+    assert agent.call("run_command", command="true").text.startswith("Done.\n\nexit code 0 after ")
+    assert "no output, and no file was changed" in agent.call("run_command", command="true").text
+    assert isinstance(agent.session[CommandResult].latest(), CommandResult)
+
+
+def test_a_program_that_is_not_there(agent: Any) -> None:
+    """The shell says so."""
+    assert "exit code 127" in agent.fails("no-such-program")
+
+
+def test_home_is_empty(agent: Any) -> None:
+    """What lies in it is nobody's business."""
+    value = agent.run("ls -A ~ | wc -l; echo x > ~/y && cat ~/y")
+
+    assert value.stdout.splitlines()[-1] == "x"
+    assert not (Path.home() / "y").exists()

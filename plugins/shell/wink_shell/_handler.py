@@ -1,0 +1,113 @@
+"""One call of `run_command`, step by step."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Any, Final
+
+from wink.errors import (
+    MergeConflict,
+    MergeRefused,
+    PathRefused,
+    ProgramNotStarted,
+    SandboxUnavailable,
+    ToolValidationError,
+)
+from wink.sandbox import Command, Outcome, Profile, Sandbox, allowed, run_in_call, words_of
+from wink.tools import ToolContext, ToolResult
+from wink_shell._config import ShellConfig
+from wink_shell._params import RunCommandParams
+from wink_shell._results import CommandResult, FileNote, listed
+
+_VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_LEFT_OUT: Final = 20
+
+
+class Shell:
+    """The handler, bounded by one configuration."""
+
+    __slots__ = ("_config",)
+
+    def __init__(self, config: ShellConfig) -> None:
+        self._config = config
+
+    def run_command(self, params: RunCommandParams, *, context: ToolContext) -> ToolResult[CommandResult]:
+        """Run, and keep what was changed only if the command says that all went well."""
+        config = self._config
+        command = Command(
+            words_of(params.command),
+            cwd=_directory(params.cwd, context),
+            env=self._environment(params),
+            stdin=params.stdin.encode("utf-8", "surrogateescape"),
+        )
+        sandbox = Sandbox(
+            Profile(
+                network=config.network,
+                readable=config.readable,
+                home=os.path.expanduser("~"),
+                limits=config.limits(self._seconds(params, context)),
+            ),
+            scratch=config.scratch,
+        )
+        try:
+            outcome = run_in_call(command, sandbox, accepted=config.accepted, beat=context.beat)
+        except (SandboxUnavailable, ProgramNotStarted, MergeConflict, MergeRefused) as error:
+            return ToolResult[Any].error(str(error))
+        if context.deadline is not None and outcome.ended.reason == "timed out":
+            context.deadline.check()
+        value = self._value(outcome)
+        if outcome.kept:
+            return ToolResult.ok(value, "Done.")
+        return ToolResult(message="The command failed; nothing was changed.", value=value, success=False)
+
+    def _environment(self, params: RunCommandParams) -> dict[str, str]:
+        for name, value in params.env.items():
+            if _VARIABLE.fullmatch(name) is None:
+                raise ToolValidationError(
+                    f"env: {name!r} cannot be the name of a variable; use letters, digits and '_'"
+                )
+            if "\0" in value:
+                raise ToolValidationError(f"env: the value of {name} has a NUL character in it")
+        if "\0" in params.command:
+            raise ToolValidationError("command has a NUL character in it")
+        return {**allowed(os.environ, self._config.environment), **params.env}
+
+    def _seconds(self, params: RunCommandParams, context: ToolContext) -> float:
+        config = self._config
+        seconds = config.timeout_seconds if params.timeout_seconds is None else params.timeout_seconds
+        if seconds > config.max_timeout_seconds:
+            raise ToolValidationError(f"timeout_seconds can be {config.max_timeout_seconds:g} at most")
+        if context.deadline is not None:
+            seconds = min(seconds, max(context.deadline.remaining().total_seconds(), 0.0))
+        return seconds
+
+    def _value(self, outcome: Outcome) -> CommandResult:
+        ended = outcome.ended
+        assert ended.reason != "cancelled", "whoever cancelled it does not wait for what it said"
+        return CommandResult(
+            ended.status,
+            ended.reason,
+            round(ended.duration, 3),
+            ended.stdout.text(),
+            ended.stderr.text(),
+            outcome.kept,
+            len(outcome.changes),
+            listed(outcome.changes, self._config.max_changes),
+            tuple(FileNote(path, "left out", reason) for path, reason in outcome.notes[:_LEFT_OUT]),
+            outcome.guard,
+        )
+
+
+def _directory(path: str, context: ToolContext) -> str:
+    """Where to run, as a normalised path."""
+    files = context.filesystem
+    try:
+        name = files.normalize(path)
+        if name and not files.stat(name).is_directory:
+            raise ToolValidationError(f"cwd: {path!r} is not a directory")
+    except PathRefused as error:
+        raise ToolValidationError(f"cwd: {error}") from None
+    except (FileNotFoundError, NotADirectoryError):
+        raise ToolValidationError(f"cwd: {path!r} does not exist; it is relative to the workspace's root") from None
+    return name

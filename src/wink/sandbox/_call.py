@@ -1,0 +1,64 @@
+"""Run a program as part of a tool call: kept if it ends as it should, dropped otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+from wink.errors import HandleRevoked, SandboxUnavailable
+from wink.filesystem import FileChange
+from wink.sandbox._guard import Guard, Notes, OverlayGuard
+from wink.sandbox._program import Command, Ended, OnOutput, Stop
+from wink.sandbox._sandbox import Sandbox
+from wink.transactions import current_transaction
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a program in a call: how it ended, whether its `changes` were kept, and what of them was not."""
+
+    ended: Ended
+    kept: bool
+    guard: str
+    changes: tuple[FileChange, ...]
+    notes: Notes = ()
+
+
+def run_in_call(
+    command: Command,
+    sandbox: Sandbox,
+    *,
+    accepted: Collection[int] = (0,),
+    guard: Guard | None = None,
+    on_output: OnOutput | None = None,
+    beat: Callable[[], object] | None = None,
+) -> Outcome:
+    """Run a program over the files of the tool call that is active in this context.
+
+    An exit status in `accepted` makes what it changed a part of the call's transaction: the workspace is locked only for
+    that moment, and the executor commits it, or takes it back, like any other change. Raises `SandboxUnavailable`,
+    `ProgramNotStarted`, `MergeConflict` and `MergeRefused`; then, as after any other end, nothing is changed.
+    """
+    transaction = current_transaction()
+    part = None if transaction is None or transaction.root is None else transaction.file_part_of(transaction.root)
+    if transaction is None or part is None:
+        raise SandboxUnavailable("overlay", ("programs are run by tools of a prompt that is bound to files",))
+    chosen = guard or OverlayGuard()
+    stop = Stop()
+    transaction.when_revoked(stop)
+    try:
+        with chosen.open(part, sandbox) as guarded:
+            ended = guarded.run(command, stop=stop, on_output=on_output, beat=beat)
+            if ended.reason == "cancelled":
+                raise HandleRevoked("the call ended while its program ran; nothing was changed")
+            kept = ended.status in accepted
+            if kept:
+                transaction.take_turn()
+                changes = guarded.changes()
+                guarded.keep()
+            else:
+                changes = guarded.changes()
+            transaction.ran_under(chosen.name, chosen.unseen)
+            return Outcome(ended, kept, chosen.name, changes, guarded.notes())
+    finally:
+        stop.close()

@@ -1,0 +1,129 @@
+"""What stands between a program and the workspace, so that what it did can be kept as a whole or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from wink.filesystem import FileChange, FilePart
+from wink.sandbox._merge import Differences, differences, merge
+from wink.sandbox._overlay import Overlay, fresh_name, state_of, sweep
+from wink.sandbox._program import Command, Ended, OnOutput, Stop
+from wink.sandbox._sandbox import PROGRAMS, Sandbox, opened
+from wink.sandbox._scratch import Scratch
+
+Notes = tuple[tuple[str, str], ...]
+"""Paths, each with what becomes of it that differs from what the program did."""
+
+
+class Guarded(Protocol):
+    """One program under a guard: `run` it, then either `keep` what it did, or leave the guard, which drops it."""
+
+    def run(
+        self,
+        command: Command,
+        *,
+        stop: Stop | None = None,
+        on_output: OnOutput | None = None,
+        beat: Callable[[], object] | None = None,
+    ) -> Ended:
+        """Run the program to its end."""
+        ...
+
+    def changes(self) -> tuple[FileChange, ...]:
+        """What it changed, one entry a path."""
+        ...
+
+    def notes(self) -> Notes:
+        """What of it stays out."""
+        ...
+
+    def keep(self) -> None:
+        """Make it part of the call, which must have its turn; raises `MergeConflict` and `MergeRefused`."""
+        ...
+
+
+class Guard(Protocol):
+    """One way to guard programs. `name` is what events call it, `unseen` what of a program's doings it cannot see."""
+
+    @property
+    def name(self) -> str:
+        """`overlay`, or another."""
+        ...
+
+    @property
+    def unseen(self) -> tuple[str, ...]:
+        """What it does not notice, in words."""
+        ...
+
+    def missing(self) -> tuple[str, ...]:
+        """What this host lacks for it, each with how to get it; empty where it works."""
+        ...
+
+    def open(self, part: FilePart, sandbox: Sandbox) -> AbstractContextManager[Guarded]:
+        """Guard the next program of a call; what is not kept when the block ends is dropped."""
+        ...
+
+
+@dataclass(slots=True)
+class _Overlaid:
+    part: FilePart
+    sandbox: Sandbox
+    overlay: Overlay
+    _lent: frozenset[str] = frozenset()
+    _found: Differences | None = None
+
+    def run(
+        self,
+        command: Command,
+        *,
+        stop: Stop | None = None,
+        on_output: OnOutput | None = None,
+        beat: Callable[[], object] | None = None,
+    ) -> Ended:
+        self._found = None
+        return self.sandbox.run(command, self.overlay, stop=stop, on_output=on_output, beat=beat)
+
+    def changes(self) -> tuple[FileChange, ...]:
+        return self._differences().changes()
+
+    def notes(self) -> Notes:
+        found = self._differences()
+        fresh = [path for path in found.scratch if path not in self._lent]
+        return (*found.notes, *((path, "is scratch, kept for the next program only") for path in fresh))
+
+    def keep(self) -> None:
+        # Read again: since the turn was taken, the workspace is what it will be merged into.
+        self._found = None
+        merge(self._differences(), self.part)
+
+    def _differences(self) -> Differences:
+        if self._found is None:
+            self._found = differences(self.overlay)
+        return self._found
+
+
+class OverlayGuard:
+    """Programs work on an overlayfs over the workspace: what they changed is exactly its upper layer."""
+
+    name: Final = "overlay"
+    unseen: Final[tuple[str, ...]] = ()
+
+    def missing(self) -> tuple[str, ...]:
+        """What this host lacks for it."""
+        from wink.sandbox._probe import probe
+
+        return probe().lacks("overlay")
+
+    @contextmanager
+    def open(self, part: FilePart, sandbox: Sandbox) -> Generator[Guarded]:
+        """Guard the next program of a call."""
+        state = state_of(part)
+        programs = f"{state}/{PROGRAMS}"
+        root = part.tree.store.root
+        scratch = Scratch(f"{state}/scratch", sandbox.scratch) if sandbox.scratch else None
+        sweep(programs, root, scratch)
+        with opened(Overlay(root, f"{programs}/{fresh_name()}", scratch)) as overlay:
+            yield _Overlaid(part, sandbox, overlay, frozenset(differences(overlay).scratch))

@@ -1,0 +1,152 @@
+"""Keep what builds leave behind from one program to the next, outside of any transaction.
+
+Directories of certain names (`node_modules`, `target`) are scratch: what programs do in them neither becomes the
+workspace's nor is dropped. It is kept as the upper directory had it, and lent to the next program, on top of what the
+workspace itself has there. So a build that failed, or was killed, goes on where it stopped.
+
+What it costs: nobody but programs under a guard sees it, it cannot be undone, it takes room in the state directory until
+somebody deletes it there, and of two programs that run at the same time only the first has it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import stat
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from wink.filesystem import is_protected_name
+from wink.sandbox._overlay import remove
+
+_OPAQUE: Final = "user.overlay.opaque"
+_LOCK: Final = "lock"
+
+
+@dataclass(frozen=True, slots=True)
+class Scratch:
+    """What is kept in `directory`, and the `names` of the directories that belong there.
+
+    A name is meant at any depth; one that begins with `/` is a path from the root.
+    """
+
+    directory: str
+    names: Sequence[str]
+
+    def holds(self, path: str) -> bool:
+        """Whether a directory of this path is scratch.
+
+        >>> scratch = Scratch("/state/scratch", ["node_modules", "/target"])
+        >>> scratch.holds("web/node_modules"), scratch.holds("target"), scratch.holds("src/target")
+        (True, True, False)
+        """
+        name = path.rpartition("/")[2]
+        return (name in self.names or f"/{path}" in self.names) and not is_protected_name(name)
+
+    def lend(self, upper: str, root: str) -> None:
+        """Move what is kept into a fresh upper directory, as far as the workspace still has a place for it.
+
+        Another program that runs at the same time does without.
+        """
+        with self._locked():
+            self._lend("", upper, root)
+
+    def take_back(self, upper: str, root: str) -> tuple[str, ...]:
+        """Take scratch directories, or the marks that they are gone, out of an upper directory; gives their paths."""
+        found = list(self._found(upper, ""))
+        if found:
+            with self._locked():
+                for path in found:
+                    _make_directories(self.directory, path.split("/")[:-1], upper)
+                    _fold(f"{upper}/{path}", f"{self.directory}/{path}", f"{root}/{path}")
+        return tuple(found)
+
+    def _lend(self, path: str, upper: str, root: str) -> None:
+        try:
+            with os.scandir(f"{self.directory}/{path}") as entries:
+                names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+        except FileNotFoundError:
+            return
+        for name in names:
+            below = f"{path}/{name}" if path else name
+            if self.holds(below):
+                _make_directories(upper, path.split("/") if path else [], root)
+                os.rename(f"{self.directory}/{below}", f"{upper}/{below}")
+            elif _is_directory(f"{root}/{below}"):
+                self._lend(below, upper, root)
+            else:
+                remove(f"{self.directory}/{below}")  # the directory that it was in has been deleted
+
+    def _found(self, upper: str, path: str) -> Iterator[str]:
+        with os.scandir(f"{upper}/{path}") as entries:
+            found = sorted((entry.name, entry.stat(follow_symlinks=False)) for entry in entries)
+        for name, status in found:
+            below = f"{path}/{name}" if path else name
+            is_directory = stat.S_ISDIR(status.st_mode)
+            if self.holds(below) and (is_directory or stat.S_ISCHR(status.st_mode)):
+                yield below
+            elif is_directory:
+                yield from self._found(upper, below)
+
+    @contextmanager
+    def _locked(self) -> Generator[None]:
+        os.makedirs(self.directory, mode=0o700, exist_ok=True)
+        lock = os.open(f"{self.directory}/{_LOCK}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(lock)
+
+
+def _make_directories(base: str, names: Sequence[str], like: str) -> None:
+    """See that there are directories in `base`, which look as those in `like` do."""
+    above = ""
+    for name in names:
+        above = f"{above}/{name}"
+        if not os.path.lexists(base + above):
+            found = os.stat(like + above)
+            os.mkdir(base + above)
+            os.chmod(base + above, stat.S_IMODE(found.st_mode))
+            os.utime(base + above, ns=(found.st_atime_ns, found.st_mtime_ns))
+
+
+def _fold(source: str, layer: str, lower: str) -> None:
+    """Put what is at `source` on top of what is kept; there is something only where another program ran meanwhile."""
+    new, old = os.lstat(source), _status(layer)
+    if stat.S_ISCHR(new.st_mode):
+        remove(layer)
+        if _is_directory(os.path.dirname(layer)) and _status(lower) is not None:
+            os.rename(source, layer)
+        return
+    if old is None or not stat.S_ISDIR(new.st_mode) or not stat.S_ISDIR(old.st_mode) or _is_opaque(source):
+        remove(layer)
+        os.rename(source, layer)
+        return
+    os.chmod(layer, stat.S_IMODE(new.st_mode))
+    with os.scandir(source) as entries:
+        names = [entry.name for entry in entries]
+    for name in names:
+        _fold(f"{source}/{name}", f"{layer}/{name}", f"{lower}/{name}")
+    os.utime(layer, ns=(new.st_atime_ns, new.st_mtime_ns))
+
+
+def _is_opaque(path: str) -> bool:
+    try:
+        return os.getxattr(path, _OPAQUE, follow_symlinks=False) == b"y"
+    except OSError:
+        return False
+
+
+def _is_directory(path: str) -> bool:
+    found = _status(path)
+    return found is not None and stat.S_ISDIR(found.st_mode)
+
+
+def _status(path: str) -> os.stat_result | None:
+    try:
+        return os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
