@@ -262,7 +262,7 @@ def test_a_process_sees_nothing_of_ours(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
     with open("/etc/hostname", "rb") as held:
         os.set_inheritable(held.fileno(), False)
-        process = _starting.start(_library.library_directory())
+        process = _starting.start(_library.library_directory()).result()
         assert process.stdout is not None
         assert process.stdout.read(6) == b"ready\n"
         there = Path(f"/proc/{process.pid}")

@@ -97,10 +97,12 @@ class EvaluatePython:
         }
         # JSON escapes a character to twelve bytes at most.
         most = 12 * (config.max_write_bytes + 6 * config.max_output_chars) + 65_536
-        text = self.workers.take().evaluate(
-            json.dumps(job).encode("ascii"), seconds=seconds, most=most, beat=context.beat
-        )
-        self.workers.prepare()
+        try:
+            text = self.workers.take().evaluate(
+                json.dumps(job).encode("ascii"), seconds=seconds, most=most, beat=context.beat
+            )
+        finally:
+            self.workers.prepare()
         return read_answer(text)
 
 

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Final
 
 # The worker's package is found without its parent's __init__, which would import all of wink, and without `site`, which
@@ -28,9 +28,9 @@ _lock = threading.Lock()
 _starter: ThreadPoolExecutor | None = None
 
 
-def start(library: str) -> subprocess.Popen[bytes]:
+def start(library: str) -> Future[subprocess.Popen[bytes]]:
     """A new process, which will say that it is ready; it dies when this one does."""
-    return _thread().submit(_start, library).result()
+    return _thread().submit(_start, library)
 
 
 def _start(library: str) -> subprocess.Popen[bytes]:

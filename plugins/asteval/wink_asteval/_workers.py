@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import threading
 import weakref
+from concurrent.futures import Future
 
 from wink_asteval._library import library_directory
 from wink_asteval._process import Worker
@@ -22,9 +24,9 @@ class Workers:
         self._library = library_directory()
         self._prestart = prestart
         self._lock = threading.Lock()
-        self._spares: list[Worker] = []
+        self._spares: list[Future[subprocess.Popen[bytes]]] = []
         self._owner = os.getpid()
-        weakref.finalize(self, _close_all, self._spares)
+        weakref.finalize(self, _close_all, self._spares, self._owner)
 
     def take(self) -> Worker:
         """A process that has not evaluated anything."""
@@ -33,10 +35,11 @@ class Workers:
         with self._lock:
             spare = self._spares.pop() if self._spares else None
         if spare is not None:
-            if spare.is_alive:
-                return spare
-            spare.close()
-        return Worker(start(self._library))
+            worker = Worker(spare.result())
+            if worker.is_alive:
+                return worker
+            worker.close()
+        return Worker(start(self._library).result())
 
     def prepare(self) -> None:
         """Start the next process, if one is to be kept."""
@@ -44,14 +47,16 @@ class Workers:
             return
         with self._lock:
             if not self._spares:
-                self._spares.append(Worker(start(self._library)))
+                self._spares.append(start(self._library))
 
     def close(self) -> None:
         """End what is kept."""
         with self._lock:
-            _close_all(self._spares)
+            _close_all(self._spares, self._owner)
 
 
-def _close_all(spares: list[Worker]) -> None:
+def _close_all(spares: list[Future[subprocess.Popen[bytes]]], owner: int) -> None:
+    if os.getpid() != owner:
+        return  # a fork ends, not the process that started them
     while spares:
-        spares.pop().close()
+        Worker(spares.pop().result()).close()

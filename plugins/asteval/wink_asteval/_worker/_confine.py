@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import platform
 import resource
 import signal
 import struct
@@ -60,7 +59,7 @@ KILL: Final = 0x80000000
 
 def has_filter() -> bool:
     """Whether system calls can be filtered on this machine."""
-    return sys.platform == "linux" and platform.machine() in ARCHITECTURES
+    return sys.platform == "linux" and os.uname().machine in ARCHITECTURES
 
 
 def die_with(parent: int) -> None:
@@ -98,7 +97,7 @@ def filter_calls() -> None:
 
     Raises `OSError` where the kernel does not install the filter.
     """
-    machine = platform.machine()
+    machine = os.uname().machine
     program = filter_program(machine)
     code = ctypes.create_string_buffer(program)
     header = _Program(len(program) // 8, ctypes.addressof(code))
