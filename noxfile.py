@@ -122,3 +122,10 @@ def races(session: nox.Session) -> None:
     """Swap files for links, and save as an editor does, before every single call to the file system."""
     session.install("-e", ".", *groups("test"))
     session.run("pytest", "-n", "auto", "tests/filesystem/confinement", *session.posargs, env={"WINK_RACES": "all"})
+
+
+@nox.session(python=MAIN, default=False)
+def saves(session: nox.Session) -> None:
+    """Let a person save, in every way, at each step of everything that wink does to their file; needs Linux."""
+    session.install("-e", ".", *groups("test"))
+    session.run("python", "-m", "tests.saves.run", *session.posargs)

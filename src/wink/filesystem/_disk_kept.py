@@ -14,6 +14,7 @@ from typing import Final
 
 from wink.filesystem._disk_content import is_being_written
 from wink.filesystem._disk_ground import Ground, Replaced
+from wink.filesystem._disk_left import Left
 from wink.filesystem._disk_trees import regular_files, remove
 from wink.filesystem._journal_records import Mark, mark
 from wink.filesystem._journal_report import Conflict
@@ -38,9 +39,12 @@ def is_in_use(fd: int, name: str, found: os.stat_result) -> bool | None:
         os.close(opened)
 
 
-def marks_within(fd: int, name: str) -> dict[str, Mark]:
-    """By what each file in a directory is known again."""
-    return {path: mark(found) for path, _, _, found in regular_files(fd, name)}
+def marks_within(fd: int, name: str, real: str, left: Left) -> dict[str, Mark]:
+    """By what each file in a directory is known again; what the transaction itself left there, by what that was."""
+    marks: dict[str, Mark] = {}
+    for path, _, _, found in regular_files(fd, name):
+        marks[path] = left.at(f"{real}/{path}") or mark(found)
+    return marks
 
 
 def touched_within(fd: int, name: str, before: Mapping[str, Mark]) -> tuple[str, str]:

@@ -10,6 +10,7 @@ from wink.errors import RollbackFailed, TransactionError
 from wink.filesystem._change import DIFFABLE_BYTES
 from wink.filesystem._disk_content import write_all
 from wink.filesystem._disk_ground import Ground
+from wink.filesystem._disk_left import Left
 from wink.filesystem._disk_trees import remove
 from wink.filesystem._journal import Journal
 from wink.filesystem._journal_records import Kind, Mark, Record
@@ -26,7 +27,8 @@ class Log:
     """What one transaction did. Nothing is on the disk before the first record or the first large content.
 
     `contents` keeps small new contents, and `rewritten` how files were after writing in place; both by record. `frozen`
-    are the records whose files in staging nobody can write to, as the kernel says.
+    are the records whose files in staging nobody can write to, as the kernel says; `left` is what the transaction knows
+    to be at the paths that it has changed.
     """
 
     __slots__ = (
@@ -43,6 +45,7 @@ class Log:
         "frozen",
         "ground",
         "is_doomed",
+        "left",
         "records",
         "rewritten",
     )  # fmt: skip
@@ -59,6 +62,7 @@ class Log:
         self.contents: dict[int, bytes] = {}
         self.rewritten: dict[int, Mark] = {}
         self.frozen: set[int] = set()
+        self.left: Final = Left()
         self.conflicts: list[Conflict] = []
 
     @classmethod
@@ -94,6 +98,7 @@ class Log:
         self._recorded += 1 if staged else 0
         # First here and then on the disk: an interrupt in between must not leave an operation that undo never hears of.
         self.records.append(record)
+        self.left.note(record)
         try:
             journal.append(record)
         except OSError:
@@ -119,7 +124,7 @@ class Log:
             while len(self.records) > position:
                 record = self.records[-1]
                 try:
-                    undo.take_back(record, self.records[-2] if len(self.records) > position + 1 else None)
+                    undo.take_back_patiently(record, self.records[-2] if len(self.records) > position + 1 else None)
                     if self.ground.is_durable:
                         # The note must not reach the disk before what it notes.
                         self.ground.sync(directories([record]))
@@ -220,6 +225,7 @@ class Log:
     def _forget(self, record: Record) -> None:
         if self.records and self.records[-1] is record:
             self.records.pop()
+        self.left.forget(record)
         self.contents.pop(record.seq, None)
         self.rewritten.pop(record.seq, None)
 

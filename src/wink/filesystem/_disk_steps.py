@@ -30,7 +30,7 @@ from wink.filesystem._disk_kept import IN_USE, is_in_use, marks_within, touched_
 from wink.filesystem._disk_log import DiskStaging, Log
 from wink.filesystem._disk_place import Spot, failure, node_of
 from wink.filesystem._disk_trees import below
-from wink.filesystem._journal_records import Record, mark
+from wink.filesystem._journal_records import Mark, Record, mark
 from wink.filesystem._journal_undo import set_mode
 from wink.filesystem._store import Node, Staging
 
@@ -120,7 +120,7 @@ class Steps:
         try:
             if old_fd >= 0:
                 # First the look and then the question: so whoever opens it from here on changes what was seen.
-                problem = "" if old.fits(os.fstat(old_fd)) else SAVED
+                problem = "" if old.fits(os.fstat(old_fd)) and not log.left.is_foreign(at.path, found) else SAVED
                 if not problem and not is_linked and is_being_written(old_fd):
                     problem = IN_USE
                 if problem:
@@ -245,7 +245,11 @@ class Steps:
         log.ready()
         staged = log.name()
         is_directory = stat.S_ISDIR(found.st_mode)
-        within = marks_within(at.fd, at.name) if is_directory and not must_be_empty else {}
+        within: dict[str, Mark] = {}
+        if is_directory and not must_be_empty:
+            within = marks_within(at.fd, at.name, at.path, log.left)
+        elif not is_directory and log.left.is_foreign(at.path, found):
+            raise FileConflict(at.asked)
         record = log.record("D", at.path, times_of(at.fd), staged=staged, old=mark(found))
         try:
             ground.take(at.fd, at.name, staged)

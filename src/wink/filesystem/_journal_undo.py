@@ -26,6 +26,7 @@ from wink.filesystem._journal_report import Conflict
 
 GONE: Final = frozenset((errno.ENOENT, errno.ENOTDIR, errno.ELOOP))
 _RACY_NS: Final = 20_000_000
+_ATTEMPTS: Final = 8
 
 Step = Callable[[Record, int, str], None]
 
@@ -104,6 +105,15 @@ class Undo:
                 restore_times(fd, record.times)
         finally:
             self._ground.beneath.close(fd)
+
+    def take_back_patiently(self, record: Record, then: Record | None) -> None:
+        """The same, again as often as somebody saves a file in the moment in which one goes back to its place."""
+        for _ in range(_ATTEMPTS):
+            try:
+                return self.take_back(record, then)
+            except FileExistsError:
+                continue
+        return self.take_back(record, then)
 
     # -- one step for each kind of record
 
