@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.filesystem import backends
 
-from wink.filesystem import Filesystem, HostFilesystem, InMemoryFilesystem, StoreFilesystem
+from wink.filesystem import FilePart, Filesystem, HostFilesystem, InMemoryFilesystem, StoreFilesystem
 from wink.filesystem._memory import MemoryStore
 from wink.testing import FilesystemConformance
 from wink.workspace import Workspace
@@ -76,6 +76,12 @@ class TestWorkspace(FilesystemConformance):
         workspace = Workspace.open(place)
         self.opened[workspace.filesystem] = workspace
         return workspace.filesystem
+
+    def commit_call(self, files: Filesystem, part: FilePart) -> None:
+        part.prepare()
+        if part.dirty:
+            self.opened[files].record.commit(backends.entry(str(part.transaction_id), (), part.changes()))
+        part.publish()
 
     def close_filesystem(self, files: Filesystem) -> None:
         workspace = self.opened.get(files)

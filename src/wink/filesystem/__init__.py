@@ -9,7 +9,7 @@ from wink.filesystem._paths import WorkspacePath, is_protected_name, protected_a
 from wink.filesystem._results import EditResult, ReadResult, WriteMode, WriteResult
 from wink.filesystem._roots import HostFilesystem, InMemoryFilesystem
 from wink.filesystem._stamps import Stamp
-from wink.filesystem._store import Frame, Node, NodeKind, Staging, Store
+from wink.filesystem._store import Frame, MarkingFrame, MarkingStore, Node, NodeKind, Staging, Store
 from wink.filesystem._turns import Turns
 
 if TYPE_CHECKING:
@@ -46,6 +46,8 @@ __all__ = [
     "InMemoryFilesystem",
     "Kept",
     "Listing",
+    "MarkingFrame",
+    "MarkingStore",
     "Node",
     "NodeKind",
     "OverlayFilesystem",

@@ -9,6 +9,7 @@ from wink.testing._filesystems._links import Links
 from wink.testing._filesystems._paths import Paths
 from wink.testing._filesystems._reading import Reading
 from wink.testing._filesystems._savepoints import Savepoints
+from wink.testing._filesystems._snapshots import Snapshots
 from wink.testing._filesystems._stamps import Stamps
 from wink.testing._filesystems._streams import Streams
 from wink.testing._filesystems._writing import Writing
@@ -17,7 +18,7 @@ __all__ = ["FilesystemConformance"]
 
 
 class FilesystemConformance(
-    Reading, Writing, Editing, Streams, Paths, Links, Finding, Calls, Savepoints, Changes, Stamps, Host
+    Reading, Writing, Editing, Streams, Paths, Links, Finding, Calls, Savepoints, Changes, Snapshots, Stamps, Host
 ):  # fmt: skip
     """All that a filesystem promises to tools, policies and the runtime, as tests for pytest.
 

@@ -42,7 +42,7 @@ class Promises:
     """Names that no Windows could hold are not made."""
 
     has_snapshots: ClassVar[bool] = True
-    """`snapshot`, `restore` and `diff` work on the filesystem itself; in a call they always do."""
+    """`snapshot`, `restore` and `diff` work, on the filesystem itself and in a call."""
 
     reopens: ClassVar[bool] = False
     """`make_filesystem` opens the files again that it made at the same place before."""
@@ -58,6 +58,11 @@ class Promises:
         """Let go of a filesystem that was made; calls its `close`, if it has one."""
         close: Callable[[], object] = getattr(files, "close", lambda: None)
         close()
+
+    def commit_call(self, files: Filesystem, part: FilePart) -> None:
+        """End a call that succeeded; where something records the calls on these files, it has to be told here."""
+        del files
+        commit(part)
 
     @pytest.fixture
     def make(self, tmp_path: Path) -> Iterator[Make]:
