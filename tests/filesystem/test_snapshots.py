@@ -1,11 +1,12 @@
 """Snapshots of filesystems in memory."""
 
 import gc
+from pathlib import Path
 
 import pytest
 
 from wink.errors import HandleRevoked, SnapshotMismatch
-from wink.filesystem import InMemoryFilesystem
+from wink.filesystem import HostFilesystem, InMemoryFilesystem
 
 
 def test_a_snapshot_brings_everything_back(memory: InMemoryFilesystem) -> None:
@@ -113,3 +114,16 @@ def test_history_is_kept_only_while_a_snapshot_needs_it(memory: InMemoryFilesyst
     # One version before the snapshot is enough to come back to it, however many followed.
     assert held == alone + 1
     assert versions() == alone
+
+
+def test_operations_that_change_nothing_do_not_pass_for_somebody_elses(tmp_path: Path) -> None:
+    """The first change of a directory makes the file in which commits are counted; what came before it was none."""
+    with HostFilesystem(tmp_path) as files:
+        before = files.snapshot()
+        files.restore(before)
+        files.mkdir("a")
+        files.mkdir("a")
+
+        assert [change.path for change in files.diff(before)] == ["a"]
+        files.restore(before)
+        assert files.list() == ()

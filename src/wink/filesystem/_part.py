@@ -27,6 +27,7 @@ from wink.filesystem._store import Frame, Store
 
 if TYPE_CHECKING:
     from wink.filesystem._filesystem import Filesystem
+    from wink.filesystem._journal_report import Conflict
 
 
 P = ParamSpec("P")
@@ -36,7 +37,17 @@ T = TypeVar("T")
 class Stack:
     """What a part and its savepoints share."""
 
-    __slots__ = ("changes", "cuts", "frame", "gate", "is_recorded", "snapshots", "transaction_id", "writers")
+    __slots__ = (
+        "changes",
+        "conflicts",
+        "cuts",
+        "frame",
+        "gate",
+        "is_recorded",
+        "snapshots",
+        "transaction_id",
+        "writers",
+    )
 
     def __init__(self, transaction_id: str | None, *, is_recorded: bool) -> None:
         self.gate = threading.RLock()
@@ -44,6 +55,7 @@ class Stack:
         self.writers: list[FilePart] = []
         self.transaction_id, self.is_recorded = transaction_id, is_recorded
         self.changes: tuple[FileChange, ...] = ()
+        self.conflicts: tuple[Conflict, ...] = ()
         # Down to which positions changes were taken back: snapshots of later ones mean nothing any more.
         self.cuts: list[int] = []
         self.snapshots: WeakSet[Position] | None = None
@@ -55,6 +67,11 @@ class Stack:
     def is_last(self, at: int) -> bool:
         """Whether there is no later snapshot that somebody could still want."""
         return all(later.at <= at or self.is_lost(later) for later in self.snapshots or ())
+
+
+def conflicts_of(frame: Frame) -> tuple[Conflict, ...]:
+    """What a frame found that nobody expected; only where files are on a disk can somebody else save them."""
+    return getattr(frame, "conflicts", ())
 
 
 class FilePart:
@@ -132,6 +149,11 @@ class FilePart:
         return self._stack.transaction_id
 
     @property
+    def conflicts(self) -> tuple[Conflict, ...]:
+        """What somebody else had saved where this transaction's changes were taken back; to be asked when it has ended."""
+        return self._stack.conflicts
+
+    @property
     def dirty(self) -> bool:
         """Whether anything was changed and not yet taken back."""
         frame = self._stack.frame
@@ -182,10 +204,12 @@ class FilePart:
         with stack.gate:
             if outer is None:
                 if stack.frame is not None:
-                    commits = self._tree.commits
+                    # Operations that found nothing to change are no commits.
+                    commits = self._tree.commits if stack.frame.position else None
                     if commits is not None:
                         commits.begin()
                     stack.frame.publish()
+                    stack.conflicts = conflicts_of(stack.frame)
                     if commits is not None and stack.transaction_id is not None:
                         commits.end(stack.transaction_id, stack.changes, is_recorded=stack.is_recorded)
                 stack.frame = None
@@ -217,7 +241,10 @@ class FilePart:
                 stack.frame = None
                 stack.writers.clear()
                 if frame is not None:
-                    frame.undo(0)
+                    try:
+                        frame.undo(0)
+                    finally:
+                        stack.conflicts = conflicts_of(frame)
             elif self in stack.writers:
                 # Also when there is no frame: its first operation failed, and nobody else could change anything then.
                 del stack.writers[stack.writers.index(self) :]
