@@ -63,11 +63,19 @@ def discard(part: FilePart, shown: str, store: OverlayStore, paths: tuple[str, .
     """Forget what differs at these paths."""
     del shown
     changes = _kept(changes_below(store, *paths))
-    with part.changing(paths[0] if paths else ".") as frame:
-        cast("OverlayFrame", frame).forget(list(paths or ("",)))
+    known = _known(store, paths or ("",))
+    if known:
+        with part.changing(known[0] or ".") as frame:
+            cast("OverlayFrame", frame).forget(known)
     for change in changes:
         part.note(change.path, None)
     return changes
+
+
+def _known(store: OverlayStore, paths: tuple[str, ...]) -> list[str]:
+    """The paths at which there is something to be forgotten."""
+    upper = store.view.upper
+    return [path for path in paths if upper.at(in_tree(path)) is not None or upper.at(in_gone(path)) is not None]
 
 
 def _forget(part: FilePart, store: OverlayStore, paths: tuple[str, ...], changes: tuple[FileChange, ...]) -> None:
@@ -77,9 +85,12 @@ def _forget(part: FilePart, store: OverlayStore, paths: tuple[str, ...], changes
         for change in changes
         if change.after is not None and change.after.kind == "directory" and store.lower.node(change.path) is None
     ]
-    with part.changing(paths[0] or ".") as frame:
+    known = _known(store, paths)
+    if not known:
+        return
+    with part.changing(known[0] or ".") as frame:
         overlay = cast("OverlayFrame", frame)
-        overlay.forget(list(paths))
+        overlay.forget(known)
         for path, _ in stay:
             if store.view.find(path, follow=False).node is None:
                 overlay.mkdir(path)

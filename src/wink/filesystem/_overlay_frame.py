@@ -243,7 +243,7 @@ class OverlayFrame:
             self._remove(there, to_above)
         self._copy_directories(to_above)
         was = view.upper.marked(there.path).mark
-        nests = here.nests and shown is not None and shown.kind == "directory"
+        nests = here.nests and here.node is not None and here.node.kind == "directory"
         if here.upper is not None:
             frame.move(in_tree(here.path), in_tree(there.path))
         if nests:
@@ -251,13 +251,15 @@ class OverlayFrame:
             set_mark(frame, view.upper, there.path, None)
             make_directories(frame, view.upper, in_gone(there.path))
             frame.move(in_gone(here.path), in_gone(there.path))
-            if here.mark is not None:
-                frame.delete(f"{in_gone(there.path)}/\\")
-        if shown is not None:
-            is_back = was is not None and here.below == view.inherited(to_above, _name(there.path))
-            mark = None if is_back else Mark(here.below, was and was.was, token_of(shown))
-            if mark is not None or not nests:
-                set_mark(frame, view.upper, there.path, mark, is_directory=shown.kind == "directory")
+        hidden = None if was is None else was.was
+        is_back = shown is not None and hidden is not None and here.below == view.inherited(to_above, _name(there.path))
+        if is_back or (shown is None and hidden is None):
+            mark = None
+        else:
+            mark = Mark(here.below, hidden, token_of(shown)) if shown is not None else Mark(None, hidden)
+        if nests or mark != was:
+            is_directory = shown is not None and shown.kind == "directory"
+            set_mark(frame, view.upper, there.path, mark, beneath=nests or is_directory)
         self._hide(here, from_above, is_bare=nests)
         self._moves.append((self.position - 1, here.path, there.path))
 
@@ -301,7 +303,7 @@ class OverlayFrame:
         if was is None:
             if seen.mark is not None or seen.nests:
                 set_mark(frame, view.upper, seen.path, None)
-        elif is_bare or seen.mark != Mark(None, was):
+        elif is_bare or seen.nests or seen.mark != Mark(None, was):
             set_mark(frame, view.upper, seen.path, Mark(None, was))
 
     def _shown_below(self, seen: Seen) -> Node | None:

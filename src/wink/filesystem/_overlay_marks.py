@@ -5,7 +5,7 @@ Both change in one frame, so the frame's undo is right for both. A mark at a pat
 
 * `gone/a/b` as a file is the mark of `a/b`: nothing of the lower layer is seen there or beneath, or one moved file.
 * `gone/a/b/` as a directory holds the marks beneath `a/b`, and in a file `\`, a name that no path can have, the mark of
-  `a/b` itself, where that is a directory which was moved there.
+  `a/b` itself, if it has one.
 """
 
 from __future__ import annotations
@@ -172,29 +172,38 @@ def loaded(stored: str, content: bytes | None) -> Mark:
     return Mark(origin, was, moved)
 
 
-def set_mark(frame: Frame, upper: Upper, path: str, mark: Mark | None, *, is_directory: bool = False) -> None:
-    """Store a path's mark in place of what was there; the marks beneath it stay only if it is of a moved directory."""
+def set_mark(frame: Frame, upper: Upper, path: str, mark: Mark | None, *, beneath: bool = False) -> None:
+    """Store a path's mark in place of what was there; the marks beneath it stay, and can be, only with `beneath`."""
     stored = in_gone(path)
     node = upper.at(stored)
-    nests = is_directory and mark is not None and mark.origin is not None
-    if node is not None and (not nests or node.kind != "directory"):
+    if node is not None and not (beneath and node.kind == "directory"):
         frame.delete(stored, recursive=True)
         node = None
+    own = f"{stored}/{OWN}"
     if mark is None:
+        if node is not None and upper.at(own) is not None:
+            frame.delete(own)
         return
     make_directories(frame, upper, stored)
-    if nests:
-        if node is None:
-            frame.mkdir(stored)
-        stored = f"{stored}/{OWN}"
-    frame.put(stored, mark.dump())
+    if beneath and node is None:
+        frame.mkdir(stored)
+    frame.put(own if beneath else stored, mark.dump())
 
 
 def make_directories(frame: Frame, upper: Upper, stored: str) -> None:
-    """Make the directories above a place in the store, with no mode of anybody's."""
+    """Make the directories above a place in the store; a mark that was a file goes into its directory."""
     missing: list[str] = []
     above = stored.rpartition("/")[0]
-    while above and upper.at(above) is None:
+    while above:
+        node = upper.at(above)
+        if node is not None and node.kind == "directory":
+            break
+        if node is not None:
+            content, _ = upper.store.read(above)
+            frame.delete(above)
+            frame.mkdir(above)
+            frame.put(f"{above}/{OWN}", content or b"")
+            break
         missing.append(above)
         above = above.rpartition("/")[0]
     for directory in reversed(missing):

@@ -64,7 +64,9 @@ class _Transfer:
             self._remove(each)
         for each in order.makes:
             self._make(each, fetched.get(each.path))
-        for each in (*order.late, *sorted(_sources(order), key=lambda each: each.path, reverse=True)):
+        # A rename would have taken the sources of moves away; a copy has not.
+        late = [*order.late, *(each for each in order.writes if each.path in order.moves)]
+        for each in sorted(late, key=lambda each: each.path, reverse=True):
             self._remove(each)
 
     def put_back(self) -> list[str]:
@@ -165,11 +167,6 @@ class _Transfer:
     def _done(self, path: str, undo: Callable[[], object], *, is_written: bool = True) -> None:
         self._back.append((path, undo))
         self.has_written = self.has_written or is_written
-
-
-def _sources(order: Order) -> list[Write]:
-    """What a rename would have taken away, and a copy has not."""
-    return [each for each in order.writes if each.path in order.moves]
 
 
 def _says_that_it_cannot(failed: Exception) -> bool:
