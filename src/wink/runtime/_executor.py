@@ -318,6 +318,9 @@ class ToolExecutor:
         failure = failure_of(error, name=call.request.name, tool=began, prompt_name=self._name)
         call.text, call.outcome, call.error = failure.text, failure.outcome, failure.detail
         own = isinstance(returned, ToolResult) and returned.success is False and call.text == said
+        kept_aside = call.change.kept_aside()
+        if kept_aside:
+            call.text = f"{call.text}\n{kept_aside}"
         call.result = returned if own else ToolResult[Any].error(call.text)
         self._record_attempt(call)
         if failure.raising is not None:

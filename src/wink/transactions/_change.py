@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from wink.filesystem import FileChange
+from wink.filesystem import Conflict, FileChange
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,13 +14,15 @@ class Change:
 
     `rolled_back` says that the files are as they were before the call; the changes then tell what was undone. `guard` is
     what a program ran under (`overlay`, `inotify`, `scan`, `none`), None where the call ran none, and `unseen` says in a
-    sentence each what that guard cannot see. A Change is false when no file changed.
+    sentence each what that guard cannot see. `conflicts` are what somebody else had saved where the call's changes were
+    taken back, and where it is kept. A Change is false when no file changed.
     """
 
     files: tuple[FileChange, ...] = ()
     rolled_back: bool = False
     guard: str | None = None
     unseen: tuple[str, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.files)
@@ -36,6 +38,13 @@ class Change:
     def diff(self) -> str:
         """One unified diff over all files; content above 64 KiB and binary content is summed up in a line."""
         return "".join(change.diff() for change in self.files)
+
+    def kept_aside(self) -> str:
+        """What became of other people's work that was in the way, as a sentence; empty when none was."""
+        told = [
+            f"{one.path} {one.reason}" + (f" and is kept as {one.kept}" if one.kept else "") for one in self.conflicts
+        ]
+        return f"in wink's state: {'; '.join(told)}" if told else ""
 
     def without_content(self) -> Change:
         """The same facts, holding no file's content; this is what a session's log keeps."""

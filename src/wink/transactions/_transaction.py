@@ -285,6 +285,8 @@ class Transaction:
         try:
             if self._filepart is not None:
                 self._filepart.publish()
+                if self._filepart.conflicts:
+                    self.change = replace(self.change, conflicts=self._filepart.conflicts)
         except Exception:  # the record has it, and recovery will find what is left of the journal
             import logging
 
@@ -330,6 +332,8 @@ class Transaction:
                     reasons.append(f"{getattr(step, '__qualname__', 'a step')} raised {type(error).__name__}")
                 except BaseException as error:
                     interrupts.append(error)
+            if self._filepart is not None and self._filepart.conflicts:
+                self.change = replace(self.change, conflicts=self._filepart.conflicts)
             if self.outer is not None and self in self.outer._inner:
                 self.outer._inner.remove(self)
             if reasons:
