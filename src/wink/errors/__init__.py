@@ -12,6 +12,7 @@ from wink.errors import (
     _sandbox,
     _serde,
     _session,
+    _tries,
     _workspace,
 )
 from wink.errors._adapters import *
@@ -25,6 +26,7 @@ from wink.errors._runtime import *
 from wink.errors._sandbox import *
 from wink.errors._serde import *
 from wink.errors._session import *
+from wink.errors._tries import *
 from wink.errors._workspace import *
 
 __all__: list[str] = []
@@ -39,6 +41,7 @@ __all__ += _runtime.__all__
 __all__ += _sandbox.__all__
 __all__ += _serde.__all__
 __all__ += _session.__all__
+__all__ += _tries.__all__
 __all__ += _workspace.__all__
 
 # Tracebacks and pickles name an exception as users import it.

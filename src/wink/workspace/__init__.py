@@ -1,9 +1,10 @@
 """Directories that an agent works on: files, named sessions and the record of what was done to them."""
 
+from wink.workspace._applying import apply
 from wink.workspace._collect import Collected
 from wink.workspace._names import session_name
 from wink.workspace._recovery import Otherwise, recover
 from wink.workspace._undo import Reverted
 from wink.workspace._workspace import STATE_DIRECTORY, Workspace
 
-__all__ = ["STATE_DIRECTORY", "Collected", "Otherwise", "Reverted", "Workspace", "recover", "session_name"]
+__all__ = ["STATE_DIRECTORY", "Collected", "Otherwise", "Reverted", "Workspace", "apply", "recover", "session_name"]

@@ -1,0 +1,143 @@
+"""`wink try`: run any program over a workspace, and keep what it changes apart."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from wink.cli._calls import opened_for_reading, workspace_option
+from wink.cli._shorten import visible
+from wink.cli._wrong import wrong
+from wink.errors import MergeRefused, TryConflict
+from wink.filesystem import FileChange
+from wink.limits import utc_now
+from wink.sandbox import Command, Overlay, Sandbox, allowed
+from wink.tries import PROFILES, Run, Try, private_home, profile_named, run_here
+
+_KILLED = 130
+_SHOWN = 20
+_SIGNS = {"created": "+", "modified": "~", "deleted": "-"}
+
+
+@click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.argument("command", nargs=-1, required=True, metavar="-- COMMAND [ARGUMENT]...")
+@workspace_option
+@click.option(
+    "--name", default="default", metavar="NAME", help="Which try it belongs to; several can stand side by side."
+)
+@click.option("--keep-on-success", is_flag=True, help="Accept what it changed when it exits with status 0.")
+@click.option(
+    "--profile",
+    type=click.Choice(tuple(PROFILES)),
+    default=next(iter(PROFILES)),
+    show_default=True,
+    help="; ".join(f"{name}: {one.summary}" for name, one in PROFILES.items()),
+)
+@click.option("--network/--no-network", default=None, help="Whether it reaches the network, whatever the profile says.")
+@click.option("--read", multiple=True, metavar="PATH", help="Let it read PATH too; may be repeated.")
+def try_(
+    command: tuple[str, ...],
+    workspace: str,
+    name: str,
+    keep_on_success: bool,
+    profile: str,
+    network: bool | None,
+    read: tuple[str, ...],
+) -> int:
+    """Run a program, a build or a whole agent, without changing anything.
+
+    It sees the workspace as it is, and on top what was tried before under the same NAME. What it changes is kept apart:
+    `wink diff` shows it, `wink accept` makes it real, all or in part, as one call that can be undone, and `wink drop`
+    forgets it. The exit status is the program's own.
+    """
+    for path in read:
+        if not os.path.exists(path):
+            raise wrong(f"--read {path!r} does not exist")
+    if "/" not in command[0] and shutil.which(command[0]) is None:
+        raise wrong(f"there is no program {command[0]!r} on the PATH")
+    with opened_for_reading(workspace) as opened:
+        tried = Try(opened, name)
+        with tried.use() as overlay:
+            status, found = None, None
+            try:
+                status = _run(tried, overlay, opened.root, command, profile, network, read)
+            finally:
+                found = tried.differences()
+                if not found and len(tried.runs) < 2:
+                    overlay.drop()
+        changes = found.changes() if found else ()
+        if keep_on_success and status == 0 and changes:
+            try:
+                accepted = tried.accept()
+            except (TryConflict, MergeRefused) as error:
+                click.echo(f"wink: {error}", err=True)
+            else:
+                tell_changes(accepted.changes, f"accepted (c{accepted.call})", err=True)
+                return status
+        _tell(changes, found.notes, name)
+    return _KILLED if status is None else status
+
+
+def _run(
+    tried: Try,
+    overlay: Overlay,
+    root: str,
+    argv: tuple[str, ...],
+    profile: str,
+    network: bool | None,
+    read: tuple[str, ...],
+) -> int | None:
+    chosen = PROFILES[profile]
+    home = os.environ.get("HOME") or os.path.expanduser("~")
+    places = tuple(os.path.abspath(path) for path in read)
+    # Where an empty home is wanted, the sandbox makes one; a private one is shown through an overlay of its own.
+    made = profile_named(profile, network=network, home=home if chosen.home == "empty" else None, readable=places)
+    mounts = ()
+    if chosen.home == "private":
+        mount = private_home(overlay, home)
+        if mount is not None:
+            made, mounts = replace(made, writable=(mount.target,)), (mount,)
+    cwd = _inside(root)
+    sandbox = Sandbox(made)
+    started, clock = utc_now(), time.monotonic()
+    status = run_here(sandbox, Command(argv, cwd, allowed(os.environ, chosen.env)), overlay, mounts)
+    tried.note(Run(argv, started, time.monotonic() - clock, status))
+    return status
+
+
+def _inside(root: str) -> str:
+    """The directory to start in: the current one where that is in the workspace, otherwise the workspace itself."""
+    here = os.path.realpath(Path.cwd())
+    if here == root or not here.startswith(root.rstrip("/") + "/"):
+        return ""
+    return os.path.relpath(here, root)
+
+
+def _tell(changes: tuple[FileChange, ...], notes: tuple[tuple[str, str], ...], name: str) -> None:
+    if not changes and not notes:
+        click.echo("wink: it changed nothing", err=True)
+        return
+    tell_changes(changes, f"tried{'' if name == 'default' else ' as ' + name}, nothing of this is real yet", err=True)
+    for path, reason in notes[:_SHOWN]:
+        click.echo(visible(f"  {path} {reason}"), err=True)
+    if changes:
+        which = "" if name == "default" else f" --name {name}"
+        click.echo(
+            f"wink: see it: wink diff --try {name}; keep it: wink accept{which} [PATH…]; forget it: wink drop{which}",
+            err=True,
+        )
+
+
+def tell_changes(changes: tuple[FileChange, ...], what: str, *, err: bool = False) -> None:
+    """Say which files changed, not too many of them."""
+    number = len(changes)
+    click.echo(f"wink: {what}: {number} {'path' if number == 1 else 'paths'}", err=err)
+    for change in changes[:_SHOWN]:
+        click.echo(visible(f"  {_SIGNS[change.kind]} {change.path}"), err=err)
+    if number > _SHOWN:
+        click.echo(f"  … {number - _SHOWN} more", err=err)

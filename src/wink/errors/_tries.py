@@ -1,0 +1,60 @@
+"""Errors of tries."""
+
+from collections.abc import Sequence
+
+from wink.errors._core import WinkError
+
+__all__ = ["NothingTried", "TryBusy", "TryConflict", "UnknownTry"]
+
+_SHOWN = 20
+
+
+class UnknownTry(WinkError):
+    """There is no try of this name; `known` are those that there are."""
+
+    def __init__(self, name: str, known: Sequence[str]) -> None:
+        self.name, self.known = name, tuple(known)
+        super().__init__(name, self.known)
+
+    def __str__(self) -> str:
+        if not self.known:
+            return "nothing is being tried here; `wink try -- COMMAND` runs a program without changing anything"
+        return f"there is no try {self.name!r}; there are: {', '.join(self.known)}"
+
+
+class TryBusy(WinkError):
+    """A program is still running in this try."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__(name)
+
+    def __str__(self) -> str:
+        return f"a program is still running in the try {self.name!r}; wait for it, or begin another one with --name"
+
+
+class TryConflict(WinkError):
+    """Files that were changed in a try have changed in the workspace too since it began; nothing was accepted."""
+
+    def __init__(self, name: str, paths: Sequence[str]) -> None:
+        self.name, self.paths = name, tuple(paths)
+        super().__init__(name, self.paths)
+
+    def __str__(self) -> str:
+        more = len(self.paths) - _SHOWN
+        shown = ", ".join(map(repr, self.paths[:_SHOWN])) + (f" and {more} more" if more > 0 else "")
+        return (
+            f"changed in the workspace since the try {self.name!r} began: {shown}; nothing was accepted: "
+            "name other paths to accept them, or drop these and run the program again"
+        )
+
+
+class NothingTried(WinkError):
+    """Nothing was changed at a path in a try."""
+
+    def __init__(self, path: str, name: str) -> None:
+        self.path, self.name = path, name
+        super().__init__(path, name)
+
+    def __str__(self) -> str:
+        return f"the try {self.name!r} has changed nothing at {self.path!r}; `wink diff` shows what it changed"

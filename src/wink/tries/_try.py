@@ -1,0 +1,268 @@
+"""One try: an overlay with a name, the programs that ran in it, and what of it becomes the workspace's."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from wink.errors import MergeConflict, NothingTried, SessionNameError, TryBusy, TryConflict, UnknownTry
+from wink.filesystem import FileChange, FilePart, workspace_path
+from wink.sandbox import Differences, Overlay, changed_meanwhile, differences, forget, merge
+from wink.workspace import STATE_DIRECTORY, apply, session_name
+
+if TYPE_CHECKING:
+    from wink.workspace import Workspace
+
+DIRECTORY: Final = "tries"
+"""Where tries are, in the workspace's state."""
+
+_FACTS: Final = "try.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A program that ran in a try; `status` is its exit status, None where it was ended from outside."""
+
+    argv: tuple[str, ...]
+    started_at: datetime
+    seconds: float
+    status: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """What became the workspace's: `call` is its number in the log, None where nothing changed or for a dry run."""
+
+    call: int | None
+    changes: tuple[FileChange, ...]
+    notes: tuple[tuple[str, str], ...] = ()
+    is_over: bool = False
+
+
+class Try:
+    """Changes that are not real yet. Made by `tries`, or by the first `use` of a new name."""
+
+    def __init__(self, workspace: Workspace, name: str) -> None:
+        self.name = session_name(name)
+        self._workspace = workspace
+        self.overlay = Overlay(workspace.root, os.path.join(workspace.state, DIRECTORY, self.name))
+
+    @property
+    def exists(self) -> bool:
+        """Whether something has been tried under this name and neither been accepted nor dropped as a whole."""
+        return os.path.isdir(self.overlay.upper)
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """The programs that ran in it, oldest first."""
+        found: list[Run] = []
+        for one in self._facts().get("runs", ()):
+            started = datetime.fromisoformat(one["started_at"])
+            found.append(Run(tuple(one["argv"]), started, one["seconds"], one["status"]))
+        return tuple(found)
+
+    @contextmanager
+    def use(self) -> Generator[Overlay]:
+        """The overlay, to run programs over, and nobody else's meanwhile; raises `TryBusy`."""
+        with self._held():
+            try:
+                yield self.overlay
+            finally:
+                if self.exists:
+                    # What these files are now is what was changed: if they are that again, nobody is in the way.
+                    found = _seen(self.overlay)
+                    changed = set(changed_meanwhile(found))
+                    self._remember(step.path for step in found.steps if step.path not in changed)
+
+    @contextmanager
+    def _held(self) -> Generator[None]:
+        try:
+            self.overlay.open()
+        except BlockingIOError:
+            raise TryBusy(self.name) from None
+        try:
+            _let_go_of_accepted(self.overlay)
+            yield
+        finally:
+            self.overlay.close()
+
+    def note(self, run: Run) -> None:
+        """Keep that a program ran, while the try is in use."""
+        facts = self._facts()
+        facts.setdefault("runs", []).append(
+            {
+                "argv": list(run.argv),
+                "started_at": run.started_at.isoformat(),
+                "seconds": round(run.seconds, 3),
+                "status": run.status,
+            }
+        )
+        self._keep(facts)
+
+    def differences(self) -> Differences:
+        """What was changed in it so far; raises `UnknownTry`."""
+        self._must_exist()
+        return _seen(self.overlay)
+
+    def accept(self, *paths: str, session: str = "default", dry_run: bool = False) -> Accepted:
+        """Make all of it, or what is at and beneath some paths, the workspace's: one call, which can be undone.
+
+        What is not accepted stays in the try; when nothing is left there is no try any more. Raises `UnknownTry`,
+        `TryBusy`, `TryConflict` where the workspace has changed there meanwhile, and `MergeRefused` for what must not
+        become a workspace's; then nothing was changed.
+        """
+        self._must_exist()
+        with self._held():
+            found = self._chosen(paths)
+            if dry_run:
+                self._check(found)
+                return Accepted(None, found.changes(), found.notes)
+            said = {"try": self.name, **({"paths": list(paths)} if paths else {})}
+            last = self.runs[-1:]
+            if last:
+                said["command"] = list(last[0].argv)
+
+            def take(part: FilePart) -> None:
+                self._check(found)
+                try:
+                    # Kept until it is committed: a failure must leave the try as it was.
+                    merge(self._unchanged(found), part, keep=True)
+                except MergeConflict as error:
+                    raise TryConflict(self.name, error.paths) from error
+
+            call, changes = apply(self._workspace, "accept", said, take, session=session)
+            forget(found)
+            self._remember(step.path for step in found.steps)
+            return Accepted(call, changes, found.notes, self._end_if_empty())
+
+    def drop(self, *paths: str, dry_run: bool = False) -> Accepted:
+        """Forget all of it, or what is at and beneath some paths; what was accepted stays. Raises like `accept`."""
+        self._must_exist()
+        with self._held():
+            found = self._chosen(paths)
+            changes = found.changes()
+            if dry_run:
+                return Accepted(None, changes)
+            if not paths:
+                self.overlay.drop()
+                return Accepted(None, changes, is_over=True)
+            forget(found)
+            return Accepted(None, changes, is_over=self._end_if_empty())
+
+    def _chosen(self, paths: Sequence[str]) -> Differences:
+        found = _seen(self.overlay)
+        if not paths:
+            return found
+        places = [str(workspace_path(path)) for path in paths]
+        chosen = found.only(places)
+        for path, place in zip(paths, places, strict=True):
+            if place and not any(step.path == place or step.path.startswith(f"{place}/") for step in found.steps):
+                raise NothingTried(path, self.name)
+        return chosen
+
+    def _check(self, found: Differences) -> None:
+        conflicts = [path for path in changed_meanwhile(found) if not self._knows(path)]
+        if conflicts:
+            raise TryConflict(self.name, conflicts)
+
+    def _unchanged(self, found: Differences) -> Differences:
+        """The same, as of now: that nobody else has changed these files has just been seen, with the turn held."""
+        own = any(self._knows(path) for path in changed_meanwhile(found))
+        return replace(found, overlay=replace(found.overlay, since=_FOREVER)) if own else found
+
+    def _end_if_empty(self) -> bool:
+        if _seen(self.overlay):
+            return False
+        self.overlay.drop()
+        return True
+
+    # -- what is kept beside the overlay
+
+    def _facts(self) -> dict[str, Any]:
+        try:
+            with open(f"{self.overlay.directory}/{_FACTS}", encoding="utf-8") as file:
+                found: object = json.load(file)
+        except (OSError, ValueError):
+            return {}
+        return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+
+    def _keep(self, facts: Mapping[str, object]) -> None:
+        place = f"{self.overlay.directory}/{_FACTS}"
+        with open(f"{place}.new", "w", encoding="utf-8") as file:
+            json.dump(facts, file)
+        os.replace(f"{place}.new", place)
+
+    def _remember(self, paths: Iterable[str]) -> None:
+        """Know again what is at some paths of the workspace, and is as the try takes it to be."""
+        facts = self._facts()
+        known = facts.setdefault("known", {})
+        known.update({path: _mark(f"{self.overlay.root}/{path}") for path in paths})
+        self._keep(facts)
+
+    def _knows(self, path: str) -> bool:
+        """Whether a path is as it is known: it was accepted from here, or changed and exactly put back, as a rollback does."""
+        mark = _mark(f"{self.overlay.root}/{path}")
+        return mark is not None and self._facts().get("known", {}).get(path) == mark
+
+    def _must_exist(self) -> None:
+        if not self.exists:
+            raise UnknownTry(self.name, [one.name for one in tries(self._workspace)])
+
+
+_FOREVER: Final = 1 << 62
+
+
+def tries(workspace: Workspace) -> tuple[Try, ...]:
+    """What is being tried, the one that was used last at the end."""
+    place = os.path.join(workspace.state, DIRECTORY)
+    try:
+        names = [entry.name for entry in os.scandir(place) if entry.is_dir(follow_symlinks=False)]
+    except FileNotFoundError:
+        return ()
+    found = [Try(workspace, name) for name in names if _is_name(name)]
+    return tuple(sorted((one for one in found if one.exists), key=lambda one: (_last_use(one), one.name)))
+
+
+def _last_use(one: Try) -> float:
+    runs = one.runs
+    return runs[-1].started_at.timestamp() if runs else 0.0
+
+
+def _is_name(text: str) -> bool:
+    try:
+        session_name(text)
+    except SessionNameError:
+        return False
+    return True
+
+
+def _seen(overlay: Overlay) -> Differences:
+    """What was changed; that wink's state was covered up leaves a trace in the overlay, and is not worth a word."""
+    found = differences(overlay)
+    return replace(found, notes=tuple(note for note in found.notes if note[0] != STATE_DIRECTORY))
+
+
+def _let_go_of_accepted(overlay: Overlay) -> None:
+    """Unlink what the workspace has taken over when nobody lived to do it: a program would write into both."""
+    for above, _, names in os.walk(overlay.upper):
+        for name in names:
+            place = f"{above}/{name}"
+            there = f"{overlay.root}/{os.path.relpath(place, overlay.upper)}"
+            try:
+                if os.lstat(place).st_nlink > 1 and os.path.samestat(os.lstat(place), os.lstat(there)):
+                    os.unlink(place)
+            except OSError:
+                continue
+
+
+def _mark(place: str) -> list[int] | None:
+    try:
+        found = os.lstat(place)
+    except OSError:
+        return None
+    return [found.st_ino, found.st_mtime_ns, found.st_size, found.st_mode]

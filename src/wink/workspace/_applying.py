@@ -1,0 +1,53 @@
+"""Change a workspace's files as a call of its own, outside of any run."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from wink.filesystem import FileChange, FilePart
+from wink.limits import utc_now
+from wink.workspace._names import session_name
+from wink.workspace._storing import entry, store
+from wink.workspace._undo import take_lease
+
+if TYPE_CHECKING:
+    from wink.workspace._workspace import Workspace
+
+_numbers: Final = itertools.count(1)
+
+
+def apply(
+    workspace: Workspace, tool: str, arguments: object, work: Callable[[FilePart], object], *, session: str = "default"
+) -> tuple[int | None, tuple[FileChange, ...]]:
+    """Let `work` change files in one transaction, which is recorded as a call of `tool` and can be undone like one.
+
+    `work` runs with the workspace's turn; if it raises, nothing has happened. Gives the call's number and what it changed;
+    a `work` that changes nothing leaves no call. Raises `WorkspaceBusy` and `CommitFailed`.
+    """
+    session_name(session)
+    files, record = workspace.filesystem, workspace.record
+    with take_lease(files):
+        transaction_id = f"{tool}-{time.time_ns():016x}-{os.getpid():x}-{next(_numbers):x}"
+        started, clock = utc_now(), time.perf_counter()
+        part = files.begin(writable=True, transaction_id=transaction_id)
+        try:
+            work(part)
+            part.revoke()
+            changes = part.changes()
+            if not changes:
+                part.undo()
+                return None, ()
+            part.prepare()
+            took = timedelta(seconds=time.perf_counter() - clock)
+            call = entry(transaction_id, tool, session, arguments, changes, started, took)
+            store(part, transaction_id, record, lambda: record.commit(call))
+        except BaseException:
+            part.undo()
+            raise
+    done = next((row.position for row in record.calls(None, 5) if row.call_id == transaction_id), None)
+    return done, changes

@@ -1,0 +1,71 @@
+"""A workspace, a home, and wink as a process of its own: a program that is tried gets real streams."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Wink = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture(autouse=True, scope="session")
+def sandbox_is_there() -> None:
+    """A test that is skipped proves nothing."""
+    assert shutil.which("bwrap"), "these tests run bubblewrap; install it: apt-get install bubblewrap"
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A small project."""
+    root = tmp_path / "project"
+    (root / "src").mkdir(parents=True)
+    (root / "a.txt").write_text("one\n")
+    (root / "src/b.txt").write_text("b\n")
+    (root / "run.sh").write_text("echo hi\n")
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home/.profile").write_text("mine\n")
+    return root
+
+
+@pytest.fixture
+def environment(place: Path) -> dict[str, str]:
+    """The environment of a person without settings."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("WINK_", "XDG_"))}
+    return {**kept, "HOME": str(place.parent / "home"), "PYTHONWARNINGS": "error"}
+
+
+@pytest.fixture
+def wink(place: Path, environment: dict[str, str]) -> Wink:
+    """Run a command in the project."""
+
+    def call(*arguments: str, cwd: Path | None = None, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "wink", *arguments],
+            cwd=cwd or place,
+            env=environment,
+            input=stdin or "",
+            capture_output=True,
+            text=True,
+            timeout=100,
+            check=False,
+        )
+
+    return call
+
+
+def tree(root: Path) -> dict[str, str]:
+    """Every file of a project with its mode and content, and every directory; wink's own state left out."""
+    found: dict[str, str] = {}
+    for path in sorted(root.rglob("*")):
+        name = str(path.relative_to(root))
+        if name == ".wink" or name.startswith(".wink/"):
+            continue
+        mode = f"{path.lstat().st_mode:o}"
+        found[name] = f"{mode} {os.readlink(path) if path.is_symlink() else path.read_text() if path.is_file() else ''}"
+    return found

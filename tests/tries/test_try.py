@@ -1,0 +1,463 @@
+"""`wink try`, `accept`, `drop` and `tries`, as people use them, over real programs."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from tests.tries.conftest import Wink, tree
+
+from wink.errors import NothingTried, TryBusy, TryConflict, UnknownTry
+from wink.sandbox import Command, Overlay, Sandbox
+from wink.tries import Try, tries
+from wink.workspace import Workspace
+
+EVERYTHING = """
+set -e
+echo two >> a.txt
+rm src/b.txt
+mkdir -p new/empty
+printf 'x\\0y' > new/binary
+ln -s ../a.txt new/link
+chmod 755 run.sh
+mv run.sh start.sh
+"""
+
+
+def test_nothing_is_real_before_it_is_accepted_and_then_all_of_it_is(wink: Wink, place: Path) -> None:
+    """The whole way: try, look, accept, undo."""
+    before = tree(place)
+
+    tried = wink("try", "--", "sh", "-c", EVERYTHING)
+    assert tried.returncode == 0, tried.stderr
+    assert "nothing of this is real yet" in tried.stderr
+    assert tree(place) == before
+
+    shown = wink("diff")
+    assert "+two" in shown.stdout
+    assert "-b" in shown.stdout
+    assert wink("diff", "--try", "default").stdout == shown.stdout
+    assert tree(place) == before
+
+    accepted = wink("accept")
+    assert accepted.returncode == 0, accepted.stderr
+    after = tree(place)
+    assert after["a.txt"].endswith("one\ntwo\n")
+    assert after["start.sh"] == "100755 echo hi\n"
+    assert after["new/link"].endswith("../a.txt")
+    assert set(after) == {"a.txt", "src", "start.sh", "new", "new/empty", "new/binary", "new/link"}
+    assert (place / "new/binary").read_bytes() == b"x\0y"
+
+    assert wink("undo").returncode == 0
+    assert tree(place) == before
+    assert wink("redo").returncode == 0
+    assert tree(place) == after
+
+
+def test_the_exit_status_and_the_streams_are_the_programs_own(wink: Wink) -> None:
+    """A script can use `wink try` where it used the program."""
+    done = wink("try", "--", "sh", "-c", "cat; echo aside >&2; exit 7", stdin="through\n")
+    assert (done.returncode, done.stdout) == (7, "through\n")
+    assert done.stderr.startswith("aside\n")
+
+
+def test_a_program_that_changes_nothing_leaves_nothing(wink: Wink, place: Path) -> None:
+    """Not even a try."""
+    done = wink("try", "--", "true")
+    assert (done.returncode, done.stderr) == (0, "wink: it changed nothing\n")
+    assert wink("tries").stdout == ""
+
+
+def test_part_of_it_can_be_accepted_and_part_dropped(wink: Wink, place: Path) -> None:
+    """What is neither is still being tried."""
+    wink(
+        "try",
+        "--",
+        "sh",
+        "-c",
+        "echo 2 >> a.txt; echo 2 >> src/b.txt; echo new > src/c.txt; mkdir -p x/y; echo z > x/y/z",
+    )
+
+    assert wink("accept", "src/c.txt", "x").returncode == 0
+    assert (place / "src/c.txt").read_text() == "new\n"
+    assert (place / "x/y/z").read_text() == "z\n"
+    assert (place / "src/b.txt").read_text() == "b\n"
+
+    assert wink("drop", "src").returncode == 0
+    left = json.loads(wink("tries", "--json").stdout)
+    assert [change["path"] for change in left["changes"]] == ["a.txt"]
+
+    last = wink("accept")
+    assert last.returncode == 0
+    assert (place / "a.txt").read_text() == "one\n2\n"
+    assert (place / "src/b.txt").read_text() == "b\n"
+    assert wink("tries").stdout == ""
+
+
+def test_a_try_goes_on_where_it_stopped_also_after_a_part_was_accepted(wink: Wink, place: Path) -> None:
+    """The next program sees what the last one did, and what it writes to an accepted file is no conflict."""
+    wink("try", "--", "sh", "-c", "echo 2 >> a.txt; echo 2 >> src/b.txt")
+    assert wink("accept", "a.txt").returncode == 0
+
+    again = wink("try", "--", "sh", "-c", "cat a.txt src/b.txt; echo 3 >> a.txt")
+    assert again.stdout == "one\n2\nb\n2\n"
+    assert (place / "a.txt").read_text() == "one\n2\n"
+
+    assert wink("accept").returncode == 0
+    assert (place / "a.txt").read_text() == "one\n2\n3\n"
+    assert (place / "src/b.txt").read_text() == "b\n2\n"
+
+
+def test_several_tries_stand_side_by_side(wink: Wink, place: Path) -> None:
+    """Neither sees the other; one is dropped and the other accepted."""
+    wink("try", "--name", "one", "--", "sh", "-c", "echo first > a.txt")
+    wink("try", "--name", "two", "--", "sh", "-c", "cat a.txt; echo second > a.txt")
+
+    unclear = wink("accept")
+    assert unclear.returncode == 2
+    assert "one, two" in unclear.stderr
+    assert "+first" in wink("diff", "--try", "one").stdout
+    assert wink("drop", "--name", "one").returncode == 0
+    assert wink("accept").returncode == 0
+    assert (place / "a.txt").read_text() == "second\n"
+
+
+def test_what_changed_in_the_workspace_meanwhile_is_never_overwritten(wink: Wink, place: Path) -> None:
+    """Nothing is accepted, the paths are named, and the rest can still be accepted by name."""
+    wink("try", "--", "sh", "-c", "echo theirs > a.txt; echo theirs > src/b.txt")
+    (place / "a.txt").write_text("mine\n")
+
+    refused = wink("accept")
+    assert refused.returncode != 0
+    assert "'a.txt'" in refused.stderr
+    assert (place / "a.txt").read_text() == "mine\n"
+    assert (place / "src/b.txt").read_text() == "b\n"
+    assert "theirs" in wink("diff").stdout
+
+    assert wink("accept", "src").returncode == 0
+    assert (place / "src/b.txt").read_text() == "theirs\n"
+    assert (place / "a.txt").read_text() == "mine\n"
+
+
+def test_keep_on_success_keeps_on_success_only(wink: Wink, place: Path) -> None:
+    """A build that fails leaves its changes to be looked at."""
+    failed = wink("try", "--keep-on-success", "--", "sh", "-c", "echo half > a.txt; exit 1")
+    assert failed.returncode == 1
+    assert (place / "a.txt").read_text() == "one\n"
+    wink("drop")
+    kept = wink("try", "--keep-on-success", "--", "sh", "-c", "echo whole > a.txt")
+    assert kept.returncode == 0
+    assert (place / "a.txt").read_text() == "whole\n"
+    assert wink("log").stdout.splitlines()[0].split()[2:4] == ["ok", "accept"]
+
+
+def test_dry_runs_show_and_change_nothing(wink: Wink, place: Path) -> None:
+    """Both of them."""
+    wink("try", "--", "sh", "-c", "echo new > a.txt")
+    before = wink("tries", "--json").stdout
+    for command in ("accept", "drop"):
+        shown = wink(command, "--dry-run")
+        assert (shown.returncode, "+new" in shown.stdout) == (0, True)
+    assert wink("tries", "--json").stdout == before
+    assert (place / "a.txt").read_text() == "one\n"
+
+
+def test_the_home_is_shown_and_what_is_written_there_stays_in_the_try(wink: Wink, place: Path) -> None:
+    """An agent finds its settings, and keeps its notes between runs without leaving any."""
+    home = place.parent / "home"
+    first = wink(
+        "try", "--name", "agent", "--", "sh", "-c", "cat ~/.profile; echo theirs >> ~/.profile; echo x > a.txt"
+    )
+    assert first.stdout == "mine\n"
+    assert wink("try", "--name", "agent", "--", "sh", "-c", "cat ~/.profile").stdout == "mine\ntheirs\n"
+    assert (home / ".profile").read_text() == "mine\n"
+    assert wink("try", "--name", "other", "--", "sh", "-c", "cat ~/.profile").stdout == "mine\n"
+    assert wink("try", "--name", "shut", "--profile", "closed", "--", "sh", "-c", "ls -A ~").stdout == ""
+
+
+def test_the_rest_of_the_machine_stays_as_it_is(wink: Wink, place: Path) -> None:
+    """Read-only where it can be seen, private where programs must be able to write."""
+    outside = place.parent / "outside.txt"
+    outside.write_text("outside\n")
+    tests = f"echo x > {outside}; echo x > /etc/wink-was-here; echo x > /usr/wink-was-here; echo x > /tmp/wink-was-here; true"
+    assert wink("try", "--", "sh", "-c", tests).returncode == 0
+    assert outside.read_text() == "outside\n"
+    for name in ("/etc/wink-was-here", "/usr/wink-was-here", "/tmp/wink-was-here"):
+        assert not Path(name).exists()
+
+
+def test_a_project_in_the_home_directory_is_still_the_workspace(
+    wink: Wink, place: Path, environment: dict[str, str]
+) -> None:
+    """Most are: the home is shown through one overlay, the project through another on top."""
+    environment["HOME"] = str(place.parent)
+    wink("try", "--", "sh", "-c", "echo x > ~/note; echo 2 >> ~/project/a.txt; cd ~/project/src && echo c > c.txt")
+    changes = json.loads(wink("tries", "--json").stdout)["changes"]
+    assert [change["path"] for change in changes] == ["a.txt", "src/c.txt"]
+    assert not (place.parent / "note").exists()
+
+
+def test_a_program_starts_where_its_user_is(wink: Wink, place: Path) -> None:
+    """In the directory of the project that is the current one."""
+    done = wink("try", "--workspace", "..", "--", "pwd", cwd=place / "src")
+    assert done.stdout == f"{place / 'src'}\n", done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("try",), "COMMAND"),
+        (("try", "--name", "Bad Name", "--", "true"), "cannot name"),
+        (("try", "--profile", "none", "--", "true"), "agent"),
+        (("try", "--read", "/nowhere", "--", "true"), "/nowhere"),
+        (("try", "--", "no-such-program"), "no-such-program"),
+        (("accept",), "nothing is being tried"),
+        (("drop", "--name", "other"), "nothing is being tried"),
+        (("diff", "--try", "other"), "nothing is being tried"),
+        (("diff", "c1", "--try", "other"), "not both"),
+    ],
+)
+def test_wrong_input_is_one_line_that_says_what_to_do(
+    wink: Wink, place: Path, arguments: tuple[str, ...], says: str
+) -> None:
+    """And nothing is made."""
+    done = wink(*arguments)
+    assert done.returncode in (1, 2)
+    assert says in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert wink("tries").stdout == ""
+
+
+def test_a_path_that_was_not_changed_is_named(wink: Wink) -> None:
+    """Accepting nothing silently would look like success."""
+    wink("try", "--", "sh", "-c", "echo x > a.txt")
+    done = wink("accept", "src/b.txt")
+    assert (done.returncode, "'src/b.txt'" in done.stderr) == (2, True)
+
+
+def test_a_planted_hook_is_not_accepted(wink: Wink, place: Path) -> None:
+    """The next git command of the person would run it."""
+    subprocess.run(["git", "init", "-q", str(place)], check=True)
+    wink(
+        "try",
+        "--",
+        "sh",
+        "-c",
+        "echo 'touch /tmp/owned' > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit; echo 2 >> a.txt",
+    )
+    refused = wink("accept")
+    assert refused.returncode != 0
+    assert ".git/hooks/pre-commit" in refused.stderr
+    assert (place / "a.txt").read_text() == "one\n"
+    assert wink("accept", "a.txt").returncode == 0
+    assert not (place / ".git/hooks/pre-commit").exists()
+
+
+def test_a_commit_made_in_a_try_is_accepted(wink: Wink, place: Path) -> None:
+    """Objects, refs, index and HEAD are data."""
+    git = ["git", "-C", str(place), "-c", "user.name=n", "-c", "user.email=e@x"]
+    subprocess.run(["git", "init", "-q", str(place)], check=True)
+    subprocess.run([*git, "add", "-A"], check=True)
+    subprocess.run([*git, "commit", "-qm", "first"], check=True)
+    tried = wink("try", "--", "sh", "-c", "echo 2 >> a.txt; git -c user.name=n -c user.email=e@x commit -qam second")
+    assert tried.returncode == 0, tried.stderr
+    assert wink("accept").returncode == 0
+    log = subprocess.run([*git, "log", "--format=%s"], check=True, capture_output=True, text=True).stdout
+    assert log.split() == ["second", "first"]
+    assert (
+        subprocess.run([*git, "status", "--porcelain", "--ignored"], check=True, capture_output=True, text=True).stdout
+        == "!! .wink/\n"
+    )
+
+
+def test_it_is_killed_with_all_that_it_started_when_wink_is(place: Path, environment: dict[str, str]) -> None:
+    """Also by SIGKILL, and what it changed can still be looked at afterwards."""
+    ready = place.parent / "home"
+    words = "echo half > a.txt; (setsid sleep 1000 &) ; echo up; sleep 1000"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "wink", "try", "--", "sh", "-c", words],
+        cwd=place,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "up\n", ready
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    # The pipe ends when the last process that has it is gone.
+    assert process.stdout.read() == ""
+    process.stdout.close()
+    with Workspace.open(place) as workspace:
+        (one,) = tries(workspace)
+        assert [change.path for change in one.differences().changes()] == ["a.txt"]
+    assert (place / "a.txt").read_text() == "one\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_ending_wink_ends_the_program(place: Path, environment: dict[str, str], number: signal.Signals) -> None:
+    """With the status that says so."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "wink", "try", "--", "sh", "-c", "trap '' TERM INT; echo up; while :; do sleep 1; done"],
+        cwd=place,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "up\n"
+    process.send_signal(number)
+    process.communicate(timeout=60)
+    assert process.returncode == 130
+
+
+def test_an_interactive_program_has_a_terminal_of_its_own(place: Path, environment: dict[str, str]) -> None:
+    """Keys go in one by one, its size is the real one's, Ctrl-C reaches the program and not wink."""
+    ours, theirs = os.openpty()
+    import fcntl
+    import struct
+    import termios
+
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 33, 77, 0, 0))
+    words = "tty; stty size; trap 'echo caught' INT; echo ready; read answer; echo got $answer; read answer; echo then $answer; echo x > a.txt"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "wink", "try", "--", "bash", "-c", words],
+        cwd=place,
+        env=environment,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+    )
+    os.close(theirs)
+    shown = read_until(ours, "ready")
+    assert "not a tty" not in shown
+    assert "33 77" in shown
+    os.write(ours, b"yes\n")
+    read_until(ours, "got yes")
+    os.write(ours, b"\x03")
+    read_until(ours, "caught")
+    os.write(ours, b"more\n")
+    rest = read_until(ours, "drop")
+    assert process.wait(60) == 0, rest
+    os.close(ours)
+    assert (place / "a.txt").read_text() == "one\n"
+
+
+def read_until(fd: int, text: str) -> str:
+    """What a terminal shows, up to some text."""
+    shown = ""
+    give_up = time.monotonic() + 60
+    while text not in shown:
+        assert time.monotonic() < give_up, shown
+        try:
+            shown += os.read(fd, 4096).decode()
+        except OSError as error:  # the other end is closed
+            raise AssertionError(shown) from error
+    return shown
+
+
+# -- through the library
+
+
+def overlay_run(workspace: Workspace, one: Try, words: str) -> None:
+    """Run a shell command in a try."""
+    with one.use() as overlay:
+        ended = Sandbox().run(Command(("/bin/sh", "-c", words)), overlay)
+        assert ended.status == 0, ended
+
+
+def test_a_failure_while_accepting_leaves_the_try_as_it_was(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The workspace too: it is one transaction."""
+    from wink.errors import CommitFailed
+    from wink.record import Record
+
+    before = tree(place)
+    with Workspace.open(place) as workspace:
+        one = Try(workspace, "t")
+        overlay_run(workspace, one, EVERYTHING)
+        wanted = [change.path for change in one.differences().changes()]
+
+        def fail(*arguments: object, **options: object) -> None:
+            raise CommitFailed("the disk is full")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Record, "commit", fail)
+            with pytest.raises(CommitFailed):
+                one.accept()
+        assert tree(place) == before
+        assert [change.path for change in one.differences().changes()] == wanted
+        one.accept()
+        assert (place / "a.txt").read_text() == "one\ntwo\n"
+
+
+def test_a_crash_after_the_commit_never_lets_a_program_write_into_the_workspace(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was taken over has two names until the try lets go of it."""
+    with Workspace.open(place) as workspace:
+        one = Try(workspace, "t")
+        overlay_run(workspace, one, "echo 2 >> a.txt; echo 2 >> src/b.txt")
+
+        def die(found: object) -> None:
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch:
+            patch.setattr("wink.tries._try.forget", die)
+            with pytest.raises(KeyboardInterrupt):
+                one.accept("a.txt")
+        assert (place / "a.txt").read_text() == "one\n2\n"
+        overlay_run(workspace, one, "echo 3 >> a.txt")
+        assert (place / "a.txt").read_text() == "one\n2\n"
+        assert {change.path for change in one.differences().changes()} == {"a.txt", "src/b.txt"}
+
+
+def test_a_try_in_use_is_nobody_elses(place: Path) -> None:
+    """Accepting half of what a program is writing would be a mess."""
+    with Workspace.open(place) as workspace:
+        one = Try(workspace, "t")
+        overlay_run(workspace, one, "echo 2 >> a.txt")
+        with one.use():
+            for work in (Try(workspace, "t").accept, Try(workspace, "t").drop):
+                with pytest.raises(TryBusy):
+                    work()
+        with pytest.raises(NothingTried):
+            one.accept("src")
+        with pytest.raises(UnknownTry):
+            Try(workspace, "other").accept()
+
+
+def test_a_file_that_was_deleted_or_made_meanwhile_is_a_conflict(place: Path) -> None:
+    """In both directions."""
+    with Workspace.open(place) as workspace:
+        one = Try(workspace, "t")
+        overlay_run(workspace, one, "echo 2 >> a.txt; echo mine > new.txt")
+        (place / "a.txt").unlink()
+        (place / "new.txt").write_text("theirs\n")
+        with pytest.raises(TryConflict) as caught:
+            one.accept()
+        assert set(caught.value.paths) == {"a.txt", "new.txt"}
+        assert (place / "new.txt").read_text() == "theirs\n"
+
+
+def test_what_lies_in_the_state_and_is_no_try_is_left_alone(place: Path) -> None:
+    """Somebody may have put it there."""
+    with Workspace.open(place) as workspace:
+        odd = Path(workspace.state) / "tries"
+        odd.mkdir(parents=True)
+        (odd / "Not A Name").mkdir()
+        (odd / "empty").mkdir()
+        (odd / "broken/upper").mkdir(parents=True)
+        (odd / "broken/try.json").write_text("{")
+        assert [one.name for one in tries(workspace)] == ["broken"]
+        assert tries(workspace)[0].runs == ()
+        assert isinstance(tries(workspace)[0].overlay, Overlay)
