@@ -47,8 +47,10 @@ class Overlay:
         lock = os.open(f"{self.directory}/{_LOCK}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # Of the last mount, which the kernel does not take up again where it was told not to sync.
+            remove(f"{self.directory}/work")
+            os.mkdir(f"{self.directory}/work")
             if not os.path.isdir(self.upper):
-                os.makedirs(f"{self.directory}/work", exist_ok=True)
                 os.mkdir(self.upper)
                 # What the root of the overlay looks like is taken from here.
                 os.chmod(self.upper, stat.S_IMODE(os.stat(self.root).st_mode))
