@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from contextlib import suppress
+import threading
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Final
@@ -16,6 +17,10 @@ _FILES: Final = {
     "memory": ("memory.max", "memory.limit_in_bytes"),
     "pids": ("pids.max", "pids.max"),
 }  # fmt: skip
+
+
+_UNLIMITED: Final = {"memory": ("max", "-1"), "pids": ("max", "max")}
+_PREFIX: Final = "wink-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,35 +56,82 @@ def found() -> Mapping[str, Place]:
 
 
 class Group:
-    """The groups of one program, gone when it is closed; `procs` are the files that a process joins them by."""
+    """The groups of one launcher and of all its programs, which share what they allow together.
 
-    def __init__(self, limits: Limits, name: str) -> None:
-        self._made: list[str] = []
-        self.procs: tuple[str, ...] = ()
-        self.held: set[str] = set()
-        for controller, value in (("memory", limits.memory_bytes), ("pids", limits.processes)):
-            place = found().get(controller) if value is not None else None
-            if place is not None and self._make(place, controller, f"wink-{name}", str(value)):
-                self.held.add(controller)
-        self.procs = tuple(f"{path}/cgroup.procs" for path in self._made)
+    To put a process into a group takes the kernel up to tens of milliseconds, so that it is done once for the launcher,
+    and programs are born in them.
+    """
 
-    def close(self) -> None:
-        """Remove them; no process is in them any more."""
-        for path in self._made:
+    def __init__(self) -> None:
+        self._made: dict[str, str] = {}
+        self._limits: dict[object, Limits] = {}
+        self._lock = threading.Lock()
+
+    def join(self, pid: int) -> None:
+        """Make the groups for a launcher, and put it into them; where that fails there are none."""
+        self.leave()
+        for controller, place in found().items():
+            _sweep(place.path)
+            path = f"{place.path}/{_PREFIX}{os.getpid()}"
+            with suppress(OSError):
+                with suppress(FileExistsError):
+                    os.mkdir(path)
+                if path not in self._made.values():
+                    _write(f"{path}/cgroup.procs", str(pid))
+                self._made[controller] = path
+
+    def leave(self) -> None:
+        """Remove them, when the launcher has ended."""
+        for path in set(self._made.values()):
             with suppress(OSError):
                 os.rmdir(path)
+        self._made.clear()
 
-    def _make(self, place: Place, controller: str, name: str, value: str) -> bool:
-        path = f"{place.path}/{name}"
+    @property
+    def held(self) -> frozenset[str]:
+        """Which limits are held for programs as a whole."""
+        return frozenset(self._made)
+
+    @contextmanager
+    def limited(self, limits: Limits) -> Generator[None]:
+        """Allow what one more program may use, while it runs."""
+        mine = object()
+        self._set(mine, limits)
         try:
-            if path not in self._made:
-                os.mkdir(path)
-                self._made.append(path)
-            with open(f"{path}/{_FILES[controller][0 if place.version == 2 else 1]}", "w") as limit:
-                limit.write(value)
-        except OSError:
-            return False
-        return True
+            yield
+        finally:
+            self._set(mine, None)
+
+    def _set(self, program: object, limits: Limits | None) -> None:
+        with self._lock:
+            if limits is None:
+                self._limits.pop(program, None)
+            else:
+                self._limits[program] = limits
+            allowed = self._limits.values()
+            for controller, path in self._made.items():
+                each = [one.memory_bytes if controller == "memory" else one.processes for one in allowed]
+                # One more process is the launcher, two are each program's sandbox.
+                more = 1 + 2 * len(each) if controller == "pids" else 0
+                total = sum(value for value in each if value is not None) + more
+                version = 2 if os.path.exists(f"{path}/cgroup.controllers") else 1
+                value = str(total) if each and None not in each else _UNLIMITED[controller][2 - version]
+                with suppress(OSError):
+                    _write(f"{path}/{_FILES[controller][2 - version]}", value)
+
+
+def _write(path: str, text: str) -> None:
+    with open(path, "w") as file:
+        file.write(text)
+
+
+def _sweep(place: str) -> None:
+    """Remove the groups of processes that have died; one with a process in it cannot be removed."""
+    with suppress(OSError):
+        for name in os.listdir(place):
+            if name.startswith(_PREFIX) and not os.path.exists(f"/proc/{name.removeprefix(_PREFIX)}"):
+                with suppress(OSError):
+                    os.rmdir(f"{place}/{name}")
 
 
 def _is_delegated(base: str, controller: str) -> bool:

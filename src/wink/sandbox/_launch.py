@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from wink.errors import SandboxUnavailable
+from wink.sandbox._cgroups import Group
 
 _CONTROL: Final = 3
 
@@ -41,7 +42,6 @@ class Request:
     view: Sequence[str]
     mounts: Sequence[Mount]
     limits: Mapping[str, int]
-    cgroups: Sequence[str] = ()
     terminal: bool = False
 
 
@@ -85,6 +85,8 @@ class Launcher:
         self._lock = threading.Lock()
         self._control: socket.socket | None = None
         self._pid = self._owner = 0
+        self.group: Final = Group()
+        """What holds all of its programs to their limits together, where the host lets us."""
 
     def launch(self, request: Request, streams: tuple[int, int, int]) -> Channel:
         """Start a program on three descriptors, which stay the caller's."""
@@ -112,6 +114,11 @@ class Launcher:
         with self._lock:
             self._ready()
 
+    @property
+    def pid(self) -> int:
+        """Its process id; 0 while there is none."""
+        return self._pid
+
     def stop(self) -> None:
         """End it, with all programs that it has started."""
         with self._lock:
@@ -128,6 +135,7 @@ class Launcher:
             with theirs:
                 self._pid = _spawn(theirs.fileno())
             self._owner = os.getpid()
+            self.group.join(self._pid)
             line = ours.makefile("rb").readline()
         except BaseException:
             ours.close()
@@ -152,6 +160,7 @@ class Launcher:
         if pid:
             with suppress(ChildProcessError):
                 os.waitpid(pid, 0)
+            self.group.leave()
 
 
 def _spawn(control: int) -> int:

@@ -233,8 +233,8 @@ def start(request: dict[str, Any], fds: list[int]) -> Run:
 
 def become(request: dict[str, Any], streams: list[int], telling: int, parent: int) -> None:
     """Make the mounts, take the limits, and execute bubblewrap."""
-    for path in request["cgroups"]:
-        write(path, "0")
+    # Where memory runs out, one of the program's processes goes first, and not the launcher.
+    write("/proc/self/oom_score_adj", "500")
     check(libc.unshare(CLONE_NEWNS), "unshare mounts")
     check(libc.mount(None, b"/", None, MS_REC | MS_PRIVATE, None), "make mounts private")
     # All of them are looked up before the first one is mounted, and perhaps hides where the next one's layers are.
@@ -286,7 +286,7 @@ def layers(target: str, lower: list[str], upper: str, work: str, identity: list[
 def overlay(target: str, fds: list[int]) -> None:
     """Mount one; by descriptors, so that no path is too long or has a letter in it that options cannot express."""
     names = [f"/proc/self/fd/{fd}" for fd in fds]
-    options = f"userxattr,lowerdir={':'.join(names[:-2])},upperdir={names[-2]},workdir={names[-1]}"
+    options = f"userxattr,volatile,lowerdir={':'.join(names[:-2])},upperdir={names[-2]},workdir={names[-1]}"
     at = os.fsencode(target)
     try:
         check(libc.mount(b"overlay", at, b"overlay", 0, options.encode()), target)

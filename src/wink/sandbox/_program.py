@@ -174,6 +174,7 @@ def watch(
                     reason = "wrote too much"
                     channel.kill()
         finally:
+            channel.close()  # which ends whatever may still run
             if streams.feed in selector.get_map():
                 os.close(streams.feed)
     outputs = [keepers[fd].output() for fd in (streams.out, streams.err)]

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from wink.errors import SandboxUnavailable
-from wink.sandbox._cgroups import Group
 from wink.sandbox._launch import Request, launcher
 from wink.sandbox._overlay import Overlay
 from wink.sandbox._program import Command, Ended, OnOutput, Stop, Streams, watch
@@ -45,16 +44,17 @@ class Sandbox:
         Raises `SandboxUnavailable` and `ProgramNotStarted`. `beat` is called a few times a second.
         """
         limits = self.profile.limits
-        streams, group = Streams(), Group(limits, os.path.basename(overlay.directory))
+        launcher.start()
+        streams = Streams()
         try:
-            try:
-                channel = launcher.launch(self.request(command, overlay, group=group), streams.theirs)
-            except BaseException:
-                streams.close(streams.feed)
-                raise
-            finally:
-                streams.close_theirs()
-            try:
+            with launcher.group.limited(limits):
+                try:
+                    channel = launcher.launch(self.request(command, overlay), streams.theirs)
+                except BaseException:
+                    streams.close(streams.feed)
+                    raise
+                finally:
+                    streams.close_theirs()
                 return watch(
                     command.argv[0],
                     channel,
@@ -66,18 +66,14 @@ class Sandbox:
                     on_output=on_output,
                     beat=_Watcher(overlay.directory, limits.written_bytes, beat),
                 )
-            finally:
-                channel.close()
         finally:
             streams.close(streams.out, streams.err)
-            group.close()
 
     def request(
         self,
         command: Command,
         overlay: Overlay,
         *,
-        group: Group | None = None,
         interactive: bool = False,
         terminal: bool = False,
     ) -> Request:
@@ -91,8 +87,7 @@ class Sandbox:
             argv=command.argv,
             view=view(root, cwd, command.env, profile, masked=masked, interactive=interactive or terminal),
             mounts=(overlay.mount(),),
-            limits=_rlimits(self.profile, group.held if group is not None else ()),
-            cgroups=group.procs if group is not None else (),
+            limits=_rlimits(self.profile, launcher.group.held),
             terminal=terminal,
         )
 

@@ -1,0 +1,212 @@
+"""Limits hold for a program as a whole, and nothing of it outlives its end."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+from tests.sandbox.conftest import Place
+
+from wink.errors import ProgramNotStarted
+from wink.sandbox import MIB, Stop, launcher
+
+
+def processes(marker: str) -> list[int]:
+    """The processes that have a text in their command line or environment."""
+    found: list[int] = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            said = Path(f"/proc/{name}/cmdline").read_bytes() + Path(f"/proc/{name}/environ").read_bytes()
+        except OSError:
+            continue
+        if marker.encode() in said and int(name) != os.getpid():
+            found.append(int(name))
+    return found
+
+
+TREE = "(trap '' TERM HUP INT; setsid sleep 98765 & (setsid sh -c 'sleep 98765 & sleep 98765' &) ); echo started; "
+
+
+def test_whole_tree_is_gone_when_a_program_is_over(place: Place) -> None:
+    """Double forks, new sessions and ignored signals do not help: the pid namespace ends with its first process."""
+    ran = place.run(TREE)
+
+    assert ran.ended.status == 0
+    assert processes("98765") == []
+
+
+def test_whole_tree_is_gone_after_a_timeout(place: Place) -> None:
+    """And nothing was merged."""
+    ran = place.run(TREE + "sleep 98765", sandbox=place.limited(wall_seconds=0.4))
+
+    assert (ran.ended.reason, ran.ended.status) == ("timed out", None)
+    assert ran.stdout == "started\n"
+    assert processes("98765") == []
+
+
+def test_program_can_be_stopped_from_elsewhere(place: Place) -> None:
+    """A call that is cancelled takes its program along."""
+    stop = Stop()
+
+    overlay = place.overlay()
+    overlay.open()
+    try:
+        from wink.sandbox import Command, words_of
+
+        ended = place.sandbox.run(
+            Command(words_of(TREE + "sleep 98765"), env={"PATH": "/usr/bin:/bin"}),
+            overlay,
+            stop=stop,
+            on_output=lambda stream, data: stop(),
+        )
+    finally:
+        overlay.drop()
+        stop.close()
+    assert ended.reason == "cancelled"
+    assert processes("98765") == []
+
+
+def test_fork_bomb_ends_in_time(place: Place) -> None:
+    """It cannot take more processes than it may, and goes with its namespace."""
+    ran = place.run(
+        "f() { f | f & }; f; sleep 98765", sandbox=place.limited(processes=64, wall_seconds=2, output_bytes=4096)
+    )
+
+    assert ran.ended.reason in ("timed out", "exited")
+    assert ran.ended.status != 0
+    assert processes("98765") == []
+
+
+def test_memory_is_limited(place: Place) -> None:
+    """A program that takes too much fails; the machine does not."""
+    ran = place.run(
+        ["/usr/bin/python3", "-c", "x = []\nwhile True: x.append(bytearray(1 << 24))"],
+        sandbox=place.limited(memory_bytes=200 * MIB, wall_seconds=60),
+    )
+
+    assert ran.ended.reason == "exited"
+    assert ran.ended.status != 0
+
+
+def test_file_size_is_limited(place: Place) -> None:
+    """A single file cannot fill the disk."""
+    ran = place.run("head -c 5000000 /dev/zero > big", sandbox=place.limited(file_bytes=1_000_000))
+
+    assert ran.ended.status != 0
+
+
+def test_program_that_fills_the_disk_is_ended(place: Place) -> None:
+    """Neither can many files."""
+    script = "i=0; while true; do i=$((i+1)); head -c 4000000 /dev/urandom > f$i; done"
+
+    ran = place.run(script, sandbox=place.limited(written_bytes=40 * MIB, wall_seconds=60))
+
+    assert ran.ended.reason == "wrote too much"
+
+
+def test_temporary_directory_is_private_and_limited(place: Place) -> None:
+    """What a program leaves in /tmp is gone with it."""
+    ran = place.run(
+        "echo x > /tmp/98765-mine; head -c 3000000 /dev/zero > /tmp/big",
+        sandbox=place.limited(temporary_bytes=1_000_000),
+    )
+
+    assert ran.ended.status != 0
+    assert not os.path.exists("/tmp/98765-mine")
+
+
+def test_there_is_no_network(place: Place) -> None:
+    """Not even the host's loopback."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        code = f"import socket; socket.create_connection(('127.0.0.1', {port}), 2)"
+        ran = place.run(["/usr/bin/python3", "-c", code])
+
+    assert ran.ended.status == 1
+    assert "ConnectionRefusedError" in ran.ended.stderr.text()
+
+
+def test_network_can_be_allowed(place: Place) -> None:
+    """By the settings, for all that the host can reach."""
+    from dataclasses import replace
+
+    allowing = replace(place.sandbox, profile=replace(place.sandbox.profile, network=True))
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        ran = place.run(
+            ["/usr/bin/python3", "-c", f"import socket; socket.create_connection(('127.0.0.1', {port}), 2)"],
+            sandbox=allowing,
+        )
+
+    assert ran.ended.status == 0
+
+
+def test_program_that_is_not_there_says_so(place: Place) -> None:
+    """By its name, before anything else is done."""
+    with pytest.raises(ProgramNotStarted, match="no-such-program"):
+        place.run(["no-such-program"])
+
+
+def test_killing_wink_ends_its_programs(place: Place) -> None:
+    """kill -9 leaves no process behind, and the next program sweeps what lies in the state directory."""
+    code = textwrap.dedent(f"""
+        from wink.filesystem import HostFilesystem
+        from wink.sandbox import *
+        files = HostFilesystem({str(place.root)!r})
+        overlay = Overlay({str(place.root)!r}, state_of(files) + "/" + PROGRAMS + "/" + fresh_name())
+        overlay.open()
+        Sandbox(Profile()).run(
+            Command(words_of({TREE + "sleep 98765"!r}), env={{"PATH": "/usr/bin:/bin"}}), overlay,
+            on_output=lambda stream, data: print("started", flush=True),
+        )
+    """)
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, env=dict(os.environ)) as wink:
+        assert wink.stdout is not None
+        assert wink.stdout.readline() == b"started\n"
+        pids = processes("98765")
+        assert pids
+        handles = [os.pidfd_open(pid) for pid in pids]
+        wink.kill()
+    _wait_for(handles)
+    assert processes("98765") == []
+    programs = place.root / ".wink/programs"
+    assert len(list(programs.iterdir())) == 1
+
+    from wink.sandbox import sweep
+
+    assert len(sweep(str(programs))) == 1
+    assert list(programs.iterdir()) == []
+
+
+def test_killing_the_launcher_ends_its_programs_and_another_one_is_started(place: Place) -> None:
+    """It is small, but somebody may still kill it."""
+    import signal
+
+    overlay = place.overlay()
+    overlay.open()
+    try:
+        from wink.sandbox import Command, words_of
+
+        ended = place.sandbox.run(
+            Command(words_of(TREE + "sleep 98765"), env={"PATH": "/usr/bin:/bin"}),
+            overlay,
+            on_output=lambda stream, data: os.kill(launcher.pid, signal.SIGKILL),
+        )
+    finally:
+        overlay.drop()
+
+    assert ended.reason == "died"
+    assert place.run("echo again").stdout == "again\n"
+
+
+def _wait_for(handles: list[int]) -> None:
+    import select
+
+    for handle in handles:
+        assert select.select([handle], [], [], 20)[0], "a process of the program is still there"
+        os.close(handle)
