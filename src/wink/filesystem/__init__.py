@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from wink.filesystem._snapshot import FilesystemSnapshot
     from wink.filesystem._streams import ReadStream, TextStream, WriteStream
     from wink.filesystem._versions import Archived, Places, Versions
+    from wink.filesystem._walk import Ignored
 
 __all__ = [
     "DIFFABLE_BYTES",
@@ -43,6 +44,7 @@ __all__ = [
     "GlobMatch",
     "GrepMatch",
     "HostFilesystem",
+    "Ignored",
     "InMemoryFilesystem",
     "Kept",
     "Listing",
@@ -88,6 +90,7 @@ _LATER = {
     "FilesystemSnapshot": "_snapshot",
     "GlobMatch": "_listing",
     "GrepMatch": "_listing",
+    "Ignored": "_walk",
     "Listing": "_listing",
     "OverlayFilesystem": "_overlay_root",
     "Places": "_versions",

@@ -8,6 +8,7 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from itertools import islice
 from typing import BinaryIO, Literal, get_args
 
@@ -176,11 +177,13 @@ class DiskStore:
 
         names = staged.split("/")
         # The name comes from a record, which may have come with a copied workspace.
-        if "" in names or "." in names or ".." in names or not self._ground.state.open():
+        if "" in names or "." in names or ".." in names:
             return None
-        try:
-            fd = open_staged(self._ground, staged)
-        except OSError:
+        fd = -1
+        if self._ground.state.open():
+            with suppress(OSError):
+                fd = open_staged(self._ground, staged)
+        if fd < 0:
             return None if self.archive is None else self.archive(staged)
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             os.close(fd)

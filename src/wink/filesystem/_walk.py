@@ -62,7 +62,7 @@ def walk(
         if pattern is None or pattern.is_end(pattern.step(start, top.rpartition("/")[2])):
             yield Found(top, node.kind)
         return
-    ignored = _Ignored(store) if respect_ignore else None
+    ignored = Ignored(store) if respect_ignore else None
     waiting = [(sorted(store.scan(top), reverse=True), f"{top}/" if top else "", start)]
     while waiting:
         names, prefix, state = waiting[-1]
@@ -107,7 +107,7 @@ def _entry(store: Store, directory: str, name: str, kind: NodeKind) -> FileEntry
     return FileEntry(name, path, kind == "file", kind == "directory", is_link)
 
 
-class _Ignored:
+class Ignored:
     """The `.gitignore` files of a tree, read when a walk comes by, and matched in linear time: anybody may write them."""
 
     __slots__ = ("_specs", "_store")

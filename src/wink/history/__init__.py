@@ -8,12 +8,20 @@ from wink.history._folding import Folding
 
 if TYPE_CHECKING:
     from wink.history._archive import Archive
+    from wink.history._everything import TakenIn, take_in
+    from wink.history._listing import Item
     from wink.history._store import Store
 
-__all__ = ["Archive", "Folding", "Store"]
+__all__ = ["Archive", "Folding", "Item", "Store", "TakenIn", "take_in"]
 
 # Most workspaces are opened and closed without a look at their history (PEP 562).
-_LATER = {"Archive": "_archive", "Store": "_store"}
+_LATER = {
+    "Archive": "_archive",
+    "Item": "_listing",
+    "Store": "_store",
+    "TakenIn": "_everything",
+    "take_in": "_everything",
+}
 
 
 def __getattr__(name: str) -> object:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import threading
 from typing import BinaryIO
 
 from wink.errors import HistoryDamaged
 from wink.filesystem import Archived
+from wink.history._listing import Item, parse_listing, parse_staged_name
+from wink.history._objects import Malformed
 from wink.history._sides import read_attributes
 from wink.history._store import Store
 from wink.record import Record
@@ -15,29 +18,52 @@ from wink.record import Record
 class Archive:
     """What to ask for a pre-image that is not in staging any more; costs nothing until it is asked."""
 
-    __slots__ = ("_record", "_state")
+    __slots__ = ("_lock", "_record", "_state", "_store")
 
     def __init__(self, state: str, record: Record) -> None:
         self._state, self._record = state, record
+        self._lock = threading.Lock()
+        self._store: Store | None = None
 
     def open(self, staged: str) -> BinaryIO | None:
         """A pre-image by its name in staging; None when it was never folded, or given up since.
 
         Raises `HistoryDamaged` when it was and cannot be read back as it was.
         """
-        stored = self._record.folds.find(staged)
-        if stored is None:
-            return None
-        return Archived(self.read(stored.blob, stored.digest), read_attributes(stored.attributes))
+        listed = parse_staged_name(staged)
+        if listed is None:
+            stored = self._record.folds.find(staged)
+            if stored is None:
+                return None
+            listed = stored.blob, stored.digest, stored.attributes
+        blob, digest, attributes = listed
+        return Archived(self.read(blob, digest), read_attributes(attributes))
 
     def read(self, blob: str, digest: str) -> bytes:
         """A blob by git's id in hexadecimal, whose content has this SHA-256; raises `HistoryDamaged`."""
-        with Store(self._state) as store:
+        with self._lock:
+            # Left open: whoever takes one call back wants many files.
+            store = self._store = self._store or Store(self._state)
             try:
                 kind, content = store.read(bytes.fromhex(blob))
             except ValueError as error:
                 raise store.damaged(error) from None
-            # Git's ids are SHA-1, for which two contents of the same id can be made.
-            if kind != "blob" or hashlib.sha256(content).hexdigest() != digest:
-                raise HistoryDamaged(store.path, f"object {blob} is not what was stored")
+        # Git's ids are SHA-1, for which two contents of the same id can be made.
+        if kind != "blob" or hashlib.sha256(content).hexdigest() != digest:
+            raise HistoryDamaged(store.path, f"object {blob} is not what was stored")
         return content
+
+    def items(self, listing: str, digest: str) -> dict[str, Item]:
+        """What a checkpoint of everything lists, by path; raises `HistoryDamaged`."""
+        content = self.read(listing, digest)
+        try:
+            return parse_listing(content)
+        except Malformed as error:
+            raise HistoryDamaged(self._state, str(error)) from None
+
+    def close(self) -> None:
+        """Close the store; the next use opens it again."""
+        with self._lock:
+            store, self._store = self._store, None
+        if store is not None:
+            store.close()

@@ -14,6 +14,7 @@ from wink.filesystem import FileChange, HostFilesystem
 from wink.record import Record, Unfolded
 
 if TYPE_CHECKING:
+    from wink.history._archive import Archive
     from wink.history._store import Store
 
 _logger: Final = logging.getLogger("wink.history")
@@ -36,6 +37,7 @@ class Folding:
     def __init__(self, state: str, files: HostFilesystem, record: Record, *, durable: bool) -> None:
         self._state, self._files, self._record, self._durable = state, files, record, durable
         self._count = 0
+        self._archive: Archive | None = None
         self._thread: threading.Thread | None = None
 
     def note(self) -> None:
@@ -47,9 +49,26 @@ class Folding:
 
     def open(self, staged: str) -> BinaryIO | None:
         """A pre-image that is in the history, by its name in staging; see `Archive.open`."""
+        return self.archive().open(staged)
+
+    def archive(self) -> Archive:
+        """What reads the history."""
         from wink.history._archive import Archive
 
-        return Archive(self._state, self._record).open(staged)
+        if self._archive is None:
+            self._archive = Archive(self._state, self._record)
+        return self._archive
+
+    def store(self) -> Store:
+        """The history, made if need be, to be locked and closed by whoever asked."""
+        from wink.history._store import Store
+
+        return Store(self._state, make=True, durable=self._durable)
+
+    def close(self) -> None:
+        """Close what was opened to read the history."""
+        if self._archive is not None:
+            self._archive.close()
 
     def wait(self) -> None:
         """Wait for a fold that is under way."""

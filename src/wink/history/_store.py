@@ -114,6 +114,14 @@ class Store:
         except (OSError, Malformed):
             return False
 
+    def finds(self, text: str) -> bool:
+        """Whether an object, by its id in hexadecimal digits, is in a pack, whole or not; much cheaper."""
+        try:
+            oid = bytes.fromhex(text)
+            return any(pack.find(oid) is not None for pack in self.packs())
+        except (OSError, ValueError):
+            return False
+
     def holds_text(self, text: str) -> bool:
         """The same for an id in hexadecimal digits, from wherever it comes."""
         try:

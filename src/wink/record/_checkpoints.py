@@ -26,6 +26,28 @@ class Checkpoint:
     at: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A checkpoint of everything: its commit, and the blob that lists what there was, by git's ids and by SHA-256."""
+
+    name: str
+    commit: str
+    listing: str
+    digest: str
+
+
+def write_listed(connection: sqlite3.Connection, listed: Listed) -> None:
+    """Note that a checkpoint is one of everything."""
+    row = (listed.name, listed.commit, listed.listing, listed.digest)
+    connection.execute("INSERT OR REPLACE INTO full_checkpoints VALUES (?, ?, ?, ?)", row)
+
+
+def read_listed(ask: Ask) -> tuple[Listed, ...]:
+    """All checkpoints of everything, by name."""
+    sql = "SELECT name, commit_id, listing, digest FROM full_checkpoints JOIN checkpoints USING (name) ORDER BY name"
+    return tuple(Listed(*row) for row in ask(sql))
+
+
 def write_checkpoint(connection: sqlite3.Connection, name: str, at: datetime) -> bool:
     """Name the last position; False when the name is taken."""
     return connection.execute(_INSERT, (name, microseconds(at))).rowcount == 1

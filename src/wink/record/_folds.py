@@ -66,6 +66,12 @@ class Folds:
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
 
+    def prepare(self) -> None:
+        """See that there is a state directory with a record in it; raises `WorkspaceReadOnly`."""
+        with self._ledger.database.hold():
+            self._ledger.refuse_if_closed()
+            self._ledger.database.writable()
+
     def last(self) -> tuple[int, str | None, str | None]:
         """Position and commit of the last transaction that was folded, and the last commit of attributes."""
         with self._ledger.database.hold():

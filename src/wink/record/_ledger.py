@@ -26,7 +26,7 @@ from wink.errors import (
 from wink.limits import Clock
 from wink.record._calls import microseconds, write_call
 from wink.record._changes import write_changes
-from wink.record._checkpoints import write_checkpoint
+from wink.record._checkpoints import Listed, write_checkpoint, write_listed
 from wink.record._database import Connect, Database, Durability
 from wink.record._inverse import TakingBack, as_text
 from wink.record._others import Others
@@ -109,11 +109,15 @@ class Ledger:
             self._resolve(transaction_id, error)
         self.others.note_own(tx)
 
-    def checkpoint(self, name: str) -> bool:
+    def checkpoint(self, name: str, listed: Listed | None = None) -> bool:
         """Name the last position; False when the name is taken. Raises `CommitFailed`."""
         try:
             self.settle()
-            return write_checkpoint(self.database.writable(), name, self._clock())
+            connection = self.database.writable()
+            if listed is not None:
+                # Of no effect without its checkpoint; so the two need not be one step.
+                write_listed(connection, listed)
+            return write_checkpoint(connection, name, self._clock())
         except Exception as error:
             raise CommitFailed(f"nothing was stored: {explain(error)}") from error
 

@@ -15,7 +15,7 @@ from wink.errors import CheckpointExists, CommitFailed, WorkspaceNeedsRecovery
 from wink.limits import Clock, utc_now
 from wink.record._calls import CallRow, moment, read_calls
 from wink.record._changes import committed_changes
-from wink.record._checkpoints import Checkpoint, read_checkpoints
+from wink.record._checkpoints import Checkpoint, Listed, read_checkpoints, read_listed
 from wink.record._database import Connect, Durability
 from wink.record._folds import Folds
 from wink.record._ledger import Ledger, was_read_only
@@ -219,11 +219,18 @@ class Record:
         with self._database.hold():
             return types_written(self._ledger.ask, past)
 
-    def checkpoint(self, name: str) -> None:
-        """Give the last position a name; raises `CheckpointExists`."""
+    def checkpoint(self, name: str, listed: Listed | None = None) -> None:
+        """Give the last position a name, and note where everything is listed; raises `CheckpointExists`."""
         with self._database.hold():
-            if not self._ledger.checkpoint(name):
+            if any(checkpoint.name == name for checkpoint in read_checkpoints(self._ledger.ask)):
                 raise CheckpointExists(name)
+            if not self._ledger.checkpoint(name, listed):
+                raise CheckpointExists(name)
+
+    def listed(self) -> tuple[Listed, ...]:
+        """The checkpoints of everything, by name."""
+        with self._database.hold():
+            return read_listed(self._ledger.ask)
 
     def checkpoints(self) -> tuple[Checkpoint, ...]:
         """All checkpoints, oldest first."""

@@ -63,6 +63,10 @@ TABLES: Final = {
         preimage TEXT PRIMARY KEY, tx INTEGER NOT NULL, blob TEXT NOT NULL, digest TEXT NOT NULL,
         attributes TEXT NOT NULL
     ) STRICT, WITHOUT ROWID""",
+    # of a checkpoint of everything: its commit, and the blob that lists what there was, by git's ids and by SHA-256
+    "full_checkpoints": """(
+        name TEXT PRIMARY KEY, commit_id TEXT NOT NULL, listing TEXT NOT NULL, digest TEXT NOT NULL
+    ) STRICT, WITHOUT ROWID""",
     # a checkpoint is the position of the last transaction before it
     "checkpoints": "(name TEXT PRIMARY KEY, position INTEGER NOT NULL, at INTEGER NOT NULL) STRICT, WITHOUT ROWID",
 }
@@ -73,7 +77,7 @@ INDEXES: Final = {
     "reverting": "INDEX reverting ON transactions (seq) WHERE reverts IS NOT NULL",
 }
 
-_SINCE_2: Final = ("folds", "folded")
+_SINCE_2: Final = ("folds", "folded", "full_checkpoints")
 
 _EMPTY: Final[tuple[int, int, set[tuple[str, str]]]] = (0, 0, set())
 _SQLITE_BUSY: Final = 5

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import timedelta
@@ -29,6 +29,11 @@ from wink.workspace._storing import entry, store
 _SECONDS: Final = 30.0
 _numbers: Final = itertools.count(1)
 
+Everything = Callable[
+    [Versions, Sequence[tuple[int, FileChange]]], tuple[dict[str, Target], list[tuple[str, str]], tuple[str, ...]]
+]
+"""Gives what has to become of each path, what stands in the way, and which paths stay."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reverted:
@@ -36,7 +41,8 @@ class Reverted:
 
     `call` is the number of the new call that did it, None for a dry run; `calls` are the numbers of those that were taken
     back. `changes` say what it did to files, `types` to which types of session state, as `module:Qualname`. `kept` are
-    directories that calls had made and that stay, because somebody else put something into them.
+    paths that calls had made and that stay: directories that somebody else put something into, files that somebody else
+    wrote to.
     """
 
     call: int | None
@@ -60,21 +66,28 @@ class Reverting:
         *,
         dry_run: bool,
         paths: Sequence[str] = (),
+        everything: Everything | None = None,
     ) -> Reverted:
         """Take back `targets`, newest first, and record it as a call of `verb`; raises `UndoConflict`.
 
-        With `paths` only what was done to files there goes back, and no session state. The caller holds the lease, unless
-        it is a dry run.
+        With `paths` only what was done to files there goes back, and no session state. With `everything` that decides what
+        files have to become, and there need be no targets. The caller holds the lease, unless it is a dry run.
         """
         positions = {past.position for past in targets}
-        first = min(positions)
+        first = min(positions, default=self._record.last_position() + 1)
         versions = Versions(self._files.places, partial(self._record.changes, first))
         changes = [change for change in self._record.changes(first) if change[0] in positions]
         if paths:
             changes = [change for change in changes if any(_is_in(change[1].path, path) for path in paths)]
-            if not changes:
+            if not changes and everything is None:
                 raise NothingToUndo("no call has changed anything there since")
-        wanted, conflicts = plan(versions, changes)
+        stays: tuple[str, ...] = ()
+        if everything is None:
+            wanted, conflicts = plan(versions, changes)
+        else:
+            wanted, conflicts, stays = everything(versions, changes)
+            if not wanted and not conflicts and not targets:
+                raise NothingToUndo("everything is as it was")
         state = () if paths else targets
         try:
             self._record.check_reverts(state)
@@ -86,10 +99,12 @@ class Reverting:
         types = tuple(sorted({name for past in state for name in self._record.types_written(past)}))
         shown = preview(versions, wanted)
         if dry_run:
-            return Reverted(None, calls, shown, types)
-        done, kept = self._apply(verb, targets[0].session, state, arguments, versions, wanted)
-        call = next((past.call for past in self._record.past(targets[0].position) if past.transaction_id == done), None)
-        return Reverted(call, calls, tuple(change for change in shown if change.path not in kept), types, kept)
+            return Reverted(None, calls, shown, types, stays)
+        session = targets[0].session if targets else "default"
+        done, kept = self._apply(verb, session, state, arguments, versions, wanted)
+        call = next((past.call for past in self._record.past(first) if past.transaction_id == done), None)
+        changed = tuple(change for change in shown if change.path not in kept)
+        return Reverted(call, calls, changed, types, (*kept, *stays))
 
     def _apply(
         self,
@@ -166,13 +181,16 @@ def choose_call(record: Record, call: int, transaction: int, *, committed: bool)
     return (past,)
 
 
-def choose_since(record: Record, name: str) -> tuple[Past, ...]:
-    """Everything that was done since a checkpoint, newest first; raises `UnknownCheckpoint`."""
+def choose_since(record: Record, name: str, *, is_full: bool = False) -> tuple[Past, ...]:
+    """Everything that was done since a checkpoint, newest first; raises `UnknownCheckpoint`.
+
+    For one of everything that may be nothing: there is more than calls to take back.
+    """
     known = {checkpoint.name: checkpoint for checkpoint in record.checkpoints()}
     if name not in known:
         raise UnknownCheckpoint(name, tuple(known))
     found = record.past(known[name].position + 1)
-    if not found:
+    if not found and not is_full:
         raise NothingToUndo(f"nothing was done since checkpoint {name!r}")
     return found[::-1]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from datetime import timedelta
 from types import TracebackType
@@ -232,16 +233,35 @@ class Workspace:
             targets = choose_undo(self._record)
             return self._reverting().revert("redo", targets, {"calls": [f"c{targets[0].call}"]}, dry_run=dry_run)
 
-    def checkpoint(self, name: str) -> None:
+    def checkpoint(
+        self,
+        name: str,
+        *,
+        full: bool = False,
+        ignored_bytes: int | None = None,
+        progress: Callable[[int, str], object] | None = None,
+    ) -> tuple[tuple[str, str], ...]:
         """Give the state that calls have left, of files and sessions, a name; costs the same at any size.
 
-        Raises `CheckpointExists`, and `SessionNameError` for what cannot be a name.
+        With `full` everything that is in the workspace is taken in, whoever made it, so that `restore` brings that back
+        too; this takes time with the number of files. Of what git ignores up to `ignored_bytes` are taken in, 64 MiB, the
+        smallest files first. Gives the paths that could not be, each with the reason. `progress` is told how many paths
+        have been looked at, and the last of them.
+
+        Raises `CheckpointExists`, `WorkspaceBusy`, and `SessionNameError` for what cannot be a name.
         """
         from wink.workspace._undo import take_lease
 
         name = session_name(name)
+        if full:
+            from wink.workspace._everything import IGNORED_BYTES, checkpoint
+
+            budget = IGNORED_BYTES if ignored_bytes is None else ignored_bytes
+            done = checkpoint(self._files, self._record, self._folding, name, budget, progress)
+            return done.not_restorable
         with take_lease(self._files):
             self._record.checkpoint(name)
+        return ()
 
     def checkpoints(self) -> tuple[Checkpoint, ...]:
         """The checkpoints, oldest first."""
@@ -251,18 +271,28 @@ class Workspace:
         """Take back everything since a checkpoint, or since the call of a number, as one call that can be undone.
 
         Raises like `undo`. With `paths` only the files there, or beneath them, go back, and session state stays. What people
-        changed stays in any case. Raises `UnknownCheckpoint` and `UnknownCall`.
+        changed stays, unless the checkpoint is a full one: then what they changed or deleted comes back too, and only what
+        they have made since stays. Raises `UnknownCheckpoint`, `UnknownCall`, and `HistoryDamaged` where a full checkpoint
+        cannot be read.
         """
         from wink.workspace._undo import choose_after, choose_since
 
         places = [str(workspace_path(path)) for path in paths]
         with self._lease_unless(dry_run):
+            everything = None
             if isinstance(to, int):
                 targets, what = choose_after(self._record, self.call(to)), {"call": f"c{to}"}
             else:
-                targets, what = choose_since(self._record, to), {"checkpoint": to}
+                is_full = any(one.name == to for one in self._record.listed())
+                targets, what = choose_since(self._record, to, is_full=is_full), {"checkpoint": to}
+                if is_full:
+                    from wink.workspace._everything import everything_of
+
+                    everything = everything_of(self._folding, self._record, to, places)
             arguments = {**what, **({"paths": list(paths)} if paths else {})}
-            return self._reverting().revert("restore", targets, arguments, dry_run=dry_run, paths=places)
+            return self._reverting().revert(
+                "restore", targets, arguments, dry_run=dry_run, paths=places, everything=everything
+            )
 
     def gc(
         self,
@@ -310,6 +340,7 @@ class Workspace:
         self._folding.wait()
         if self._folding.is_worth_it():
             self._folding.quietly(most=FOLDED_AT_CLOSE)
+        self._folding.close()
         self._record.close()
         self._files.close()
 
