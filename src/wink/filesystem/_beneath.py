@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Final, Literal
 
 from wink.errors import PathRefused, WinkError
-from wink.filesystem._paths import check_readable
+from wink.filesystem._paths import CIRCLES, OUTSIDE, check_readable
 from wink.filesystem._syscalls import (
     RESOLVE_BENEATH,
     RESOLVE_NO_MAGICLINKS,
@@ -45,8 +45,6 @@ _PARENT = open_how(PATH_ONLY | os.O_DIRECTORY, _STRICT)
 _STATUS = open_how(PATH_ONLY, _STRICT)
 _STATUS_OF_LINK = open_how(PATH_ONLY | os.O_NOFOLLOW, _STRICT)
 
-OUTSIDE: Final = "leads out of the workspace; only links that are relative and stay inside are followed"
-CIRCLES: Final = "goes through links that lead in circles"
 NOT_A_FILE: Final = "is not a regular file; FIFOs, sockets and devices cannot be used"
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple, TypeAlias
 from weakref import ref
 
 from wink.errors import PathRefused
-from wink.filesystem._paths import check_readable, check_writable
+from wink.filesystem._paths import CIRCLES, OUTSIDE, check_readable, check_writable
 from wink.filesystem._store import Node, NodeKind
 
 if TYPE_CHECKING:
@@ -206,16 +206,16 @@ class MemoryStore:
                 continue
             if name == "..":
                 if not trail:
-                    raise PathRefused(path, "leads out of the workspace through a link")
+                    raise PathRefused(path, OUTSIDE)
                 here = trail.pop()[0]
                 continue
             entry = here.entries.get(name)
             if type(entry) is Link and (waiting or follow):
                 links += 1
                 if links > MAX_LINKS:
-                    raise PathRefused(path, "leads through too many links, or round in a circle")
+                    raise PathRefused(path, CIRCLES)
                 if entry.target.startswith("/"):
-                    raise PathRefused(path, "leads through an absolute link; only relative links are followed")
+                    raise PathRefused(path, OUTSIDE)
                 at_end = at_end or not waiting
                 waiting += entry.target.split("/")[::-1]
                 continue
@@ -263,6 +263,6 @@ def kind_of(entry: Entry) -> NodeKind:
     return "file" if type(entry) is File else "link" if type(entry) is Link else "directory"
 
 
-def error(number: int, path: str, second: str | None = None) -> OSError:
+def error(number: int, path: str) -> OSError:
     """Python's own exception for an error number."""
-    return OSError(number, os.strerror(number), path or ".", None, second)
+    return OSError(number, os.strerror(number), path or ".")

@@ -104,7 +104,7 @@ class MemoryFrame:
         from_directory, to_directory = check_place(here, source), check_place(there, target)
         moved = here.entry
         if moved is None:
-            raise error(errno.ENOENT, source, target)
+            raise error(errno.ENOENT, source)
         self._check_target(here, there, source, target, overwrite)
         if here.path == there.path:
             return
@@ -205,7 +205,7 @@ class MemoryFrame:
     def _check_target(self, here: Place, there: Place, source: str, target: str, overwrite: bool) -> None:
         """Raise what renaming raises, except that a directory is never replaced."""
         if (there.path + "/").startswith(here.path + "/") and here.path != there.path:
-            raise error(errno.EINVAL, source, target)
+            raise error(errno.EINVAL, source)
         if there.entry is None or (overwrite and here.path == there.path):
             return
         if not overwrite:

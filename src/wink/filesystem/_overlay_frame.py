@@ -93,9 +93,9 @@ class OverlayFrame:
         from_above, to_above = self._writable(here, source), self._writable(there, target)
         old, taken = here.node, there.node
         if old is None:
-            raise error(errno.ENOENT, source, target)
+            raise error(errno.ENOENT, source)
         if (there.path + "/").startswith(here.path + "/") and here.path != there.path:
-            raise error(errno.EINVAL, source, target)
+            raise error(errno.EINVAL, source)
         if taken is not None and not (overwrite and here.path == there.path):
             if not overwrite:
                 raise error(errno.EEXIST, target)

@@ -10,6 +10,7 @@ from wink.errors import PathRefused
 from wink.filesystem._memory import MAX_LINKS, error
 from wink.filesystem._overlay_lower import Lower
 from wink.filesystem._overlay_marks import Mark, Upper, joined
+from wink.filesystem._paths import CIRCLES, OUTSIDE
 from wink.filesystem._store import Node, NodeKind
 
 _IMPLIED: Final = Node("directory", 0, 0o755, 0, ())
@@ -111,7 +112,7 @@ class View:
                 continue
             if name == "..":
                 if len(trail) == 1:
-                    raise PathRefused(path, "leads out of the workspace through a link")
+                    raise PathRefused(path, OUTSIDE)
                 trail.pop()
                 continue
             seen = self.step(here, name)
@@ -120,9 +121,9 @@ class View:
                 links += 1
                 target = node.target or ""
                 if links > MAX_LINKS:
-                    raise PathRefused(path, "leads through too many links, or round in a circle")
+                    raise PathRefused(path, CIRCLES)
                 if target.startswith("/"):
-                    raise PathRefused(path, "leads through an absolute link; only relative links are followed")
+                    raise PathRefused(path, OUTSIDE)
                 at_end = at_end or not waiting
                 waiting += target.split("/")[::-1]
                 continue

@@ -16,6 +16,10 @@ MAX_NAME_BYTES: Final = 255
 MAX_PATH_BYTES: Final = 4095
 """Linux's PATH_MAX without its final NUL."""
 
+OUTSIDE: Final = "leads out of the workspace; only links that are relative and stay inside are followed"
+CIRCLES: Final = "goes through links that lead in circles"
+"""What is said of paths that links lead astray."""
+
 # Text, not compiled: importing should cost nothing, and what was found is kept.
 _PLAIN: Final = r"(?:[A-Za-z0-9_][A-Za-z0-9_.+-]{0,99}/){0,20}[A-Za-z0-9_][A-Za-z0-9_.+-]{0,99}"
 _CONTROL: Final = r"[\x00-\x1f\x7f-\x9f]"
