@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
-_PREFIX: Final = "user.overlay."
+_PREFIXES: Final = ("user.overlay.", "trusted.overlay.")
+"""What the kernel's marks begin with: in overlays that we mount, and in those that the host's root mounts."""
 _CHUNK: Final = 1 << 20
 
 StepKind = Literal["drop", "directory", "file", "link", "mode"]
@@ -170,12 +171,13 @@ class Reader:
         return stat.S_ISREG(made.st_mode) and made.st_size == 0 and self._mark(path, "whiteout") is not None
 
     def _mark(self, path: str, name: str) -> bytes | None:
-        try:
-            return os.getxattr(self._at(self._upper, path), _PREFIX + name, follow_symlinks=False)
-        except OSError as error:
-            if error.errno in (errno.ENODATA, errno.EPERM, errno.ENOTSUP):
-                return None
-            raise
+        for prefix in _PREFIXES:
+            try:
+                return os.getxattr(self._at(self._upper, path), prefix + name, follow_symlinks=False)
+            except OSError as error:
+                if error.errno not in (errno.ENODATA, errno.EPERM, errno.ENOTSUP):
+                    raise
+        return None
 
     def _below(self, path: str) -> os.stat_result | None:
         try:
@@ -195,7 +197,7 @@ def clean(path: str) -> None:
     workspace would change what the next overlay shows.
     """
     for name in os.listxattr(path, follow_symlinks=False):
-        if name.startswith(_PREFIX):
+        if name.startswith(_PREFIXES):
             os.removexattr(path, name, follow_symlinks=False)
 
 
@@ -215,7 +217,7 @@ def tree(path: str) -> Iterator[tuple[str, os.stat_result]]:
 
 def _attributes(path: str) -> dict[str, bytes]:
     names = os.listxattr(path, follow_symlinks=False)
-    return {name: os.getxattr(path, name, follow_symlinks=False) for name in names if not name.startswith(_PREFIX)}
+    return {name: os.getxattr(path, name, follow_symlinks=False) for name in names if not name.startswith(_PREFIXES)}
 
 
 def _special(mode: int) -> str:
