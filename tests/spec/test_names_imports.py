@@ -32,6 +32,7 @@ NAMES = {
     "wink_planning": "PlanningToolsSection Plan PlanStep StepStatus PlanStatus SetupPlan AddStep UpdateStep ReadPlan PlanningStrategy",
     "wink_files": "VfsToolsSection HostMount VfsConfig",
     "wink_read_before_write": "ReadBeforeWritePolicy",
+    "wink_asteval": "AstevalSection",
 }
 
 

@@ -358,6 +358,9 @@ def answer(**parts: object) -> bytes:
         (f"os.write(1, {answer(writes=[['../x', 'y', 'create']])})", "outside"),
         (f"os.write(1, {answer(writes=[['a', 'y', 'chmod']])})", "without a usable answer"),
         (f"os.write(1, {answer(stdout=3)})", "without a usable answer"),
+        (f"os.write(1, {answer(stdout='x' * 100_000)})", "without a usable answer"),
+        (f"os.write(1, {answer(value=chr(0xDC80))})", "without a usable answer"),
+        (f"os.write(1, {answer(globals={'a': chr(0xDC80)})})", "without a usable answer"),
         (f"os.write(1, {answer(globals={'a': float('nan')})})", "without a usable answer"),
     ],
 )
@@ -381,3 +384,18 @@ def test_a_kernel_that_refuses_the_filter_is_not_passed_over(agent: Agent, monke
 
     assert "could not be confined (prctl(22): Operation not permitted)" in told
     assert "kernel_filter" in told
+
+
+def test_the_filter_can_be_done_without(agent_with: Callable[..., Agent]) -> None:
+    """Where whoever runs the agent says so; time and memory hold all the same."""
+    agent = agent_with(kernel_filter=False)
+
+    assert agent.value("1 + 2") == "3"
+    assert "MemoryError" in agent.error("sorted(range(10 ** 9))")
+
+
+@pytest.mark.parametrize("bounds", [{"timeout_seconds": 0}, {"memory_bytes": 1}, {"max_output_chars": -1}])
+def test_bounds_that_make_no_sense_are_refused(bounds: dict[str, float]) -> None:
+    """When they are set, not in the middle of a run."""
+    with pytest.raises(PromptValidationError):
+        wink_asteval.AstevalConfig(**bounds)  # type: ignore[arg-type]

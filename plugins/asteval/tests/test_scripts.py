@@ -247,6 +247,6 @@ def test_long_code_is_refused(agent: Agent) -> None:
 
 def test_recursion_is_deep_and_bounded(agent: Agent) -> None:
     """Deep enough for any sane function, and never the end of the process."""
-    assert agent.value("def down(n): return 0 if n == 0 else 1 + down(n - 1)\ndown(1000)") == "1000"
+    assert agent.value("def down(n): return 0 if n == 0 else 1 + down(n - 1)\ndown(1500)") == "1500"
     assert "RecursionError" in agent.error("def f(): return f()\nf()")
     assert "RecursionError" in agent.error("x = []\nfor i in range(100000): x = [x]\nstr(x)")

@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from wink.filesystem import Filesystem, InMemoryFilesystem
-from wink.runtime import ToolCall
+from wink.prompt import Prompt, PromptTemplate
+from wink.runtime import ToolCall, ToolExecutor
+from wink.session import Session
 from wink.workspace import Workspace
-from wink_asteval import AstevalConfig, EvalFileRead, EvalFileWrite
+from wink_asteval import AstevalConfig, AstevalSection, EvalFileRead, EvalFileWrite
 from wink_files import VfsToolsSection
 
 from .conftest import Agent
@@ -272,3 +274,14 @@ def test_a_workspace_records_and_undoes_an_evaluation(tmp_path: Path) -> None:
 
         workspace.undo()
         assert (tmp_path / "a.txt").read_text() == "old"
+
+
+def test_expressions_need_no_files() -> None:
+    """A prompt that is bound to none can compute all the same."""
+    session, prompt = Session(), Prompt(PromptTemplate(ns="tests", key="bare", sections=[AstevalSection()]))
+    executor = ToolExecutor(prompt=prompt, rendered=prompt.render(session=session), session=session)
+
+    assert executor.execute(ToolCall("evaluate_python", {"code": "1 + 2"})).success
+    for arguments in ({"code": "write_text('a', '')"}, {"code": "1", "reads": [{"path": "a"}]}):
+        reply = executor.execute(ToolCall("evaluate_python", arguments))
+        assert reply.text == "there are no files here; leave out reads, writes and write_text"

@@ -25,12 +25,12 @@ class Answer:
     writes: tuple[EvalFileWrite, ...] = ()
 
 
-def read_answer(text: bytes) -> Answer:
-    """The answer; raises `Unreadable`.
+def read_answer(text: bytes, limit: int) -> Answer:
+    """The answer, of which the model may be shown `limit` characters of each part; raises `Unreadable`.
 
-    >>> read_answer(b'{"value": "3", "stdout": "", "error": null, "kind": null, "globals": {}, "writes": []}').value
+    >>> read_answer(b'{"value": "3", "stdout": "", "error": null, "kind": null, "globals": {}, "writes": []}', 9).value
     '3'
-    >>> read_answer(b'{"value": 3}')
+    >>> read_answer(b'{"value": 3}', 9)
     Traceback (most recent call last):
     ...
     wink_asteval._answer.Unreadable: {"value": 3}
@@ -38,13 +38,17 @@ def read_answer(text: bytes) -> Answer:
     try:
         found = json.loads(text.decode("ascii"))
         answer = Answer(
-            value=_maybe_text(found["value"]),
-            stdout=_text(found["stdout"]),
-            error=_maybe_text(found["error"]),
-            kind=_maybe_text(found["kind"]),
+            value=_maybe_shown(found["value"]),
+            stdout=_shown(found["stdout"]),
+            error=_maybe_shown(found["error"]),
+            kind=_maybe_shown(found["kind"]),
             globals=_mapping(found["globals"]),
             writes=tuple(_write(*one) for one in found["writes"]),
         )
+        shown = (answer.value, answer.stdout, answer.error, answer.kind, json.dumps(answer.globals, allow_nan=False))
+        # What is left out is named, and lone surrogates are written as \udXXX: both make a text longer.
+        if any(len(one or "") > 8 * limit + 1000 for one in shown):
+            raise ValueError
     except (ValueError, TypeError, KeyError, RecursionError):
         raise Unreadable(text[:200].decode("ascii", "replace")) from None
     return answer
@@ -56,14 +60,20 @@ def _text(value: object) -> str:
     return value
 
 
-def _maybe_text(value: object) -> str | None:
-    return None if value is None else _text(value)
+def _shown(value: object) -> str:
+    text = _text(value)
+    text.encode()  # raises for a lone surrogate, which no request to a model can carry
+    return text
+
+
+def _maybe_shown(value: object) -> str | None:
+    return None if value is None else _shown(value)
 
 
 def _mapping(value: object) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise TypeError
-    json.dumps(value, allow_nan=False)  # what `json` reads and nobody else does
+    json.dumps(value, ensure_ascii=False).encode()
     return cast("dict[str, Any]", value)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from dataclasses import replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from wink.errors import DeadlineExceededError, ToolValidationError
 from wink.tools import ToolContext, ToolResult
@@ -16,6 +16,9 @@ from wink_asteval._params import EvalParams
 from wink_asteval._process import Ended, TimedOut, TooLong
 from wink_asteval._results import EvalResult
 from wink_asteval._workers import Workers
+
+if TYPE_CHECKING:
+    from wink.filesystem import Filesystem
 
 logger: Final = logging.getLogger("wink.asteval")
 
@@ -37,9 +40,10 @@ class EvaluatePython:
         """Read, evaluate, write: each step only if the one before it succeeded."""
         config, result = self._config, EvalResult(reads=params.reads)
         self._check(params)
-        files = context.filesystem
-        check_paths(files, params.reads, params.writes)
-        texts = read_all(files, params.reads, config.max_read_bytes)
+        texts: dict[str, str] = {}
+        if params.reads or params.writes:
+            check_paths(_files(context), params.reads, params.writes)
+            texts = read_all(_files(context), params.reads, config.max_read_bytes)
         try:
             answer = self._evaluate(params, texts, context)
         except TimedOut:
@@ -61,7 +65,8 @@ class EvaluatePython:
         if answer.error is not None:
             failed = replace(result, stdout=answer.stdout, stderr=answer.error)
             return _failed(failed, f"The code failed with {answer.kind}.")
-        write_all(files, answer.writes, config.max_write_bytes, read_first=config.read_before_write)
+        if answer.writes:
+            write_all(_files(context), answer.writes, config.max_write_bytes, read_first=config.read_before_write)
         done = replace(
             result, value_repr=answer.value, stdout=answer.stdout, globals=answer.globals, writes=answer.writes
         )
@@ -95,15 +100,25 @@ class EvaluatePython:
             "write_chars": config.max_write_bytes,
             "filter": config.kernel_filter,
         }
+        try:
+            text = json.dumps(job).encode("ascii")
+        except (ValueError, RecursionError):
+            raise ToolValidationError("globals: a value is too large or too deep to be given to a script") from None
         # JSON escapes a character to twelve bytes at most.
         most = 12 * (config.max_write_bytes + 6 * config.max_output_chars) + 65_536
         try:
-            text = self.workers.take().evaluate(
-                json.dumps(job).encode("ascii"), seconds=seconds, most=most, beat=context.beat
-            )
+            said = self.workers.take().evaluate(text, seconds=seconds, most=most, beat=context.beat)
         finally:
             self.workers.prepare()
-        return read_answer(text)
+        return read_answer(said, config.max_output_chars)
+
+
+def _files(context: ToolContext) -> Filesystem:
+    from wink.filesystem import Filesystem
+
+    if context.resources.get_optional(Filesystem) is None:
+        raise ToolValidationError("there are no files here; leave out reads, writes and write_text")
+    return context.filesystem
 
 
 def _failed(result: EvalResult, message: str) -> ToolResult[EvalResult]:

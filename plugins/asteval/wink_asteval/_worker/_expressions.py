@@ -93,7 +93,7 @@ class Expressions(Running):
     def on_call(self, node: ast.Call) -> Any:
         """Call a function with its arguments."""
         function = self.run(node.func)
-        args = list(self.elements(node.args))
+        args = tuple(self.elements(node.args))
         named: dict[str, Any] = {}
         for keyword in node.keywords:
             value = self.run(keyword.value)
@@ -102,6 +102,8 @@ class Expressions(Running):
             if twice is not None:
                 raise TypeError(f"the keyword argument {twice!r} is given twice")
             named.update(more)
+        if isinstance(function, Function):
+            return function.call(args, named)
         if not callable(function):
             raise TypeError(f"{type(function).__name__!r} object is not callable")
         return function(*args, **named)

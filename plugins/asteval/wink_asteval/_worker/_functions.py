@@ -29,7 +29,11 @@ class Function:
         return f"<function {self.__name__}>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the body."""
+        """Run the body, for Python's own functions that are given this one."""
+        return self.call(args, kwargs)
+
+    def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run the body; a script's own calls come here, since a method's call takes none of the C stack."""
         return self._evaluator.enter(self.__name__, self._node.body, self._bind(args, kwargs))
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Scope:

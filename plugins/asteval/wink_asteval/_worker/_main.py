@@ -55,7 +55,7 @@ def main() -> NoReturn:
     answer = Answer(job["output_chars"])
     try:
         _confine.limit(memory=job["memory_bytes"], seconds=job["seconds"])
-        if job["filter"]:
+        if job["filter"] and _confine.has_filter():
             _confine.filter_calls()
     except OSError as error:
         answer.unconfined(str(error))
