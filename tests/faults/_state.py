@@ -6,6 +6,7 @@ import os
 import shutil
 import stat
 import zlib
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -66,7 +67,9 @@ def files_of(tree: str) -> Files:
                 found[path] = _entry(f"{tree}/{path}", status)
                 if stat.S_ISDIR(status.st_mode):
                     waiting.append(path + "/")
-    return found
+    # Names in the tree alone: what a call replaced may go on having one among what is kept for taking it back.
+    names = Counter(entry.inode for entry in found.values())
+    return {path: entry._replace(links=names[entry.inode]) for path, entry in found.items()}
 
 
 def _entry(path: str, found: os.stat_result) -> Entry:
@@ -81,8 +84,7 @@ def _entry(path: str, found: os.stat_result) -> Entry:
         os.close(fd)
         if len(body) > _LARGE:
             body = f"{len(body)} bytes, {zlib.crc32(body):08x}"
-    links = 0 if stat.S_ISDIR(found.st_mode) else found.st_nlink
-    return Entry(found.st_mode, links, body, attributes, found.st_ino, found.st_mtime_ns)
+    return Entry(found.st_mode, 0, body, attributes, found.st_ino, found.st_mtime_ns)
 
 
 def told(workspace: Workspace, session: Session, note: type[Any]) -> tuple[Any, Any, Any]:

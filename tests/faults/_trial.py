@@ -21,7 +21,7 @@ from wink.workspace import Workspace
 from ._library import KILL, Fault, Injector
 from ._power import Disk, Event, events, surviving
 from ._state import PROBE, Files, State, copy_tree, differences, files_of, told
-from ._workload import Note, Operation, call, make_tree, open_workspace
+from ._workload import Note, Operation, call, make_tree, open_workspace, perform, prepare
 
 PATIENCE_SECONDS: Final = 30
 """A process that takes longer than this hangs."""
@@ -61,12 +61,7 @@ class Laboratory:
         self._references: dict[Operation, Reference] = {}
         logging.disable(logging.CRITICAL)
         for name in ("fresh", "used"):
-            root = scratch / name
-            root.mkdir()
-            make_tree(root)
-        with Workspace.open(scratch / "used") as workspace:
-            for tool in ("only_session", PROBE):
-                assert call(workspace, tool).success
+            _made(str(scratch / name), name)
         gc.freeze()
 
     # -- an operation
@@ -81,7 +76,7 @@ class Laboratory:
         return known
 
     def _undisturbed(self, operation: Operation) -> Reference:
-        template = str(self._scratch / ("fresh" if operation.fresh else "used"))
+        template = str(self._scratch / operation.template)
         tree = self._place(template)
         before_files = files_of(tree)
         with Workspace.open(tree) as workspace:
@@ -91,7 +86,8 @@ class Laboratory:
         before = State(files_of(tree), *before.told)
         self._injector.open()
         with open_workspace(tree, operation) as workspace:
-            call(workspace, operation.tool)
+            done, said = perform(workspace, operation)
+            assert done or not operation.act, said
         self._injector.pause()
         trace = self._injector.trace
         after = self._look(tree, operation)
@@ -174,7 +170,7 @@ class Laboratory:
             self._injector.tell(log.fileno())
             self._injector.open()
             with open_workspace(tree, operation) as workspace:
-                call(workspace, operation.tool)
+                perform(workspace, operation)
                 self._injector.mark()
             self._injector.pause()
             self._injector.tell(-1)
@@ -219,8 +215,8 @@ class Laboratory:
         try:
             workspace = open_workspace(tree, operation)
             if calls:
-                reply = call(workspace, operation.tool)
-                seen |= {"success": reply.success, "text": reply.text}
+                success, text = perform(workspace, operation)
+                seen |= {"success": success, "text": text}
         except Exception as error:
             seen["raised"] = f"{type(error).__name__}: {error}"
         injector.pause()
@@ -274,7 +270,11 @@ class Laboratory:
         self._injector.watch(tree)
         if template is None:
             return str(above)
-        copy_tree(template, tree)
+        if os.path.exists(template):
+            copy_tree(template, tree)
+        else:
+            # What calls have done is known by inodes, which a copy does not have.
+            _made(tree, os.path.basename(template))
         return tree
 
     def _judge(self, operation: Operation, tree: str, before: Files, report: Told, fault: Fault) -> Verdict:
@@ -301,6 +301,10 @@ class Laboratory:
                 problem = _probed(workspace)
                 if problem:
                     wedged.append(f"next write: {problem}")
+                if operation.act == "fold":
+                    # What is in the history, or is not yet, can be taken back like before.
+                    workspace.fold()
+                    workspace.undo(next(row.position for row in workspace.calls() if row.tool == "many"), dry_run=True)
                 wedged += _left(tree, {row.transaction_id for row in workspace.calls() if row.committed})
         except Exception as error:
             wedged.append(f"opening raised {type(error).__name__}: {error}")
@@ -309,6 +313,14 @@ class Laboratory:
             mixed.append("something outside was changed")
         shutil.rmtree(above)
         return Verdict("mixed" if mixed else state, tuple(wedged), tuple(mixed), recovered)
+
+
+def _made(root: str, template: str) -> None:
+    os.mkdir(root)
+    make_tree(Path(root))
+    if template != "fresh":
+        with Workspace.open(root) as workspace:
+            prepare(workspace, template)
 
 
 def _probed(workspace: Workspace) -> str:

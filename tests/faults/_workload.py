@@ -143,6 +143,15 @@ def only_session(context: ToolContext) -> None:
     pass
 
 
+def back_to_a_snapshot(context: ToolContext) -> None:
+    context.filesystem.write("a.txt", "before the snapshot\n")
+    snapshot = context.filesystem.snapshot()
+    many(context)
+    delete_directory(context)
+    context.filesystem.restore(snapshot)
+    context.filesystem.write("after.txt", "after the snapshot\n")
+
+
 def failing(context: ToolContext) -> None:
     many(context)
     delete_directory(context)
@@ -169,19 +178,27 @@ def probe(context: ToolContext) -> None:
 
 HANDLERS: Final = (
     overwrite, create, delete_file, delete_directory, move_over, move_directory, change_mode, make_link, edit,
-    hard_linked, executable, attributed, empty, streamed, many, only_session, failing, nested, nested_failing, probe,
+    hard_linked, executable, attributed, empty, streamed, many, only_session, back_to_a_snapshot, failing, nested, nested_failing, probe,
 )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One call that is tried: which tool, in what kind of workspace."""
+    """What is tried: the call of a tool, or with `act` what a workspace does to earlier calls; and in what kind of workspace."""
 
     name: str
-    tool: str
+    tool: str = ""
     fresh: bool = False
     portable: bool = False
     power: bool = False
+    act: str = ""
+
+    @property
+    def template(self) -> str:
+        """Which of the prepared workspaces it begins with."""
+        if self.act:
+            return "undone" if self.act == "redo" else "worked"
+        return "fresh" if self.fresh else "used"
 
 
 OPERATIONS: Final = (
@@ -196,7 +213,15 @@ OPERATIONS: Final = (
     Operation("durable, streamed", "streamed", power=True),
     Operation("durable, first call", "create", power=True, fresh=True),
     Operation("durable, no exchange", "many", power=True, portable=True),
+    Operation("undo", act="undo"),
+    Operation("redo", act="redo"),
+    Operation("restore a checkpoint", act="restore"),
+    Operation("restore, no exchange", act="restore", portable=True),
+    Operation("fold", act="fold"),
+    Operation("durable, undo", act="undo", power=True),
 )
+
+CHECKPOINT: Final = "start"
 
 _executors: dict[int, ToolExecutor] = {}
 
@@ -233,6 +258,32 @@ def executor(workspace: Workspace, session: Session) -> ToolExecutor:
     made = ToolExecutor(prompt=prompt, rendered=prompt.render(session=session), session=session)
     _executors[id(session)] = made
     return made
+
+
+def prepare(workspace: Workspace, template: str) -> None:
+    """Do what has been done in a template before anything is tried in it."""
+    for tool in ("only_session", PROBE):
+        assert call(workspace, tool).success
+    if template in ("worked", "undone"):
+        workspace.checkpoint(CHECKPOINT)
+        assert call(workspace, "many").success
+    if template == "undone":
+        workspace.undo()
+
+
+def perform(workspace: Workspace, operation: Operation) -> tuple[bool, str]:
+    """Whether it succeeded, and what was said of it."""
+    if not operation.act:
+        reply = call(workspace, operation.tool)
+        return reply.success, reply.text
+    try:
+        if operation.act == "restore":
+            workspace.restore(CHECKPOINT)
+        else:
+            getattr(workspace, operation.act)()
+    except Exception as error:
+        return False, f"{type(error).__name__}: {error}"
+    return True, ""
 
 
 def call(workspace: Workspace, tool: str) -> ToolReply:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import random
 import subprocess
 import sys
 import tempfile
@@ -34,6 +35,7 @@ class Table:
 
     rows: dict[tuple[str, str], Counter[str]] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
+    left_out: int = 0
 
     def add(self, result: dict[str, Any]) -> None:
         """Take in what a worker found."""
@@ -64,15 +66,19 @@ def run(
     only_power: bool = False,
     where: str | None = None,
     workers: int | None = None,
+    minutes: float | None = None,
 ) -> Table:
-    """Try the points, in several processes at once, in a directory made in `where`."""
-    table = Table()
+    """Try the points, in several processes at once, in a directory made in `where`; begin nothing after so many minutes."""
+    table, started = Table(), time.monotonic()
     if where is None and os.access(_IN_MEMORY, os.W_OK):
         where = _IN_MEMORY
     with tempfile.TemporaryDirectory(prefix="faults-", dir=where) as scratch:
         environment = os.environ | {"LD_PRELOAD": str(build(Path(scratch))), "PYTHONDONTWRITEBYTECODE": "1"}
         tasks: SimpleQueue[str] = SimpleQueue()
-        for task in _tasks(only):
+        planned = _tasks(only)
+        if minutes is not None:
+            random.Random(len(planned)).shuffle(planned)  # so that whatever is left out is a sample
+        for task in planned:
             if not only_power or task["fault"] == POWER:
                 tasks.put(json.dumps(task | {"every": every}) + "\n")
         count = workers or os.cpu_count() or 1
@@ -86,7 +92,7 @@ def run(
             ) as worker:
                 assert worker.stdin is not None
                 assert worker.stdout is not None
-                while not tasks.empty():
+                while not tasks.empty() and (minutes is None or time.monotonic() - started < minutes * 60):
                     worker.stdin.write(tasks.get())
                     worker.stdin.flush()
                     line = worker.stdout.readline()
@@ -97,6 +103,7 @@ def run(
 
         with ThreadPoolExecutor(count) as threads:
             list(threads.map(work, range(count)))
+        table.left_out = tasks.qsize()
     return table
 
 
@@ -119,14 +126,23 @@ def main() -> int:
     parser.add_argument("--only", action="append", default=[], metavar="OPERATION")
     parser.add_argument("--only-power", action="store_true", help="only cuts of power")
     parser.add_argument("--where", help="a directory of the filesystem to try it on; in memory by default")
+    parser.add_argument("--minutes", type=float, help="begin nothing after this time")
     options = parser.parse_args()
     if compiler() is None:
         print("not run: there is no C compiler")
         return 1
     started = time.monotonic()
-    table = run(every=options.every, only=options.only, only_power=options.only_power, where=options.where)
+    table = run(
+        every=options.every,
+        only=options.only,
+        only_power=options.only_power,
+        where=options.where,
+        minutes=options.minutes,
+    )
     print(table.text(by=0), table.text(by=1), sep="\n\n")
     print(f"\n{table.total('points')} points in {time.monotonic() - started:.0f} s")
+    if table.left_out:
+        print(f"{table.left_out} pairs of operation and fault were not begun in time")
     for problem in table.problems:
         print(problem)
     return 1 if table.problems else 0
