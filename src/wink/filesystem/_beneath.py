@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import Final, Literal
 
 from wink.errors import PathRefused, WinkError
+from wink.filesystem._footholds import Footholds
 from wink.filesystem._paths import CIRCLES, OUTSIDE, check_readable
 from wink.filesystem._syscalls import (
     RESOLVE_BENEATH,
@@ -65,12 +66,17 @@ Check = Callable[[str, str], None]
 class Walk:
     """Resolve by walking: where openat2 is missing, and where a path has links in it."""
 
-    __slots__ = ("readable", "root")
+    __slots__ = ("_footholds", "readable", "root")
 
     level: Level = "walk"
 
     def __init__(self, root: int, readable: Check = check_readable) -> None:
         self.root, self.readable = root, readable
+        self._footholds = Footholds(root)
+
+    def forget(self) -> None:
+        """Close all that is kept open between two paths."""
+        self._footholds.forget()
 
     def close(self, fd: int) -> None:
         """Close the descriptor of a `Place`, unless it is the root's own."""
@@ -113,9 +119,10 @@ class Walk:
         return self._reopen(real.split("/") if real else [])
 
     def _walk(self, path: str, *, follow: bool) -> Place:
-        pending = path.split("/")[::-1]
-        passed: list[str] = []
-        links, steps, fd = 0, 0, self.root
+        names = path.split("/")
+        fd, passed = self._start(names[:-1])
+        pending = names[len(passed) :][::-1]
+        links = steps = 0
         try:
             while pending:
                 name = pending.pop()
@@ -135,6 +142,7 @@ class Walk:
                 is_last = not any(rest not in ("", ".") for rest in pending)
                 target = self._link(fd, name) if is_last and follow else None
                 if is_last and target is None:
+                    self._footholds.keep(passed, fd)
                     return fd, name, "/".join((*passed, name))
                 if target is None:
                     child, target = self._step(fd, name)
@@ -183,14 +191,20 @@ class Walk:
 
     def _reopen(self, names: list[str]) -> int:
         """Step down from the root again: wherever `..` of a moved directory would lead, this stays beneath."""
-        fd = self.root
-        for name in names:
+        fd, passed = self._start(names)
+        for name in names[len(passed) :]:
             try:
                 child = os.open(name, DIRECTORY, dir_fd=fd)
             finally:
                 self.close(fd)
             fd = child
+        self._footholds.keep(names, fd)
         return fd
+
+    def _start(self, names: list[str]) -> tuple[int, list[str]]:
+        """Where to begin: a directory that is open already, and the names that have led to it."""
+        nearest = self._footholds.nearest(names)
+        return (self.root, []) if nearest is None else (nearest[1], names[: nearest[0]])
 
 
 class Openat2(Walk):

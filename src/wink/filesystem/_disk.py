@@ -157,15 +157,22 @@ class DiskStore:
         from wink.filesystem._disk_changes import Side
         from wink.filesystem._journal_records import mark
 
+        above, _, name = path.rpartition("/")
+        beneath = self._ground.beneath
         try:
-            found, target = self._ground.beneath.status(path, follow=False)
-            above = path.rpartition("/")[0]
-            while above:
-                if not stat.S_ISDIR(self._ground.beneath.status(above, follow=False)[0].st_mode):
-                    return None
-                above = above.rpartition("/")[0]
+            self._ground.check_readable(path, path)
+            fd = beneath.directory(above)
+            try:
+                found = os.stat(name or ".", dir_fd=fd, follow_symlinks=False)
+                target = os.readlink(name, dir_fd=fd) if stat.S_ISLNK(found.st_mode) else None
+            finally:
+                beneath.close(fd)
         except (FileNotFoundError, NotADirectoryError, PathRefused):
             return None
+        except OSError as error:
+            if error.errno == errno.ELOOP:
+                return None
+            raise named(error, path) from None
         return Side(self._ground, mark(found), (("path", path),), target=target).version()
 
     def open_preimage(self, staged: str) -> BinaryIO | None:

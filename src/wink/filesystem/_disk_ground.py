@@ -16,6 +16,7 @@ from wink.filesystem._beneath import Openat2, Walk, named
 from wink.filesystem._disk_state import NESTED, State
 from wink.filesystem._journal_records import Mark
 from wink.filesystem._journal_report import Conflict
+from wink.filesystem._git_data import is_git_data, restoring
 from wink.filesystem._paths import check_readable, check_writable
 from wink.filesystem._syscalls import RENAME_EXCHANGE, RENAME_NOREPLACE, has_openat2, renameat2
 
@@ -78,6 +79,7 @@ class Ground:
     def close(self) -> None:
         """Close every descriptor."""
         self.state.forget()
+        self.beneath.forget()
         os.close(self.root_fd)
 
     # -- what may be touched
@@ -93,7 +95,8 @@ class Ground:
         """Raise `PathRefused` for what file tools must not change, wherever the path came from."""
         if not real:
             raise PathRefused(asked or ".", _ROOT)
-        check_writable(real, asked)
+        if not (restoring.get() and is_git_data(real)):
+            check_writable(real, asked)
         for place, reason in self._private:
             if _is_in(real, place):
                 raise PathRefused(asked, reason)
