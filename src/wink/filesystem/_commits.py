@@ -85,6 +85,8 @@ class CommitHistory:
         """Count a commit, for other processes too."""
         with self._lock:
             count = self._store.count_commit()
+            if count == 0:
+                return  # there is nowhere to count
             if self._count is not None and count != self._count + 1:
                 self._strangers += 1
             self._count = count

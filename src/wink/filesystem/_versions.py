@@ -157,10 +157,14 @@ class Versions:
         return found
 
     def _loading(self, path: str, version: FileVersion, position: int) -> FileVersion:
-        if version.load is not None or version.kind != "file" or version.size > DIFFABLE_BYTES:
+        if version.kind != "file" or version.size > DIFFABLE_BYTES:
             return version
 
         def load() -> bytes | None:
+            # The transaction itself may still know; later ones may have put the content elsewhere since.
+            known = version.content()
+            if known is not None:
+                return known
             try:
                 stream = self.open(path, version, position)
             except HistoryDamaged:

@@ -31,9 +31,13 @@ class CompositeSnapshot:
 def create_snapshot(
     session: Session, resource_context: ResourceContext | None, tag: str | None = None
 ) -> CompositeSnapshot:
-    """The state of `session` and of every snapshotable resource that has been built."""
+    """The state of `session` and of every snapshotable resource that has been built, files among them.
+
+    Inside a call the files are those of its handle, and their part of the snapshot ends with the call.
+    """
     resources = () if resource_context is None else resource_context.snapshotables()
-    return CompositeSnapshot(session.snapshot(), tuple((value, value.snapshot()) for _, value in resources), tag)
+    reached = [_reached(value, resource_context) for _, value in resources]
+    return CompositeSnapshot(session.snapshot(), tuple((value, value.snapshot()) for value in reached), tag)
 
 
 def restore_snapshot(
@@ -43,23 +47,29 @@ def restore_snapshot(
 
     Given what `tool_transaction` yields, it rolls that block back, which is over then: nothing of it is kept.
 
-    Raises `RollbackFailed` when a resource cannot be restored, after restoring all the others.
-
-    `resource_context` is part of the signature that programs know; the snapshot itself knows its resources.
+    Raises `RollbackFailed` when a resource cannot be restored, after restoring all the others. The snapshot knows its
+    resources; `resource_context` says whether the files are reached through the handle of a call.
     """
-    del resource_context
     if isinstance(snapshot, Transaction):
         snapshot.abort()
         return
     reasons: list[str] = []
     for resource, state in reversed(snapshot.resources):
         try:
-            resource.restore(state)
+            _reached(resource, resource_context).restore(state)
         except Exception as error:  # foreign code
             reasons.append(f"{type(resource).__name__}.restore raised {type(error).__name__}: {words(error)}")
     session.restore(snapshot.session, preserve_logs=True)
     if reasons:
         raise RollbackFailed((), "; ".join(reasons))
+
+
+def _reached(resource: Snapshotable[Any], resources: ResourceContext | None) -> Snapshotable[Any]:
+    """The resource, or in a call over the same files the handle: the files themselves refuse to be used beside it."""
+    if resources is None or not isinstance(resource, Filesystem):
+        return resource
+    here = resources.get_optional(Filesystem)
+    return here if here is not None and here.turns is resource.turns else resource
 
 
 @contextmanager
