@@ -244,7 +244,7 @@ class DiskStore:
         Call it with the lease held. Raises `RollbackFailed` where that is impossible for now; it can be repeated.
         """
         done = recover(self._ground, committed)
-        if done:
+        if any(one.outcome == "kept" for one in done):
             self._lease.count()  # what was kept may not have been counted yet
         return done
 
