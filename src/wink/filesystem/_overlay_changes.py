@@ -64,11 +64,15 @@ def changes_between(
 
 def changes_below(store: OverlayStore, *paths: str) -> tuple[FileChange, ...]:
     """All that differs from the lower layer at these paths and beneath them."""
-    before, after = View(_Nothing(store.upper), store.lower), View(Upper(store.upper), store.lower)
-    comparison = _Comparison(before, after, (), {}, exact=True)
+    comparison = _Comparison(below(store), View(Upper(store.upper), store.lower), (), {}, exact=True)
     for path in paths or ("",):
         comparison.search(path)
     return tuple(sorted(comparison.changes(), key=lambda change: change.path))
+
+
+def below(store: OverlayStore) -> View:
+    """The lower layer alone."""
+    return View(_Nothing(store.upper), store.lower)
 
 
 class _Changed(Upper):

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, cast
 
-from wink.errors import OverlayCommitFailed, PathRefused
+from wink.errors import OverlayCommitFailed, PathRefused, ReadOnlyFilesystem
 from wink.filesystem._change import FileChange, FileVersion
-from wink.filesystem._overlay_changes import changes_below
+from wink.filesystem._overlay_changes import below, changes_below
 from wink.filesystem._overlay_lower import TreeLower, token_of
-from wink.filesystem._overlay_marks import in_gone, in_tree, joined
-from wink.filesystem._overlay_order import Order, Write
+from wink.filesystem._overlay_marks import OWN, Mark, in_gone, in_tree, joined
+from wink.filesystem._overlay_order import Order, Write, above
 from wink.filesystem._overlay_view import Seen
 from wink.filesystem._store import Node
 
@@ -30,8 +30,13 @@ _DIFFABLE_TOGETHER: Final = 16 << 20
 """How many bytes of small files' contents a result holds, so that it can still be shown as a diff."""
 
 
-def commit(part: FilePart, shown: str, store: OverlayStore, paths: tuple[str, ...]) -> tuple[FileChange, ...]:
-    """Write what differs at these paths to the lower layer, and forget it here."""
+def commit(
+    part: FilePart, shown: str, store: OverlayStore, paths: tuple[str, ...]
+) -> tuple[FileChange, ...] | OverlayCommitFailed | ReadOnlyFilesystem:
+    """Write what differs at these paths to the lower layer, and forget it here.
+
+    A failure is returned, not raised, when something was put back below: that has to be noted here all the same.
+    """
     del shown
     store.lower.refresh()
     covered = _with_targets_of_moves(store, paths or ("",))
@@ -41,7 +46,12 @@ def commit(part: FilePart, shown: str, store: OverlayStore, paths: tuple[str, ..
     writes = _verified(store, changes)
     result = _kept(changes)
     if writes:
-        _write(store, Order(writes))
+        try:
+            _write(store, Order(writes))
+        except (OverlayCommitFailed, ReadOnlyFilesystem) as failed:
+            store.lower.refresh()
+            _recognise(part, store, {write.path for write in writes})
+            return failed
         store.lower.refresh()
     _forget(part, store, covered, changes)
     return result
@@ -96,11 +106,32 @@ def _forget(part: FilePart, store: OverlayStore, paths: tuple[str, ...], changes
                 overlay.mkdir(path)
 
 
+def _recognise(part: FilePart, store: OverlayStore, put_back: set[str]) -> None:
+    """Know what was put back in the lower layer for what it was, though it may have another time or number now."""
+    view = store.view
+    known: list[tuple[str, Mark, bool]] = []
+    for path, mark, nests in _marks(store, ""):
+        directory, name = view.at(path.rpartition("/")[0]), path.rpartition("/")[2]
+        inherited = None if directory is None else view.inherited(directory, name)
+        was, moved = mark.was, mark.moved
+        if was is not None and inherited in put_back:
+            was = _token(store.lower.node(inherited))
+        if moved is not None and mark.origin is not None and mark.origin in put_back:
+            moved = _token(store.lower.node(mark.origin))
+        # A directory's mark is set anew for the time that it then has, which tells older files from newer ones.
+        has_files = inherited is not None and any(each.startswith(inherited + "/") for each in put_back)
+        if was is not None and (has_files or (was, moved) != (mark.was, mark.moved)):
+            known.append((path, replace(mark, was=was, moved=moved), nests))
+    if known:
+        with part.changing(known[0][0]) as frame:
+            cast("OverlayFrame", frame).mark(known)
+
+
 def _with_targets_of_moves(store: OverlayStore, paths: tuple[str, ...]) -> tuple[str, ...]:
     """The paths, and those at which something is seen that changing them in the lower layer would take away."""
     if "" in paths:
         return ("",)
-    moved = list(_moved(store, ""))
+    moved = [(path, mark.origin) for path, mark, _ in _marks(store, "") if mark.origin is not None]
     covered = dict.fromkeys(paths)
     grew = True
     while grew:
@@ -112,25 +143,23 @@ def _with_targets_of_moves(store: OverlayStore, paths: tuple[str, ...]) -> tuple
     return tuple(path for path in covered if not _is_within(path, [other for other in covered if other != path]))
 
 
-def _moved(store: OverlayStore, path: str) -> Iterator[tuple[str, str]]:
-    """Every path at which something of another place in the lower layer is seen, and that place."""
+def _marks(store: OverlayStore, path: str) -> Iterator[tuple[str, Mark, bool]]:
+    """Every path that has a mark, and whether there may be others beneath it."""
     upper = store.view.upper
     mark, nests = upper.marked(path)
-    if mark is not None and mark.origin is not None:
-        yield path, mark.origin
+    if mark is not None:
+        yield path, mark, nests
     if nests:
         for name in list(upper.marks(path)):
-            yield from _moved(store, joined(path, name))
+            yield from _marks(store, joined(path, name))
 
 
 def _check_above(store: OverlayStore, path: str) -> None:
     """Refuse a part of a directory that was moved or made anew: without the directory it would mean something else."""
-    above = path.rpartition("/")[0]
-    while above:
-        seen = store.view.at(above)
+    for directory in above(path):
+        seen = store.view.at(directory)
         if seen is not None and seen.mark is not None:
-            raise PathRefused(path, f"is in {above!r}, which was itself moved, deleted or made anew; name that")
-        above = above.rpartition("/")[0]
+            raise PathRefused(path, f"is in {directory!r}, which was itself moved, deleted or made anew; name that")
 
 
 def _verified(store: OverlayStore, changes: tuple[FileChange, ...]) -> list[Write]:
@@ -138,14 +167,12 @@ def _verified(store: OverlayStore, changes: tuple[FileChange, ...]) -> list[Writ
     touched = {change.path for change in changes}
     writes: list[Write] = []
     strangers: list[str] = []
-    deleted: list[tuple[str, int]] = []
+    lower = below(store)
     for change in changes:
         path = change.path
-        seen = store.view.at(path)
-        node = store.lower.node(path)
-        if seen is not None and seen.mark is not None and change.before is not None:
-            deleted.append((path, store.upper.node(in_gone(path)).modified_ns))
-        if not _is_as_expected(store, path, seen, node, deleted):
+        seen, there = store.view.at(path), lower.at(path)
+        node = None if there is None else there.node
+        if not _is_as_expected(store, path, seen, node):
             if _is_there(store, change, seen, node):
                 continue
             strangers.append(path)
@@ -158,9 +185,7 @@ def _verified(store: OverlayStore, changes: tuple[FileChange, ...]) -> list[Writ
     return writes
 
 
-def _is_as_expected(
-    store: OverlayStore, path: str, seen: Seen | None, node: Node | None, deleted: list[tuple[str, int]]
-) -> bool:
+def _is_as_expected(store: OverlayStore, path: str, seen: Seen | None, node: Node | None) -> bool:
     """Whether the lower layer has for a path what it had when it was changed here."""
     lower = store.lower
     directory = store.view.at(path.rpartition("/")[0])
@@ -179,8 +204,18 @@ def _is_as_expected(
         is_directory = seen is not None and seen.node is not None and seen.node.kind == "directory"
         return is_directory and node.kind == "directory"
     # In a directory that was deleted or moved as a whole, of which no file was looked at then.
-    since = max((at for above, at in deleted if path.startswith(above + "/")), default=None)
-    return since is not None and (node.kind != "file" or node.modified_ns <= since)
+    times = [at for directory in above(path) if (at := _marked_at(store, directory)) is not None]
+    return bool(times) and (node.kind != "file" or node.modified_ns <= max(times))
+
+
+def _marked_at(store: OverlayStore, path: str) -> int | None:
+    """When the mark of a path was set, if it has one."""
+    seen = store.view.at(path)
+    if seen is None or seen.mark is None:
+        return None
+    upper = store.view.upper
+    node = upper.at(f"{in_gone(path)}/{OWN}") or upper.at(in_gone(path))
+    return None if node is None else node.modified_ns
 
 
 def _token(node: Node | None) -> str | None:

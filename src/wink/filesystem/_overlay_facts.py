@@ -64,7 +64,8 @@ def facts_of_info(
         asked = nanoseconds(ask_time())
         modified_ns = modified_ns if asked is None else asked
     how = BY_CONTENT if content else BY_SIZE if modified_ns is None else BY_TIME
-    facts = [kind, str(info.get("size")), *content, *versions, str(modified_ns), str(target_of(info))]
+    time = "" if content else str(modified_ns)  # the same content, put there once more, is the same
+    facts = [kind, str(info.get("size")), *content, *versions, time, str(target_of(info))]
     return modified_ns or 0, _mode(info, kind), (how, _number("\n".join(facts)))
 
 

@@ -213,6 +213,12 @@ class OverlayFrame:
         """Let the lower layer be seen again at these paths and beneath them, as changes of this frame."""
         self._whole(paths[0], self._forget, paths)
 
+    def mark(self, marks: list[tuple[str, Mark, bool]]) -> None:
+        """Set the marks of these paths, each with whether there are others beneath it."""
+        frame, upper = self._upper(), self._store.view.upper
+        for path, mark, nests in marks:
+            self._whole(path, set_mark, frame, upper, path, mark, beneath=nests)
+
     # -- what operations are made of; each is undone as a whole by `_whole`
 
     def _put(

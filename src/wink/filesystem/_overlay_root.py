@@ -82,7 +82,10 @@ class OverlayFilesystem(Filesystem):
         from wink.filesystem._overlay_commit import commit
 
         named = tuple(self.normalize(path) for path in paths)
-        return self._access.run(commit, named[0] if named else ".", self._store, named)
+        done = self._access.run(commit, named[0] if named else ".", self._store, named)
+        if isinstance(done, Exception):
+            raise done
+        return done
 
     def discard(self, *paths: str) -> tuple[FileChange, ...]:
         """Drop changes: those at `paths` and beneath them, or all; the lower layer is seen there again.

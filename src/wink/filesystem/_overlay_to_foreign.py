@@ -35,7 +35,7 @@ def write(lower: ForeignLower, store: OverlayStore, order: Order) -> None:
     except Exception as failed:  # foreign code
         at = transfer.at
         left = transfer.put_back()
-        if not left and not transfer.has_written and _says_that_it_cannot(failed):
+        if not left and _says_that_it_cannot(failed):
             raise ReadOnlyFilesystem(at, _cannot(lower)) from failed
         said = f"could not be written there ({told(failed, at, lower.name)})"
         raise OverlayCommitFailed(lower.name, said, [at], left) from failed
@@ -49,14 +49,13 @@ def write(lower: ForeignLower, store: OverlayStore, order: Order) -> None:
 class _Transfer:
     """Keeps what it replaces or deletes in temporary files, for the way back."""
 
-    __slots__ = ("_back", "_lower", "_spools", "_store", "at", "has_written")
+    __slots__ = ("_back", "_lower", "_spools", "_store", "at")
 
     def __init__(self, lower: ForeignLower, store: OverlayStore) -> None:
         self._lower, self._store = lower, store
         self._spools: list[Spool] = []
         self._back: list[tuple[str, Callable[[], object]]] = []
         self.at = ""
-        self.has_written = False
 
     def run(self, order: Order) -> None:
         fetched = {each.path: self._fetched(each.origin or each.path) for each in order.fetches}
@@ -100,15 +99,14 @@ class _Transfer:
         if before is not None and each.origin == path:
             return  # only its mode is another, which cannot be written here
         if before is None:
-            self._done(path, lambda: self._drop(full), is_written=False)
+            self._done(path, lambda: self._drop(full))
         else:
             kept = self._fetched(path)
-            self._done(path, lambda: self._put(full, kept), is_written=False)
+            self._done(path, lambda: self._put(full, kept))
         if each.origin is not None and fetched is None:
             fs.cp_file(self._lower.full(each.origin), full)
         else:
             self._put(full, fetched or self._fetched_upper(path))
-        self.has_written = True
 
     def _remove(self, each: Write) -> None:
         self.at = path = each.path
@@ -116,9 +114,8 @@ class _Transfer:
         assert before is not None
         if before.kind != "directory":
             kept = self._fetched(path)
-            self._done(path, lambda: self._put(full, kept), is_written=False)
+            self._done(path, lambda: self._put(full, kept))
             fs.rm_file(full)
-            self.has_written = True
             return
         # In a bucket it has gone with its last file; elsewhere what somebody else has put there keeps it.
         self._lower.refresh()
@@ -164,9 +161,8 @@ class _Transfer:
                 spool.write(chunk)
         return spool
 
-    def _done(self, path: str, undo: Callable[[], object], *, is_written: bool = True) -> None:
+    def _done(self, path: str, undo: Callable[[], object]) -> None:
         self._back.append((path, undo))
-        self.has_written = self.has_written or is_written
 
 
 def _says_that_it_cannot(failed: Exception) -> bool:

@@ -1,0 +1,136 @@
+"""An upper layer on the disk outlives its process, and a transaction that a process died in has not been."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+from fsspec.implementations.local import LocalFileSystem
+
+from wink.errors import WorkspaceBusy
+from wink.filesystem import OverlayFilesystem
+
+WORK = """
+    import os, signal, sys
+    from fsspec.implementations.local import LocalFileSystem
+    from wink.filesystem import OverlayFilesystem
+
+    place, until = sys.argv[1], int(sys.argv[2])
+    files = OverlayFilesystem(LocalFileSystem(), place + "/below", upper=place + "/upper")
+    steps = 0
+
+    def step(done):
+        global steps
+        steps += 1
+        if steps == until:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    files.write("kept.txt", "committed")
+    step("committed")
+    files.turns.acquire(5)
+    part = files.begin()
+    handle = part.handle
+    for change in (
+        lambda: handle.write("a.txt", "changed"),
+        lambda: handle.append("sub/b.txt", "more"),
+        lambda: handle.move("sub", "elsewhere/sub"),
+        lambda: handle.delete("elsewhere/sub/c.txt"),
+        lambda: handle.delete("d", recursive=True),
+        lambda: handle.write("d/new.txt", "new"),
+        lambda: handle.copy("elsewhere/sub/b.txt", "copy.txt"),
+    ):
+        change()
+        step(change)
+    part.prepare()
+    step("prepared")
+    part.publish()
+    step("published")
+"""
+
+
+def below(place: Path) -> Path:
+    """A lower layer."""
+    lower = place / "below"
+    for path in ("a.txt", "sub/b.txt", "sub/c.txt", "d/e.txt"):
+        (lower / path).parent.mkdir(parents=True, exist_ok=True)
+        (lower / path).write_text(path)
+    return lower
+
+
+def shown(place: Path) -> dict[str, str]:
+    """What an overlay that is opened again shows."""
+    with OverlayFilesystem(LocalFileSystem(), str(place / "below"), upper=place / "upper") as files:
+        files.write("probe.txt", "")  # takes the turn, and so recovers
+        files.delete("probe.txt")
+        return {match.path: files.read(match.path).content for match in files.glob("**") if match.is_file}
+
+
+BEFORE = {path: path for path in ("a.txt", "sub/b.txt", "sub/c.txt", "d/e.txt")}
+COMMITTED = {**BEFORE, "kept.txt": "committed"}
+AFTER = {
+    "a.txt": "changed", "elsewhere/sub/b.txt": "sub/b.txtmore", "d/new.txt": "new", "copy.txt": "sub/b.txtmore",
+    "kept.txt": "committed",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("until", range(1, 11))
+def test_a_process_killed_between_steps_leaves_all_or_nothing(tmp_path: Path, until: int) -> None:
+    """Both subtrees of the upper layer, and so what is hidden, come back together."""
+    lower = below(tmp_path)
+    script = tmp_path / "work.py"
+    script.write_text(textwrap.dedent(WORK))
+
+    ended = subprocess.run([sys.executable, script, tmp_path, str(until)], check=False, timeout=60)
+
+    assert ended.returncode == -signal.SIGKILL
+    assert shown(tmp_path) == (AFTER if until == 10 else COMMITTED)
+    assert {path.relative_to(lower).as_posix() for path in lower.rglob("*") if path.is_file()} == set(BEFORE)
+
+
+def test_what_was_committed_is_there_in_the_next_process(tmp_path: Path) -> None:
+    """Moves and deletions too; the upper layer can be looked at with any tool."""
+    below(tmp_path)
+    with OverlayFilesystem(LocalFileSystem(), str(tmp_path / "below"), upper=tmp_path / "upper") as files:
+        files.move("sub", "moved")
+        files.delete("a.txt")
+        files.write("moved/new.txt", "new")
+
+    assert shown(tmp_path) == {
+        "moved/b.txt": "sub/b.txt", "moved/c.txt": "sub/c.txt", "moved/new.txt": "new", "d/e.txt": "d/e.txt",
+    }  # fmt: skip
+    assert (tmp_path / "upper" / "tree" / "moved" / "new.txt").read_text() == "new"
+
+
+def test_two_objects_on_one_upper_layer_take_turns(tmp_path: Path) -> None:
+    """The lease of the directory is the overlay's."""
+    lower = below(tmp_path)
+    one = OverlayFilesystem(LocalFileSystem(), str(lower), upper=tmp_path / "upper")
+    two = OverlayFilesystem(LocalFileSystem(), str(lower), upper=tmp_path / "upper")
+    one.write("a.txt", "one")
+    assert two.read("a.txt").content == "one"
+    one.turns.acquire(1)
+    with pytest.raises(WorkspaceBusy):
+        two.turns.acquire(0)
+    one.turns.release()
+    two.append("a.txt", " two")
+    assert one.read("a.txt").content == "one two"
+    one.close()
+    two.close()
+    two.close()
+
+
+def test_closing_closes_every_descriptor(tmp_path: Path) -> None:
+    """Of the upper layer, and of a lower one that was opened for the overlay."""
+    lower = below(tmp_path)
+    OverlayFilesystem(LocalFileSystem(), str(lower), upper=tmp_path / "upper").close()  # what opens once stays open
+    before = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
+    files = OverlayFilesystem(LocalFileSystem(), str(lower), upper=tmp_path / "upper")
+    files.write("a.txt", "x")
+    files.commit()
+    files.close()
+    assert before == (len(os.listdir("/proc/self/fd")) if before else 0)
