@@ -172,3 +172,22 @@ def test_home_is_empty(agent: Any) -> None:
 
     assert value.stdout.splitlines()[-1] == "x"
     assert not (Path.home() / "y").exists()
+
+
+def test_a_commit_can_be_undone(agent: Any) -> None:
+    """Objects and refs go back with the files."""
+    import subprocess
+
+    def git(*words: str) -> str:
+        return subprocess.run(["git", *words], cwd=agent.root, check=True, capture_output=True, text=True).stdout
+
+    git("init", "-q", "-b", "main")
+    who = "git -c user.name=a -c user.email=a@b commit -q -m"
+    agent.run(f"{who} first --allow-empty")
+    agent.run(f"git add . && {who} second && git gc -q")
+    assert git("log", "--format=%s").split() == ["second", "first"]
+
+    agent.workspace.undo()
+
+    assert git("log", "--format=%s").split() == ["first"]
+    git("fsck", "--strict")

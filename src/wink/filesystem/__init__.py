@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from wink.filesystem._change import DIFFABLE_BYTES, ChangeKind, FileChange, FileVersion, Kept
 from wink.filesystem._filesystem import Filesystem
+from wink.filesystem._git_data import is_git_data
 from wink.filesystem._part import FilePart
 from wink.filesystem._paths import WorkspacePath, is_protected_name, protected_as, unportable_name, workspace_path
 from wink.filesystem._results import EditResult, ReadResult, WriteMode, WriteResult
@@ -71,6 +72,7 @@ __all__ = [
     "WriteResult",
     "WriteStream",
     "attributes_of",
+    "is_git_data",
     "is_protected_name",
     "protected_as",
     "unportable_name",

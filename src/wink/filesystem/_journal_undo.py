@@ -21,6 +21,7 @@ from typing import Final
 from wink.filesystem._disk_ground import Ground, restore_times
 from wink.filesystem._disk_kept import is_in_use, keep_aside
 from wink.filesystem._disk_trees import remove
+from wink.filesystem._git_data import is_git_data
 from wink.filesystem._journal_records import Mark, Record
 from wink.filesystem._journal_report import Conflict
 
@@ -80,8 +81,9 @@ class Undo:
         `then` is the record that is to be taken back next.
         """
         above, _, name = record.path.rpartition("/")
-        # A journal may come with a copied workspace, so it is trusted no more than a tool is.
-        self._ground.check_writable(record.path, record.path)
+        # A journal may come with a copied workspace, so it is trusted no more than a program is.
+        if not is_git_data(record.path):
+            self._ground.check_writable(record.path, record.path)
         try:
             fd = self._ground.beneath.directory(above)
         except OSError as error:

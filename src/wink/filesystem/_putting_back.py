@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, cast
 from wink.errors import UndoConflict
 from wink.filesystem._change import FileChange, FileVersion
 from wink.filesystem._disk_content import Attributes, attributes_of
+from wink.filesystem._git_data import restoring
 from wink.filesystem._part import FilePart
 from wink.filesystem._plan import CHANGED, Target, has_same_content
 from wink.filesystem._store import Staging
@@ -37,9 +38,11 @@ class PuttingBack:
 
     def run(self) -> tuple[FileChange, ...]:
         """Do all steps; gives what they changed, of what was looked at before and of nothing else."""
+        token = restoring.set(True)
         try:
             return self._run()
         finally:
+            restoring.reset(token)
             for staging in self._staged.values():
                 staging.discard()
 

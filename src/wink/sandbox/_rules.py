@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
 from collections.abc import Callable, Iterable
 from typing import Final
 
 from wink.errors import PathRefused
-from wink.filesystem import protected_as, unportable_name, workspace_path
+from wink.filesystem import is_git_data, protected_as, unportable_name, workspace_path
 from wink.sandbox._upper import Step, tree
 
-_GIT_DATA = """
-    objects refs logs packed-refs index HEAD ORIG_HEAD FETCH_HEAD MERGE_HEAD MERGE_MSG MERGE_MODE MERGE_AUTOSTASH
-    AUTO_MERGE SQUASH_MSG COMMIT_EDITMSG CHERRY_PICK_HEAD REVERT_HEAD REBASE_HEAD BISECT_LOG shallow gc.log gc.pid
-"""
-
-GIT_MAY: Final = frozenset(_GIT_DATA.split())
-"""What of a repository a merge takes: what git only ever reads as data."""
-
-_GIT_NOT: Final = re.compile(r"objects/info/(http-)?alternates$")
 _PLANTED: Final = "would plant a git repository, whose hooks and settings the next git command would run"
+_DELETED: Final = "is a git repository, which programs must not delete"
 _CODE: Final = "belongs to what git runs or is told by (only objects, refs, logs, index and HEAD are merged)"
 
 
@@ -67,10 +58,11 @@ def _repository(path: str) -> tuple[str | None, str]:
 def _git_problem(step: Step, at: str, inside: str, has_repository: Callable[[str], bool]) -> str | None:
     if not has_repository(at):
         return _PLANTED
+    if not inside and step.kind != "mode":
+        return _DELETED if step.kind == "drop" else _PLANTED
     if not inside:
-        return None if step.kind == "mode" else _PLANTED
-    if inside.split("/")[0] not in GIT_MAY or _GIT_NOT.match(inside):
-        # An empty `*.lock` or the like that a killed git left is not worth a failure, but neither is it merged.
+        return None
+    if not is_git_data(step.path) or (inside == "info" and step.kind != "directory"):
         return _CODE
     if step.kind == "link" or (step.made is not None and step.kind == "file" and step.made.st_nlink > 1):
         return "would be a link in a git repository"
