@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from wink.errors import PathRefused
-from wink.filesystem import HostFilesystem, _disk_ground
+from wink.filesystem import HostFilesystem, _disk_ground, _disk_trees
 from wink.filesystem._disk import DiskStore
 
 LEVELS = 2500
@@ -44,6 +44,10 @@ def files(resolver: str, tmp_path: Path) -> Iterator[HostFilesystem]:
     with HostFilesystem(tmp_path / "root") as made:
         assert made.level == resolver
         yield made
+    # pytest clears away what tests leave by calling itself for each level.
+    fd = os.open(tmp_path, os.O_RDONLY)
+    _disk_trees.remove(fd, "root")
+    os.close(fd)
 
 
 def test_a_tree_deeper_than_any_path_can_be_used(files: HostFilesystem, tmp_path: Path) -> None:
