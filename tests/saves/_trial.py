@@ -191,7 +191,8 @@ class Laboratory:
     ) -> bool:
         done = False
         with Workspace.open(root) as workspace:
-            workspace.checkpoint("start")
+            if verb == "restore":
+                workspace.checkpoint("start")
             assert _executed(workspace, operation), operation.name
             if verb == "redo":
                 workspace.undo()
@@ -280,7 +281,9 @@ class Laboratory:
                 place = "lost"
                 found.problems.append(f"{where}: {mark!r} is nowhere, looked {self._looked}, replaced {self._replaced}")
             found.places[place] += 1
-        left = os.listdir(root / ".wink/staged") if (root / ".wink/staged").exists() else []
+        # What a checkpoint needs is not freed.
+        is_freed = case.ending != "restore" and (root / ".wink/staged").exists()
+        left = os.listdir(root / ".wink/staged") if is_freed else []
         left += os.listdir(root / ".wink/wal") if (root / ".wink/wal").exists() else []
         found.problems += [f"{where}: {name} was left" for name in left]
 

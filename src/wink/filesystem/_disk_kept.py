@@ -21,6 +21,7 @@ from wink.filesystem._journal_report import Conflict
 
 IN_USE: Final = "is open for writing in another program; close it there, or leave it alone"
 SAVED_WITHIN: Final = "was saved by somebody else while its directory was being deleted; look at it again"
+_TAKEN: Final = "was saved anew by somebody else; what was there before"
 _SINCE: Final = "was replaced or deleted by a call, and written to afterwards by a program that had it open"
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
@@ -69,6 +70,13 @@ def keep_aside(ground: Ground, fd: int, name: str, wanted: str) -> str:
             chosen = f"{wanted}-{attempt}"
             continue
         return f"conflicts/{chosen}"
+
+
+def set_aside(ground: Ground, staged: str, path: str) -> Conflict:
+    """Keep a file whose name somebody took in the moment in which it was in staging: theirs stands."""
+    conflict = Conflict(path, keep_aside(ground, ground.state.staged, staged, staged), _TAKEN)
+    ground.report(conflict)
+    return conflict
 
 
 def release(ground: Ground, staged: str) -> tuple[Conflict, ...]:

@@ -25,11 +25,11 @@ from wink.filesystem._disk_content import (
     set_attributes,
     write_all,
 )
+from wink.filesystem._disk_elsewhere import move_by_copy
 from wink.filesystem._disk_ground import Ground, times_of
-from wink.filesystem._disk_kept import IN_USE, is_in_use, marks_within, touched_within
+from wink.filesystem._disk_kept import IN_USE, is_in_use, marks_within, set_aside, touched_within
 from wink.filesystem._disk_log import DiskStaging, Log
 from wink.filesystem._disk_place import Spot, failure, node_of
-from wink.filesystem._disk_trees import below
 from wink.filesystem._journal_records import Mark, Record, mark
 from wink.filesystem._journal_undo import set_mode
 from wink.filesystem._store import Node, Staging
@@ -176,14 +176,16 @@ class Steps:
             if error.errno == errno.ENOENT:
                 raise FileConflict(at.asked) from None
             raise
-        problem = ""
         if not exchanged:
             # The name is free for a moment: renaming over it would destroy what somebody saves just now.
             try:
                 ground.place(staging, spare, at.fd, at.name)
             except FileExistsError:
-                problem = SAVED
-        problem = problem or self._problem(record, old_fd, replacing)
+                log.conflicts.append(set_aside(ground, staged, at.path))
+                log.withdraw(record)
+                log.drop(spare)
+                raise FileConflict(at.asked) from None
+        problem = self._problem(record, old_fd, replacing)
         if problem:
             # Undoing turns the exchange round: what somebody saved in this very moment goes back to its path.
             log.take_back_to(len(log.records) - 1)
@@ -232,7 +234,7 @@ class Steps:
             return
         if stat.S_ISREG(found.st_mode) and found.st_nlink > 1:
             # Its other names, wherever they are, keep their mode.
-            self.overwrite(at, found, self._staged_copy(at.fd, at.name, found), wanted)
+            self.overwrite(at, found, self.staged_copy(at.fd, at.name, found), wanted)
         else:
             self._log.record("P", at.path, (), old=mark(found), note=str(wanted))
             set_mode(at.fd, at.name, wanted)
@@ -309,44 +311,13 @@ class Steps:
             log.withdraw(record)
             if error.errno != errno.EXDEV:
                 raise
-            self._move_by_copy(here, there, found)
+            move_by_copy(self, self._ground, here, there, found)
             return
         out = self._ground.status(there.fd, there.name)
         if out is None or out.st_ino != found.st_ino:
             raise FileConflict(here.asked)
 
-    def _move_by_copy(self, here: Spot, there: Spot, found: os.stat_result) -> None:
-        """Move to another mount: everything is made anew there, and removed here."""
-        self._copy(here.fd, here.name, there, found, None)
-        if stat.S_ISDIR(found.st_mode):
-            for path, child, target in list(below(here.fd, here.name)):
-                above, _, name = path.rpartition("/")
-                source = self._ground.beneath.directory(f"{here.path}/{above}" if above else here.path)
-                try:
-                    real = f"{there.path}/{path}"
-                    into = self._ground.beneath.directory(real.rpartition("/")[0])
-                    try:
-                        self._copy(source, name, Spot(into, name, real, there.asked, None), child, target)
-                    finally:
-                        self._ground.beneath.close(into)
-                finally:
-                    self._ground.beneath.close(source)
-        self.remove(here, found)
-
-    def _copy(self, fd: int, name: str, there: Spot, found: os.stat_result, target: str | None) -> None:
-        mode = stat.S_IMODE(found.st_mode) & 0o777
-        if stat.S_ISDIR(found.st_mode):
-            self.make_directory(there)
-            # As the maker's, so that it can be filled; a mode that forbids this is not kept.
-            self.change_mode(there, os.stat(there.name, dir_fd=there.fd, follow_symlinks=False), mode | 0o700)
-        elif stat.S_ISLNK(found.st_mode):
-            self.link(there, os.readlink(name, dir_fd=fd) if target is None else target)
-        elif stat.S_ISREG(found.st_mode):
-            self.create(there, self._staged_copy(fd, name), exclusive=True, mode=mode)
-        else:
-            raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
-
-    def _staged_copy(self, fd: int, name: str, found: os.stat_result | None = None) -> Content:
+    def staged_copy(self, fd: int, name: str, found: os.stat_result | None = None) -> Content:
         """A file's content, in staging; with the times of `found`."""
         source = os.open(name, _READ, dir_fd=fd)
         try:
