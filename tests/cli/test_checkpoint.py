@@ -24,6 +24,21 @@ def test_checkpoint_and_restore(cli: Cli, place: Path) -> None:
     assert cli("undo").out.startswith("undone c2 (c3)\n  + b.txt\n")
 
 
+def test_restore_what_a_call_left(cli: Cli, place: Path) -> None:
+    """By the number that `wink log` shows; a checkpoint of that name means what its maker meant."""
+    for text in ("one", "two", "three"):
+        cli("call", "write_file", "file_path=b.txt", f"content={text}\n")
+
+    assert "+one\n" in cli("restore", "c1", "--dry-run").out
+    assert cli("restore", "c1").out.startswith("restored c2, c3 (c4)\n  ~ b.txt\n")
+    assert (place / "b.txt").read_text() == "one\n"
+    cli("checkpoint", "c2")
+    cli("call", "write_file", "file_path=b.txt", "content=four\n")
+    cli("restore", "c2")
+    assert (place / "b.txt").read_text() == "one\n"
+    assert cli("restore", "c99").status == 2
+
+
 @pytest.mark.parametrize(
     "arguments", [("checkpoint", "start"), ("checkpoint", "NO!"), ("restore", "x"), ("restore", "start", "../x")]
 )

@@ -19,7 +19,18 @@ from wink.workspace._undo import STAMPS
 TOOL: Final = "filesystem"
 """What stands in the log for a change that no call has made."""
 
-_TWO_PATHS: Final = frozenset(("move", "copy"))
+_OPERATIONS: Final = {
+    # what it is inside         how it is told, and its first arguments
+    "write_bytes":             ("write", ("path",)),
+    "_pour":                   ("write", ("path",)),
+    "append_bytes":            ("append", ("path",)),
+    "_append":                 ("append", ("path",)),
+    "edit":                    ("edit", ("path",)),
+    "delete":                  ("delete", ("path",)),
+    "mkdir":                   ("mkdir", ("path",)),
+    "move":                    ("move", ("path", "target")),
+    "copy":                    ("copy", ("path", "target")),
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,5 +104,9 @@ class DirectChanges:
 
 
 def _said(operation: str, arguments: tuple[object, ...]) -> dict[str, object]:
-    paths = dict(zip(("path", "target") if operation in _TWO_PATHS else ("path",), arguments, strict=False))
-    return {"operation": operation.removesuffix("_bytes"), **paths}
+    """The operation and its paths; the content is in the files."""
+    known = _OPERATIONS.get(operation)
+    if known is not None:
+        return {"operation": known[0], **dict(zip(known[1], arguments, strict=False))}
+    paths = [argument for argument in arguments if isinstance(argument, str)]
+    return {"operation": operation.strip("_"), **({"paths": paths} if paths else {})}
