@@ -14,7 +14,7 @@ from wink.filesystem._change import FileChange
 from wink.filesystem._memory import error
 from wink.filesystem._overlay_lower import token_of
 from wink.filesystem._overlay_marks import Mark, in_gone, in_tree, make_directories, set_mark
-from wink.filesystem._overlay_upper import told_of_upper
+from wink.filesystem._overlay_upper import know_contents, told_of_upper
 from wink.filesystem._overlay_view import Place, Seen, check_link
 from wink.filesystem._paths import check_writable
 from wink.filesystem._store import Frame, Node, Staging
@@ -163,7 +163,8 @@ class OverlayFrame:
         if self._frame is not None:
             commits = self._store.commits
             if commits is not None and commits.is_wanted:
-                self._store.told[self._transaction_id] = self._frame.changes()
+                told = self._store.told[self._transaction_id] = self._frame.changes()
+                know_contents(self._store.upper, told)
             told_of_upper(self._frame.prepare)
 
     def publish(self) -> None:

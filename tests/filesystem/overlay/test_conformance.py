@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
+import pytest
 from fsspec.implementations.local import LocalFileSystem
 from fsspec.implementations.memory import MemoryFileSystem
 
+from wink.errors import UndoConflict
 from wink.filesystem import Filesystem, InMemoryFilesystem, OverlayFilesystem
 from wink.testing import FilesystemConformance
 
@@ -35,3 +38,18 @@ class TestOnDisk(FilesystemConformance):
         below = place / "below"
         below.mkdir(exist_ok=True)
         return OverlayFilesystem(LocalFileSystem(), str(below), upper=place / "upper", read_only=read_only)
+
+
+def test_what_somebody_saved_in_the_upper_layer_is_named_by_the_overlays_path(tmp_path: Path) -> None:
+    """Nobody knows the names beneath which an overlay keeps things."""
+    with OverlayFilesystem(InMemoryFilesystem(), upper=tmp_path) as files:
+        files.write("a.txt", "one")
+        snapshot = files.snapshot()
+        files.write("a.txt", "two")
+        (tmp_path / "tree/a.txt").write_text("theirs")
+
+        with pytest.raises(UndoConflict) as conflict:
+            files.restore(snapshot)
+
+    assert conflict.value.paths == ("a.txt",)
+    assert "tree/a.txt" not in str(pickle.loads(pickle.dumps(conflict.value)))

@@ -74,6 +74,18 @@ class Snapshots(Promises):
         assert files.diff(files.snapshot()) == ()
 
     @needs("has_snapshots")
+    @pytest.mark.parametrize("content", ["small", "large " * 40_000])
+    def test_content_that_is_written_again_as_it_was_is_in_nobodys_way(self, files: Filesystem, content: str) -> None:
+        """It may lie elsewhere and be younger; it is the same content."""
+        snapshot = files.snapshot()
+        files.write("a.txt", content)
+        files.write("a.txt", content)
+
+        files.restore(snapshot)
+
+        assert contents(files) == {}
+
+    @needs("has_snapshots")
     def test_what_is_not_committed_is_in_no_snapshot(self, files: Filesystem) -> None:
         """A snapshot of the filesystem that is taken while a call is under way is of the state before it."""
         files.write("a.txt", "before")
