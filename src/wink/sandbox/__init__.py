@@ -7,7 +7,7 @@ from wink.sandbox._merge import Differences, changed_meanwhile, differences, for
 from wink.sandbox._output import Keeper, Output
 from wink.sandbox._overlay import Overlay, fresh_name, state_of, sweep
 from wink.sandbox._probe import Feature, Report, probe
-from wink.sandbox._program import Command, Ended, OnOutput, Reason, Stop
+from wink.sandbox._program import Command, Ended, OnOutput, Reason, Stop, Streams, watch
 from wink.sandbox._sandbox import PROGRAMS, Sandbox, allowed, bubblewrap, opened, words_of
 from wink.sandbox._scratch import Scratch
 from wink.sandbox._settings import ENVIRONMENT, MIB, SCRATCH, Limits, Profile
@@ -43,6 +43,7 @@ __all__ = [
     "Sandbox",
     "Step",
     "Stop",
+    "Streams",
     "allowed",
     "bubblewrap",
     "changed_meanwhile",
@@ -55,5 +56,6 @@ __all__ = [
     "refused",
     "state_of",
     "sweep",
+    "watch",
     "words_of",
 ]

@@ -8,10 +8,9 @@ import signal
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Any, Final, Literal, Protocol
 
 from wink.errors import ProgramNotStarted
-from wink.sandbox._launch import Channel
 from wink.sandbox._output import Keeper, Output
 
 _CHUNK: Final = 65536
@@ -76,6 +75,26 @@ class Stop:
         for fd in fds:
             if fd >= 0:
                 os.close(fd)
+
+
+class Channel(Protocol):
+    """What is told of a program that runs."""
+
+    def fileno(self) -> int:
+        """To be polled: readable when there is something to `read`."""
+        ...
+
+    def read(self) -> tuple[dict[str, Any], ...] | None:
+        """What was told since (`failed` with `text`, `ended` with `code`); None when there is no more to come."""
+        ...
+
+    def kill(self) -> None:
+        """End every process of the program."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the program, which is ended if it still runs."""
+        ...
 
 
 class Streams:
