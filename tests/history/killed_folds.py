@@ -9,6 +9,7 @@ import os
 import shutil
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from tests.history.conftest import fsck, git
@@ -36,8 +37,8 @@ def made(root: Path) -> list[dict[str, object]]:
     return states
 
 
-def fold_and_die(root: Path, at: int) -> int | None:
-    """Fold in another process, killed before its step `at`; gives the number of steps if it was not."""
+def die_in(work: Callable[[Workspace], object], root: Path, at: int) -> int | None:
+    """Do some work in another process, killed before its step `at`; gives the number of steps if it was not."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
@@ -55,7 +56,7 @@ def fold_and_die(root: Path, at: int) -> int | None:
             connection = workspace.record.folds._ledger.database.writable()  # type: ignore[attr-defined]
             connection.set_trace_callback(lambda text: sys.audit("sql") if not text.startswith("SELECT") else None)
             is_active = True
-            workspace.fold()
+            work(workspace)
             is_active = False
         os.write(write, b"%d" % count)
         os._exit(0)
@@ -97,7 +98,7 @@ def main(place: Path) -> None:
         at += 1
         root = place / f"at{at}"
         states = made(root)
-        steps = fold_and_die(root, at)
+        steps = die_in(Workspace.fold, root, at)
         check(root, states, at)
         shutil.rmtree(root)
     print(steps)

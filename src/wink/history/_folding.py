@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO, Final
 
@@ -143,6 +143,35 @@ class Folding:
             return {name.rpartition(".")[0] for name in os.listdir(os.path.join(self._state, "staged"))}
         except OSError:
             return set()
+
+    def drop(self, position: int, keep: Iterable[str]) -> None:
+        """Give up what the history has of the transactions up to a position, but for the pre-images to `keep`.
+
+        The caller holds the workspace's lease. Raises `HistoryDamaged` and `CommitFailed`; it can be repeated.
+        """
+        self.wait()
+        self.fold()
+        folds = self._record.folds
+        _, head, aside = folds.last()
+        if head is None:
+            return
+        from wink.history._dropping import drop, oldest_beside
+        from wink.history._store import Store
+
+        self.close()
+        with Store(self._state, durable=self._durable) as store:
+            if not store.lock():
+                return
+            folds.drop(position, keep)
+            boundary = folds.boundary(position)
+            heads = [(bytes.fromhex(head), None if boundary is None else bytes.fromhex(boundary))]
+            if aside is not None:
+                last = bytes.fromhex(aside)
+                heads.append((last, oldest_beside(store, last, position)))
+            listed = self._record.listed()
+            roots = [bytes.fromhex(oid) for one in listed for oid in (one.commit, one.listing)]
+            drop(store, heads, roots, [bytes.fromhex(blob) for blob in folds.blobs()])
+            folds.dropped()
 
     def quietly(self, *, most: int, leave: int = 0) -> None:
         """Fold without failing: what cannot be folded now stays where it is, and is as good there."""

@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from wink.errors import HistoryDamaged
-from wink.history._objects import Kind, Malformed, object_id
+from wink.history._objects import ID_BYTES, Kind, Malformed, object_id
 from wink.history._pack_reading import MOST_BYTES, Pack, open_plain
 from wink.history._pack_writing import PackWriter
 
@@ -29,6 +29,8 @@ _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _PARTS: Final = ("objects", "objects/pack", "objects/info", "refs", "refs/heads", "refs/wink")
 # Nobody's git tidies up by itself here, or keeps logs of what we do to references.
 _CONFIG: Final = b"[core]\n\trepositoryformatversion = 0\n\tbare = true\n\tlogAllRefUpdates = false\n[gc]\n\tauto = 0\n"
+_DROPPED: Final = "tmp_dropped_"
+"""How the index of a pack is called that is being removed."""
 _KINDS: Final[dict[bytes, Kind]] = {b"blob": "blob", b"tree": "tree", b"commit": "commit"}
 
 
@@ -87,8 +89,11 @@ class Store:
             raise
         directory = self._directories["objects/pack"]
         for name in os.listdir(directory):
-            if name.startswith("tmp_"):
-                os.unlink(name, dir_fd=directory)  # of a fold that was killed
+            # Of somebody who was killed.
+            if name.startswith(_DROPPED):
+                self._drop_pack(name[len(_DROPPED) :])
+            elif name.startswith("tmp_"):
+                os.unlink(name, dir_fd=directory)
         return True
 
     # -- objects
@@ -155,11 +160,33 @@ class Store:
     def drop_packs(self, names: list[str]) -> None:
         """Remove packs whose objects are elsewhere, or not wanted any more."""
         self._close_packs()
+        directory = self._directories["objects/pack"]
         for name in names:
             # Without its index a pack is nothing to git, and without a pack an index is broken.
-            for ending in (".idx", ".pack", ".bitmap", ".rev", ".mtimes", ".keep"):
-                with suppress(FileNotFoundError):
-                    os.unlink(name + ending, dir_fd=self._directories["objects/pack"])
+            with suppress(FileNotFoundError):
+                os.rename(f"{name}.idx", _DROPPED + name, src_dir_fd=directory, dst_dir_fd=directory)
+            self._drop_pack(name)
+
+    def _drop_pack(self, name: str) -> None:
+        for file in (*(name + ending for ending in (".pack", ".bitmap", ".rev", ".mtimes", ".keep")), _DROPPED + name):
+            with suppress(FileNotFoundError):
+                os.unlink(file, dir_fd=self._directories["objects/pack"])
+
+    def drop_loose(self) -> None:
+        """Remove objects outside of packs: all that is wanted is in one now."""
+        objects = self._directories["objects"]
+        for name in os.listdir(objects):
+            if len(name) == 2:
+                try:
+                    directory = os.open(name, _DIRECTORY, dir_fd=objects)
+                except OSError:
+                    continue
+                try:
+                    for rest in os.listdir(directory):
+                        if len(rest) == 2 * ID_BYTES - 2:
+                            os.unlink(rest, dir_fd=directory)
+                finally:
+                    os.close(directory)
 
     # -- references
 
@@ -168,6 +195,17 @@ class Store:
         above, _, name = reference.rpartition("/")
         try:
             self._write(above, name, oid.hex().encode() + b"\n")
+        except OSError as error:
+            raise self.damaged(error) from None
+
+    def unpoint(self, reference: str) -> None:
+        """Forget a reference that `point` made."""
+        above, _, name = reference.rpartition("/")
+        try:
+            if above not in self._directories:
+                self._directories[above] = self._enter(above, make=True)
+            with suppress(FileNotFoundError):
+                os.unlink(name, dir_fd=self._directories[above])
         except OSError as error:
             raise self.damaged(error) from None
 

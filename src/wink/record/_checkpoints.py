@@ -36,10 +36,14 @@ class Listed:
     digest: str
 
 
-def write_listed(connection: sqlite3.Connection, listed: Listed) -> None:
-    """Note that a checkpoint is one of everything."""
-    row = (listed.name, listed.commit, listed.listing, listed.digest)
-    connection.execute("INSERT OR REPLACE INTO full_checkpoints VALUES (?, ?, ?, ?)", row)
+def write_listed(connection: sqlite3.Connection, name: str, listed: Listed | None) -> None:
+    """Note that the checkpoint to be made is one of everything, or that it is none."""
+    if connection.execute("SELECT 1 FROM checkpoints WHERE name = ?", (name,)).fetchone() is not None:
+        return
+    connection.execute("DELETE FROM full_checkpoints WHERE name = ?", (name,))
+    if listed is not None:
+        row = (name, listed.commit, listed.listing, listed.digest)
+        connection.execute("INSERT INTO full_checkpoints VALUES (?, ?, ?, ?)", row)
 
 
 def read_listed(ask: Ask) -> tuple[Listed, ...]:

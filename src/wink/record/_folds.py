@@ -25,6 +25,12 @@ _STAGED: Final = """SELECT preimage, (SELECT blob FROM folded WHERE folded.preim
     WHERE transactions.id = ? AND transactions.changes > 0 AND preimage IS NOT NULL
     AND before_kind <> 'directory' AND NOT (before_kind = 'link' AND before_target IS NOT NULL)"""
 _IS_FOLDED: Final = "SELECT 1 FROM transactions JOIN folds ON tx = seq WHERE id = ? AND changes > 0"
+_SIZES: Final = """SELECT changes.tx, sum(before_size) FROM folded JOIN changes
+    ON changes.tx = folded.tx AND changes.preimage = folded.preimage GROUP BY changes.tx"""
+_FIRST: Final = """SELECT tx, path, preimage, before_size FROM changes JOIN transactions ON seq = tx
+    WHERE committed = 1 AND tx > ? ORDER BY tx, n"""
+_BOUNDARY: Final = "SELECT commit_id FROM folds WHERE tx <= ? ORDER BY tx DESC LIMIT 1"
+_NOTE: Final = "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)"
 _COMMIT: Final = "SELECT commit_id FROM folds WHERE tx = ?"
 
 
@@ -65,6 +71,70 @@ class Folds:
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
+
+    def sizes(self) -> dict[int, int]:
+        """How many bytes of pre-images are in the history of each transaction, by position."""
+        with self._ledger.database.hold():
+            return {int(tx): int(size) for tx, size in self._ledger.ask(_SIZES)}
+
+    def needed(self) -> dict[str, tuple[int, int]]:
+        """The pre-images that checkpoints need, each with its transaction and size: the first of each path after each."""
+        with self._ledger.database.hold():
+            positions = [position for (position,) in self._ledger.ask("SELECT DISTINCT position FROM checkpoints")]
+            changes = self._ledger.ask(_FIRST, min(positions)) if positions else []
+        found: dict[str, tuple[int, int]] = {}
+        for position in positions:
+            seen: set[str] = set()
+            for tx, path, preimage, size in changes:
+                if tx > position and path not in seen:
+                    seen.add(path)
+                    if preimage is not None:
+                        found[preimage] = tx, size or 0
+        return found
+
+    def boundary(self, position: int) -> str | None:
+        """The commit of the last transaction up to a position that was folded."""
+        with self._ledger.database.hold():
+            return next((commit for (commit,) in self._ledger.ask(_BOUNDARY, position)), None)
+
+    def blobs(self) -> tuple[str, ...]:
+        """All blobs in the history that somebody may ask for as a pre-image."""
+        with self._ledger.database.hold():
+            return tuple(blob for (blob,) in self._ledger.ask("SELECT DISTINCT blob FROM folded"))
+
+    def drop(self, position: int, keep: Iterable[str]) -> None:
+        """Forget where the pre-images up to a position are, but for those to `keep`; raises `CommitFailed`.
+
+        Until `dropped` is called, `dropping` tells the position: so whoever is killed meanwhile can be followed by another.
+        """
+        kept = set(keep)
+        with self._ledger.database.hold():
+            found = self._ledger.ask("SELECT preimage FROM folded WHERE tx <= ?", position)
+            gone = [(_bytes(name),) for (name,) in found if name not in kept]
+            try:
+                connection = self._ledger.database.writable()
+                connection.execute("BEGIN IMMEDIATE")
+                try:
+                    connection.executemany("DELETE FROM folded WHERE preimage = CAST(? AS TEXT)", gone)
+                    connection.execute(_NOTE, ("dropping", str(position)))
+                    connection.execute("COMMIT")
+                except BaseException:
+                    if connection.in_transaction:
+                        connection.execute("ROLLBACK")
+                    raise
+            except Exception as error:
+                raise CommitFailed(f"nothing was stored: {error}") from error
+
+    def dropping(self) -> int:
+        """Up to which position somebody has begun to drop what there was, and did not end; 0 for nobody."""
+        with self._ledger.database.hold():
+            rows = self._ledger.ask("SELECT value FROM meta WHERE key = 'dropping'")
+            return next((int(value) for (value,) in rows if value.isdecimal()), 0)
+
+    def dropped(self) -> None:
+        """What `drop` began has been done."""
+        with self._ledger.database.hold():
+            self._ledger.database.writable().execute("DELETE FROM meta WHERE key = 'dropping'")
 
     def prepare(self) -> None:
         """See that there is a state directory with a record in it; raises `WorkspaceReadOnly`."""
@@ -128,9 +198,7 @@ class Folds:
                         "INSERT OR REPLACE INTO folded VALUES (CAST(? AS TEXT), ?, ?, ?, ?)",
                         ((_bytes(name), tx, one.blob, one.digest, one.attributes) for name, tx, one in stored),
                     )
-                    connection.execute(
-                        "INSERT OR REPLACE INTO meta (key, value) VALUES ('attributes', ?)", (attributes,)
-                    )
+                    connection.execute(_NOTE, ("attributes", attributes))
                     connection.execute("COMMIT")
                 except BaseException:
                     if connection.in_transaction:

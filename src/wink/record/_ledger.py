@@ -114,9 +114,8 @@ class Ledger:
         try:
             self.settle()
             connection = self.database.writable()
-            if listed is not None:
-                # Of no effect without its checkpoint; so the two need not be one step.
-                write_listed(connection, listed)
+            # Of no effect without its checkpoint; so the two need not be one step.
+            write_listed(connection, name, listed)
             return write_checkpoint(connection, name, self._clock())
         except Exception as error:
             raise CommitFailed(f"nothing was stored: {explain(error)}") from error

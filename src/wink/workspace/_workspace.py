@@ -304,8 +304,9 @@ class Workspace:
     ) -> Collected:
         """Free what the oldest calls replaced, until at most so many calls, none older than `age`, and bytes are left.
 
-        Those calls stay in the record, but cannot be undone or shown whole any more, nor checkpoints before them restored;
-        this alone cannot be taken back. Raises `WorkspaceBusy`.
+        Those calls stay in the record, but cannot be undone or shown whole any more, and leave the history; this alone cannot
+        be taken back. What is needed to restore a checkpoint is kept, however old it is. Raises `WorkspaceBusy`, and
+        `HistoryDamaged` where the history cannot be read.
         """
         from wink.limits import utc_now
         from wink.workspace._collect import collect
@@ -315,7 +316,14 @@ class Workspace:
             if any(limit is not None and limit < 0 for limit in limits.values()):
                 raise ValueError(f"limits cannot be negative: {limits}")
             return collect(
-                self._files, self._record, utc_now(), calls=calls, age=age, most_bytes=most_bytes, dry_run=dry_run
+                self._files,
+                self._record,
+                self._folding,
+                utc_now(),
+                calls=calls,
+                age=age,
+                most_bytes=most_bytes,
+                dry_run=dry_run,
             )
 
     def fold(self) -> int:
