@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -61,3 +62,19 @@ def test_gc_says_what_it_freed(cli: Cli) -> None:
     assert cli("gc", "--calls", "0", "--dry-run").out == "would free 8 bytes of 1 calls; 0 bytes stay\n"
     assert cli("gc", "--calls", "0").out == "freed 8 bytes of 1 calls; 0 bytes stay\n"
     assert cli("gc", "--calls", "-1").status == 2
+
+
+def test_full_checkpoint_brings_back_what_a_person_deleted(cli: Cli, place: Path) -> None:
+    """And says what it could not take in."""
+    os.mkfifo(place / "pipe")
+
+    assert cli("checkpoint", "--full", "all").out == (
+        "checkpoint all\n  not restorable: pipe is neither a file, a directory nor a link\n"
+    )
+    assert cli("checkpoint").out.endswith("  full\n")
+    before = (place / "a.txt").read_text()
+    (place / "a.txt").unlink()
+    assert cli("restore", "all").out == "restored what others changed (c1)\n  + a.txt\n"
+    assert (place / "a.txt").read_text() == before
+    assert cli("undo").out.startswith("undone c1 (c2)\n  - a.txt\n")
+    assert cli("checkpoint", "--full").status == 2

@@ -16,9 +16,9 @@ from wink.cli._calls import opened_for_reading, workspace_option
 @click.option("--megabytes", default=2048, show_default=True, type=click.IntRange(0), help="Keep at most so much.")
 @click.option("--dry-run", is_flag=True, help="Only tell what would be freed.")
 def gc(workspace: str, calls: int, days: int, megabytes: int, dry_run: bool) -> None:
-    """Free what the oldest calls replaced; they cannot be undone or shown whole afterwards.
+    """Free what the oldest calls replaced; they cannot be undone or shown whole afterwards, and leave the git history.
 
-    This cannot be taken back.
+    What checkpoints need is kept. This cannot be taken back.
     """
     with opened_for_reading(workspace) as opened:
         done = opened.gc(calls=calls, age=timedelta(days=days), most_bytes=megabytes << 20, dry_run=dry_run)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -31,6 +31,8 @@ STYLES: Final[dict[Tone, str]] = {
     "removed": "red",
     "place": "cyan",
 }
+
+_STEP: Final = 500
 
 EVENTS: Final = (PromptRendered, RenderedTools, ModelReplied, ToolInvoked)
 
@@ -135,6 +137,27 @@ class LiveProgress:
             self._status.start()
         else:
             self._status.update(escape(text))
+
+
+@contextmanager
+def counting(text: str) -> Generator[Callable[[int], None]]:
+    """Show how far something long has come, where somebody is looking; `text` has a place for the number."""
+    shown = 0
+
+    def count(number: int) -> None:
+        nonlocal shown
+        if number - shown >= _STEP or number < shown:
+            shown = number
+            click.echo(f"\r{text.format(number)}", nl=False, err=True)
+
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    try:
+        yield count
+    finally:
+        if shown:
+            click.echo("\r\x1b[K", nl=False, err=True)
 
 
 def progress(*, as_json: bool) -> Progress:

@@ -43,7 +43,7 @@ def redo(workspace: str, dry_run: bool) -> None:
 
 def tell(done: Reverted, what: str) -> None:
     """Say what was taken back, or show what would be."""
-    calls = ", ".join(f"c{call}" for call in done.calls)
+    calls = ", ".join(f"c{call}" for call in done.calls) or "what others changed"
     by = "" if done.call is None else f" (c{done.call})"
     click.echo(f"{what} {calls}{by}")
     if done.call is None:
@@ -55,4 +55,4 @@ def tell(done: Reverted, what: str) -> None:
     if done.types:
         click.echo(f"  session state: {', '.join(name.rpartition(':')[2] for name in done.types)}")
     for path in done.kept:
-        click.echo(visible(f"  {path} stays: somebody else put something into it"))
+        click.echo(visible(f"  {path} stays: somebody else has changed it"))
