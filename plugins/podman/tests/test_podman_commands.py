@@ -183,43 +183,27 @@ def test_limits_hold(make: Callable[..., Agent]) -> None:
         "except BlockingIOError:\n    print(count)\n    os.kill(0, 9)"
     )
     ended = agent.call("evaluate_python", code=bomb, timeout_seconds=60)
-    assert not ended.success
     value = ended.result.value
     assert isinstance(value, ShellExecuteResult)
-    assert value.reason == "exited", value
+    assert 0 < int(value.stdout) < 20
     assert containers() == ""
 
 
 def test_what_somebody_else_changed_meanwhile_fails_the_merge(agent: Agent) -> None:
     """And is named; the workspace is theirs while the command runs."""
-    replies = []
-    fifo = agent.root / "go"
-    ready = threading.Event()
-
-    def person() -> None:
-        ready.wait(60)
-        (agent.root / "a.txt").write_text("theirs\n")
-
-    thread = threading.Thread(target=person)
+    replies: list[ToolReply] = []
+    command = "echo late > a.txt; touch started; until [ -e /workspace/go ]; do sleep 0.1; done"
+    thread = threading.Thread(target=lambda: replies.append(agent.call("shell_execute", command=command)))
     thread.start()
-    ready.set()
-    thread.join(60)
-    del fifo
-    replies.append(agent.call("shell_execute", command="echo mine > a.txt"))
-    assert replies[0].success
-    stop = threading.Thread(
-        target=lambda: replies.append(
-            agent.call("shell_execute", command="cat a.txt > /tmp/x; sleep 3; echo late > a.txt")
-        )
-    )
-    stop.start()
-    while not any((agent.root / ".wink/programs").glob("*/upper")):
-        pass
-    (agent.root / "a.txt").write_text("theirs again\n")
-    stop.join(60)
-    assert not replies[1].success
-    assert "'a.txt'" in replies[1].text
-    assert (agent.root / "a.txt").read_text() == "theirs again\n"
+    programs = agent.root / ".wink/programs"
+    while not any(programs.glob("*/upper/started")):
+        assert thread.is_alive()
+    (agent.root / "a.txt").write_text("theirs\n")
+    (agent.root / "go").write_text("")
+    thread.join(100)
+    assert not replies[0].success
+    assert "'a.txt'" in replies[0].text
+    assert (agent.root / "a.txt").read_text() == "theirs\n"
 
 
 def test_scratch_is_kept_and_stays_out(make: Callable[..., Agent]) -> None:
