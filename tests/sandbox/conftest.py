@@ -36,6 +36,7 @@ class Ran:
 
     ended: Ended
     found: Differences
+    shown: tuple[FileChange, ...]
     changes: tuple[FileChange, ...]
 
     @property
@@ -72,6 +73,7 @@ class Place:
             with opened(self.overlay()) as overlay:
                 ended = (sandbox or self.sandbox).run(Command(words_of(script), env=environment, **options), overlay)
                 found = differences(overlay)
+                shown = found.changes()
                 try:
                     merge(found, part)
                     changes = part.changes()
@@ -83,7 +85,7 @@ class Place:
                     part.publish()
                 else:
                     part.undo()
-                return Ran(ended, found, changes)
+                return Ran(ended, found, shown, changes)
         finally:
             self.files.turns.release()
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from wink_shell import CommandResult
+from wink_shell import CommandResult, ShellConfig
 
 
 def test_what_a_command_that_succeeds_changed_is_kept(agent: Any) -> None:
@@ -191,3 +191,35 @@ def test_a_commit_can_be_undone(agent: Any) -> None:
 
     assert git("log", "--format=%s").split() == ["first"]
     git("fsck", "--strict")
+
+
+def test_without_a_sandbox_commands_are_real(make: Callable[..., Any]) -> None:
+    """Only where the user's own settings say so; and the model is told."""
+    agent = make(sandbox="none")
+
+    text = agent.fails("echo x > made; echo out; exit 3")
+
+    assert agent.tree()["made"] == "x\n"
+    assert "what it changed stays" in text
+    assert "stdout:\nout" in text
+    assert agent.events[-1].change.guard == "none"
+    assert "timed out" in agent.fails("sleep 98765", timeout_seconds=0.2)
+
+
+def test_workspace_can_tighten_settings_and_not_loosen_them() -> None:
+    """An agent can write the workspace's settings."""
+    from wink.plugins import Catalog, Settings, Table
+
+    def table(**values: Any) -> Table:
+        return Table("shell", values, "wink.toml", tighten_only=True)
+
+    loose = table(
+        sandbox="none", network=True, memory_bytes=1 << 50, readable=["/root"], environment=["*"], accepted=[0, 1]
+    )
+    with pytest.warns(match="can only tighten"):
+        section = Catalog.installed(Settings(tables=(loose,))).use("section", "shell.commands")
+    assert section.config == ShellConfig()
+
+    tight = table(memory_bytes=1 << 28, environment=["PATH"])
+    section = Catalog.installed(Settings(tables=(tight,))).use("section", "shell.commands")
+    assert (section.config.memory_bytes, section.config.environment) == (1 << 28, ("PATH",))

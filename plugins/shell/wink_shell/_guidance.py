@@ -6,16 +6,19 @@ from wink_shell._config import ShellConfig
 
 _GUIDANCE = """\
 `run_command` runs a command with `sh` in the workspace and waits for its end. Paths are relative to the workspace's root; \
-`cd` lasts for one command only, so pass `cwd` instead.
+`cd` lasts for one command only, so pass `cwd` instead."""
 
+_ATOMIC = """\
 Each command is all or nothing: exit code 0 keeps every change that it made to files, anything else drops them all. Put steps \
 that belong together into one command with `&&`, and end with `|| true` only where a failure does not matter. \
 Processes that are still running when the command ends are killed, so nothing can be left in the background."""
 
+_BARE = "Commands are not confined, and what they change stays, also when they fail: be careful."
+
 
 def guidance(config: ShellConfig) -> str:
     """How to use the tool under these settings."""
-    parts = [_GUIDANCE]
+    parts = [_GUIDANCE, _BARE if config.sandbox == "none" else _ATOMIC]
     if config.sandbox == "overlay":
         reach = "reach the network" if config.network else "see only the workspace and the system: there is no network"
         parts.append(
@@ -25,7 +28,7 @@ def guidance(config: ShellConfig) -> str:
         f"A command may take {config.timeout_seconds:g} seconds, or as many as `timeout_seconds` says, up to "
         f"{config.max_timeout_seconds:g}. Of long output the beginning and the end are shown."
     )
-    if config.scratch:
+    if config.scratch and config.sandbox != "none":
         names = ", ".join(f"`{name}`" for name in config.scratch)
         parts.append(
             f"Directories called {names} are scratch: they are kept between commands, and are not part of the workspace's files."

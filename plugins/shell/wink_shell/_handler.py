@@ -14,7 +14,18 @@ from wink.errors import (
     SandboxUnavailable,
     ToolValidationError,
 )
-from wink.sandbox import Command, Outcome, Profile, Sandbox, allowed, run_in_call, words_of
+from wink.sandbox import (
+    Command,
+    Guard,
+    Outcome,
+    OverlayGuard,
+    Profile,
+    Sandbox,
+    Unguarded,
+    allowed,
+    run_in_call,
+    words_of,
+)
 from wink.tools import ToolContext, ToolResult
 from wink_shell._config import ShellConfig
 from wink_shell._params import RunCommandParams
@@ -27,10 +38,11 @@ _LEFT_OUT: Final = 20
 class Shell:
     """The handler, bounded by one configuration."""
 
-    __slots__ = ("_config",)
+    __slots__ = ("_config", "_guard")
 
     def __init__(self, config: ShellConfig) -> None:
         self._config = config
+        self._guard: Guard = OverlayGuard() if config.sandbox == "overlay" else Unguarded()
 
     def run_command(self, params: RunCommandParams, *, context: ToolContext) -> ToolResult[CommandResult]:
         """Run, and keep what was changed only if the command says that all went well."""
@@ -51,7 +63,7 @@ class Shell:
             scratch=config.scratch,
         )
         try:
-            outcome = run_in_call(command, sandbox, accepted=config.accepted, beat=context.beat)
+            outcome = run_in_call(command, sandbox, accepted=config.accepted, guard=self._guard, beat=context.beat)
         except (SandboxUnavailable, ProgramNotStarted, MergeConflict, MergeRefused) as error:
             return ToolResult[Any].error(str(error))
         if context.deadline is not None and outcome.ended.reason == "timed out":
@@ -59,7 +71,8 @@ class Shell:
         value = self._value(outcome)
         if outcome.kept:
             return ToolResult.ok(value, "Done.")
-        return ToolResult(message="The command failed; nothing was changed.", value=value, success=False)
+        what = "nothing was changed" if outcome.guard != "none" else "what it changed stays, as there is no sandbox"
+        return ToolResult(message=f"The command failed; {what}.", value=value, success=False)
 
     def _environment(self, params: RunCommandParams) -> dict[str, str]:
         for name, value in params.env.items():
@@ -94,7 +107,7 @@ class Shell:
             outcome.kept,
             len(outcome.changes),
             listed(outcome.changes, self._config.max_changes),
-            tuple(FileNote(path, "left out", reason) for path, reason in outcome.notes[:_LEFT_OUT]),
+            tuple(FileNote(path or ".", "left out", reason) for path, reason in outcome.notes[:_LEFT_OUT]),
             outcome.guard,
         )
 

@@ -3,6 +3,7 @@
 from wink.sandbox._call import Outcome, run_in_call
 from wink.sandbox._guard import Guard, Guarded, Notes, OverlayGuard
 from wink.sandbox._launch import Channel, Mount, launcher
+from wink.sandbox._lay import check_mounts, foreign
 from wink.sandbox._merge import Differences, changed_meanwhile, differences, forget, merge, refused
 from wink.sandbox._output import Keeper, Output
 from wink.sandbox._overlay import Overlay, fresh_name, state_of, sweep
@@ -11,6 +12,7 @@ from wink.sandbox._program import Command, Ended, OnOutput, Reason, Stop, Stream
 from wink.sandbox._sandbox import PROGRAMS, Sandbox, allowed, bubblewrap, opened, words_of
 from wink.sandbox._scratch import Scratch
 from wink.sandbox._settings import ENVIRONMENT, MIB, SCRATCH, Limits, Profile
+from wink.sandbox._unguarded import Unguarded
 from wink.sandbox._upper import Step
 
 __all__ = [
@@ -43,10 +45,13 @@ __all__ = [
     "Sandbox",
     "Step",
     "Stop",
+    "Unguarded",
     "Streams",
     "allowed",
     "bubblewrap",
     "changed_meanwhile",
+    "check_mounts",
+    "foreign",
     "differences",
     "forget",
     "fresh_name",

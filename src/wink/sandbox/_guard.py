@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Protocol
 
 from wink.filesystem import FileChange, FilePart
+from wink.sandbox._lay import check_mounts, foreign
 from wink.sandbox._merge import Differences, differences, merge
 from wink.sandbox._overlay import Overlay, fresh_name, state_of, sweep
 from wink.sandbox._program import Command, Ended, OnOutput, Stop
@@ -92,7 +93,11 @@ class _Overlaid:
     def notes(self) -> Notes:
         found = self._differences()
         fresh = [path for path in found.scratch if path not in self._lent]
-        return (*found.notes, *((path, "is scratch, kept for the next program only") for path in fresh))
+        return (
+            *foreign(self.overlay.root),
+            *found.notes,
+            *((path, "is scratch, kept for the next program only") for path in fresh),
+        )
 
     def keep(self) -> None:
         # Read again: since the turn was taken, the workspace is what it will be merged into.
@@ -108,8 +113,15 @@ class _Overlaid:
 class OverlayGuard:
     """Programs work on an overlayfs over the workspace: what they changed is exactly its upper layer."""
 
-    name: Final = "overlay"
-    unseen: Final[tuple[str, ...]] = ()
+    @property
+    def name(self) -> str:
+        """What events call it."""
+        return "overlay"
+
+    @property
+    def unseen(self) -> tuple[str, ...]:
+        """Nothing escapes it."""
+        return ()
 
     def missing(self) -> tuple[str, ...]:
         """What this host lacks for it."""
@@ -123,6 +135,7 @@ class OverlayGuard:
         state = state_of(part)
         programs = f"{state}/{PROGRAMS}"
         root = part.tree.store.root
+        check_mounts(root)
         scratch = Scratch(f"{state}/scratch", sandbox.scratch) if sandbox.scratch else None
         sweep(programs, root, scratch)
         with opened(Overlay(root, f"{programs}/{fresh_name()}", scratch)) as overlay:

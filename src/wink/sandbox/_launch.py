@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import socket
@@ -35,7 +36,11 @@ class Mount:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """All that the launcher has to know of one program: `view` are bubblewrap's options, `limits` RLIMIT names."""
+    """All that the launcher has to know of one program.
+
+    `view` are bubblewrap's options, `limits` RLIMIT names, `filter` is what `filter_of_calls` gives, in hexadecimal, and
+    `places` are paths that must be what they are called, once all is mounted: no links that lead elsewhere.
+    """
 
     bwrap: str
     argv: Sequence[str]
@@ -43,6 +48,8 @@ class Request:
     mounts: Sequence[Mount]
     limits: Mapping[str, int]
     terminal: bool = False
+    filter: str = ""
+    places: Sequence[str] = ()
 
 
 class Channel:
@@ -146,6 +153,7 @@ class Launcher:
             self._reap()
             raise SandboxUnavailable("overlay", (f"{said['refused']}: {said['text']}",))
         self._control = ours
+        atexit.register(self.stop)  # once more does no harm
         return ours
 
     def _stop(self) -> None:

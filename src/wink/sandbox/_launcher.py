@@ -239,7 +239,10 @@ def become(request: dict[str, Any], streams: list[int], telling: int, parent: in
     check(libc.mount(None, b"/", None, MS_REC | MS_PRIVATE, None), "make mounts private")
     # All of them are looked up before the first one is mounted, and perhaps hides where the next one's layers are.
     for mount, fds in [(mount, layers(**mount)) for mount in request["mounts"]]:
+        check_place(mount["target"])
         overlay(mount["target"], fds)
+    for place in request["places"]:
+        check_place(place)
     for number in range(3):
         os.dup2(streams[number], number)
     if request["terminal"]:
@@ -259,9 +262,18 @@ def become(request: dict[str, Any], streams: list[int], telling: int, parent: in
         os._exit(125)
     words = memory_file("\0".join([*request["view"], ""]).encode("utf-8", "surrogateescape"))
     os.set_inheritable(telling, True)
-    argv = [request["bwrap"], "--args", str(words), "--json-status-fd", str(telling), "--", *request["argv"]]
+    argv = [request["bwrap"], "--args", str(words), "--json-status-fd", str(telling)]
+    if request["filter"]:
+        argv += ["--seccomp", str(memory_file(bytes.fromhex(request["filter"])))]
+    argv += ["--", *request["argv"]]
     # An empty environment: what a model may set must not reach bubblewrap itself, which is not confined yet.
     os.execve(request["bwrap"], [word.encode("utf-8", "surrogateescape") for word in argv], {})  # noqa: S606
+
+
+def check_place(path: str) -> None:
+    """Refuse a place that an earlier program has made a link: bubblewrap would follow it, out of what it may touch."""
+    if os.path.realpath(path) != path:
+        raise OSError(40, "a link stands where a directory was", path)
 
 
 def memory_file(content: bytes) -> int:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from wink.errors import SandboxUnavailable
+from wink.sandbox._filter import filter_of_calls
 from wink.sandbox._launch import Request, launcher
 from wink.sandbox._overlay import Overlay
 from wink.sandbox._program import Command, Ended, OnOutput, Stop, Streams, watch
@@ -87,8 +88,10 @@ class Sandbox:
             argv=command.argv,
             view=view(root, cwd, command.env, profile, masked=masked, interactive=interactive or terminal),
             mounts=(overlay.mount(),),
-            limits=_rlimits(self.profile, launcher.group.held),
+            limits=rlimits(self.profile, launcher.group.held),
             terminal=terminal,
+            filter=(filter_of_calls() or b"").hex(),
+            places=masked,
         )
 
 
@@ -101,7 +104,8 @@ def bubblewrap() -> str:
     raise SandboxUnavailable("overlay", ("bubblewrap is not installed; apt-get install bubblewrap",))
 
 
-def _rlimits(profile: Profile, held: Collection[str]) -> dict[str, int]:
+def rlimits(profile: Profile, held: Collection[str]) -> dict[str, int]:
+    """The limits of each process; `held` are those that hold for the program as a whole."""
     limits = profile.limits
     wanted = {
         # What a group holds as a whole need not be held a second time: many programs reserve far more than they use.
