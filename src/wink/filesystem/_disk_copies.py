@@ -51,7 +51,6 @@ def rewrite(log: Log, at: Spot, found: os.stat_result, content: bytes | tuple[st
             record = log.record("W", at.path, times_of(at.fd), staged=staged, old=mark(found), content=known)
             _pour(log, staged, fd)
             log.rewritten[record.seq] = mark(os.fstat(fd))
-            log.left.rewritten(record, os.fstat(fd))
         finally:
             os.close(fd)
     finally:
@@ -79,8 +78,9 @@ def write_new(log: Log, at: Spot, content: bytes | tuple[str, int], mode: int | 
         if mode is not None:
             os.fchmod(fd, mode)
         _pour(log, staged, fd)
-        log.left.rewritten(record, os.fstat(fd))
-        return node_of(os.fstat(fd))
+        made = os.fstat(fd)
+        log.rewritten[record.seq] = mark(made)
+        return node_of(made)
     finally:
         os.close(fd)
 

@@ -206,8 +206,9 @@ class DiskFrame:
             old = record.old
             if record.kind in "XD" and old is not None:
                 if record.seq in frozen:
-                    old = None
-                elif stat.S_ISDIR(old.mode):
+                    ground.remember(record.staged, None)
+                    continue
+                if stat.S_ISDIR(old.mode):
                     # When it was renamed into staging: what is written in it from then on is not what was deleted.
                     found = ground.status(ground.state.staged, record.staged)
                     old = old._replace(modified_ns=0 if found is None else found.st_ctime_ns)

@@ -14,9 +14,9 @@ from typing import Final, NamedTuple
 from wink.errors import PathRefused
 from wink.filesystem._beneath import Openat2, Walk, named
 from wink.filesystem._disk_state import NESTED, State
+from wink.filesystem._git_data import is_git_data, restoring
 from wink.filesystem._journal_records import Mark
 from wink.filesystem._journal_report import Conflict
-from wink.filesystem._git_data import is_git_data, restoring
 from wink.filesystem._paths import check_readable, check_writable
 from wink.filesystem._syscalls import RENAME_EXCHANGE, RENAME_NOREPLACE, has_openat2, renameat2
 
@@ -31,10 +31,10 @@ _MOST_CONFLICTS: Final = 1000
 
 
 class Replaced(NamedTuple):
-    """What is in staging: the path that it had, and its mark then; None where the kernel says that nobody can write to it."""
+    """What is in staging: the path that it had, and its mark then; of a directory the time when it came there."""
 
     path: str
-    mark: Mark | None
+    mark: Mark
 
 
 class Ground:
@@ -72,7 +72,7 @@ class Ground:
         kernel = has_openat2() if resolver is None else resolver == "openat2"
         self.beneath: Final = (Openat2 if kernel else Walk)(self.root_fd, self.check_readable)
         self.has_fine_times: bool | None = None
-        self.replaced: Final[dict[str, Replaced]] = {}
+        self.replaced: Final[dict[str, Replaced | None]] = {}
         self.conflicts: Final[deque[Conflict]] = deque(maxlen=_MOST_CONFLICTS)
         self._private: Final = tuple(_private_places(self.root, self.state.within))
 
@@ -119,8 +119,8 @@ class Ground:
         if renamed_ns - written_ns < _TICK_NS:
             self.has_fine_times = renamed_ns != written_ns
 
-    def remember(self, staged: str, replaced: Replaced) -> None:
-        """Note what a committed transaction replaced."""
+    def remember(self, staged: str, replaced: Replaced | None) -> None:
+        """Note what a committed transaction replaced; None when the kernel says that nobody can write to it any more."""
         if len(self.replaced) >= _MOST_REPLACED:
             self.replaced.pop(next(iter(self.replaced)), None)
         self.replaced[staged] = replaced

@@ -23,6 +23,7 @@ IN_USE: Final = "is open for writing in another program; close it there, or leav
 SAVED_WITHIN: Final = "was saved by somebody else while its directory was being deleted; look at it again"
 _TAKEN: Final = "was saved anew by somebody else; what was there before"
 _SINCE: Final = "was replaced or deleted by a call, and written to afterwards by a program that had it open"
+_UNKNOWN: Final = object()
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
@@ -81,37 +82,38 @@ def set_aside(ground: Ground, staged: str, path: str) -> Conflict:
 
 def release(ground: Ground, staged: str) -> tuple[Conflict, ...]:
     """Free one thing in staging; tells what of it is kept."""
-    staging, known = ground.state.staged, ground.replaced.pop(staged, None)
+    staging, is_frozen = ground.state.staged, ground.replaced.get(staged, _UNKNOWN) is None
+    known = ground.replaced.pop(staged, None)
     top = ground.status(staging, staged)
     if top is None:
         return ()
     path = staged if known is None else known.path
     kept: list[Conflict] = []
     if stat.S_ISDIR(top.st_mode):
-        since = top.st_ctime_ns if known is None or known.mark is None else known.mark.modified_ns
+        since = top.st_ctime_ns if known is None else known.mark.modified_ns
         for inside, fd, name, found in regular_files(staging, staged):
             late = found.st_ctime_ns > since or (bool(ground.has_fine_times) and found.st_ctime_ns == since)
             if is_in_use(fd, name, found) or (late and found.st_nlink == 1):
                 at = keep_aside(ground, fd, name, f"{staged}-{len(kept) + 1}")
                 kept.append(_reported(ground, f"{path}/{inside}", at))
-    elif not staged.endswith("~") and _is_theirs(ground, staged, top, known):
+    elif not staged.endswith("~") and _is_theirs(ground, staged, top, known, is_frozen=is_frozen):
         # Second names, and copies of new content, are never anybody else's.
         return (_reported(ground, path, keep_aside(ground, staging, staged, staged)),)
     remove(staging, staged)
     return tuple(kept)
 
 
-def _is_theirs(ground: Ground, staged: str, found: os.stat_result, known: Replaced | None) -> bool:
+def _is_theirs(ground: Ground, staged: str, found: os.stat_result, known: Replaced | None, *, is_frozen: bool) -> bool:
     if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
         return False
     # The rename into staging is later than the last write, unless somebody wrote to it there.
     written_last = found.st_mtime_ns >= found.st_ctime_ns
-    if known is not None and known.mark is None:
+    if is_frozen:
         return written_last and bool(ground.has_fine_times)
     in_use = is_in_use(ground.state.staged, staged, found)
     if in_use:
         return True
-    if known is not None and known.mark is not None:
+    if known is not None:
         return not known.mark.fits(found)
     return written_last and (in_use is None or bool(ground.has_fine_times))
 

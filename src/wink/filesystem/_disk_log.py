@@ -27,8 +27,7 @@ class Log:
     """What one transaction did. Nothing is on the disk before the first record or the first large content.
 
     `contents` keeps small new contents, and `rewritten` how files were after writing in place; both by record. `frozen`
-    are the records whose files in staging nobody can write to, as the kernel says; `left` is what the transaction knows
-    to be at the paths that it has changed.
+    are the records whose files in staging nobody can write to, as the kernel says.
     """
 
     __slots__ = (
@@ -36,6 +35,7 @@ class Log:
         "_is_over",
         "_is_resumed",
         "_journal",
+        "_left",
         "_recorded",
         "_renumbered",
         "_seq",
@@ -45,7 +45,6 @@ class Log:
         "frozen",
         "ground",
         "is_doomed",
-        "left",
         "records",
         "rewritten",
     )  # fmt: skip
@@ -62,7 +61,7 @@ class Log:
         self.contents: dict[int, bytes] = {}
         self.rewritten: dict[int, Mark] = {}
         self.frozen: set[int] = set()
-        self.left: Final = Left()
+        self._left: Left | None = None
         self.conflicts: list[Conflict] = []
 
     @classmethod
@@ -72,6 +71,13 @@ class Log:
         log._journal, left = Journal.resume(ground.state, transaction_id, durable=ground.is_durable)
         log.records, log._renumbered, log._is_resumed = left.records, left.renumbered, True
         return log
+
+    @property
+    def left(self) -> Left:
+        """What the transaction knows to be at the paths that it has changed."""
+        if self._left is None:
+            self._left = Left(self.records, self.rewritten)
+        return self._left
 
     # -- records
 
@@ -98,7 +104,6 @@ class Log:
         self._recorded += 1 if staged else 0
         # First here and then on the disk: an interrupt in between must not leave an operation that undo never hears of.
         self.records.append(record)
-        self.left.note(record)
         try:
             journal.append(record)
         except OSError:
@@ -225,7 +230,6 @@ class Log:
     def _forget(self, record: Record) -> None:
         if self.records and self.records[-1] is record:
             self.records.pop()
-        self.left.forget(record)
         self.contents.pop(record.seq, None)
         self.rewritten.pop(record.seq, None)
 

@@ -120,7 +120,8 @@ class Steps:
         try:
             if old_fd >= 0:
                 # First the look and then the question: so whoever opens it from here on changes what was seen.
-                problem = "" if old.fits(os.fstat(old_fd)) and not log.left.is_foreign(at.path, found) else SAVED
+                is_foreign = bool(log.records) and log.left.is_foreign(at.path, found)
+                problem = SAVED if is_foreign or not old.fits(os.fstat(old_fd)) else ""
                 if not problem and not is_linked and is_being_written(old_fd):
                     problem = IN_USE
                 if problem:
@@ -250,7 +251,7 @@ class Steps:
         within: dict[str, Mark] = {}
         if is_directory and not must_be_empty:
             within = marks_within(at.fd, at.name, at.path, log.left)
-        elif not is_directory and log.left.is_foreign(at.path, found):
+        elif not is_directory and log.records and log.left.is_foreign(at.path, found):
             raise FileConflict(at.asked)
         record = log.record("D", at.path, times_of(at.fd), staged=staged, old=mark(found))
         try:
