@@ -33,7 +33,7 @@ def changes_between(
     *,
     moves: Sequence[tuple[str, str]] = (),
 ) -> tuple[FileChange, ...]:
-    """The overlay's changes from one moment to another, None being now; contents are not fetched to be compared.
+    """The overlay's changes from one moment to another, None being now; only small contents are fetched to be compared.
 
     `upper` tells those of the upper store; `moves` are those of the frame that asks, oldest first.
     """
@@ -176,11 +176,11 @@ class _Comparison:
             is_below = before.upper is None and after.upper is None
             if is_below and before.below == after.below:
                 return None
-            if old == new and (old.kind != "file" or self._is_same_content(path, before, after)):
+            if old == new and (old.kind != "file" or self._is_same_content(path, before, after, old, new)):
                 return None
         return FileChange(path, old, new, self._moved_from(path, after) if old is None else None)
 
-    def _is_same_content(self, path: str, before: Seen, after: Seen) -> bool:
+    def _is_same_content(self, path: str, before: Seen, after: Seen, old: FileVersion, new: FileVersion) -> bool:
         versions = [
             view.upper.version(path) if isinstance(view.upper, Earlier | _Changed) else None
             for view in (self._before, self._after)
@@ -188,7 +188,10 @@ class _Comparison:
         if before.upper is not None and after.upper is not None:
             # Both are in the upper store, whose own account names the path if it has changed.
             return versions == [None, None]
-        return self._exact and _has_same_bytes(self._before, before, self._after, after)
+        if self._exact:
+            return _has_same_bytes(self._before, before, self._after, after)
+        content = old.content()
+        return content is not None and content == new.content()
 
     def _moved_from(self, path: str, after: Seen | None) -> str | None:
         """Where what is at a path now was before, if it is not there any more."""
