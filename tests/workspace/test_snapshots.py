@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from wink.errors import (
     CommitFailed,
     HandleRevoked,
     NothingToUndo,
+    SnapshotMismatch,
     UndoConflict,
     UnknownCall,
     UnknownCheckpoint,
@@ -258,6 +260,22 @@ class TestRestore:
         with pytest.raises(UndoConflict, match="is not kept any more"):
             workspace.filesystem.restore(snapshot)
         assert (root / "a.txt").read_text() == "after"
+
+    def test_a_snapshot_of_a_record_that_was_removed_is_refused(self, workspace: Workspace, root: Path) -> None:
+        """Positions of the new one mean something else."""
+        workspace.filesystem.write("a.txt", "one")
+        snapshot = workspace.filesystem.snapshot()
+        workspace.close()
+        shutil.rmtree(root / ".wink")
+        with Workspace.open(root) as again:
+            again.filesystem.write("a.txt", "two")
+            again.filesystem.write("a.txt", "three")
+            moved = snapshot._replace(tree=again.filesystem._access.tree)  # as if it were the same object
+
+            with pytest.raises(SnapshotMismatch, match="not there any more"):
+                again.filesystem.restore(moved)
+
+            assert (root / "a.txt").read_text() == "three"
 
 
 class TestInACall:

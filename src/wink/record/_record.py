@@ -209,6 +209,15 @@ class Record:
         with self._database.hold():
             return next((seq or 0 for (seq,) in self._ledger.ask("SELECT max(seq) FROM transactions")), 0)
 
+    def transaction_at(self, position: int | None = None) -> tuple[int, str]:
+        """The transaction at a position, or the last one, by position and id; `(0, "")` where there is none."""
+        asked = ("WHERE seq = ?", position) if position is not None else ("",)
+        with self._database.hold():
+            found = self._ledger.ask(
+                f"SELECT seq, id FROM transactions {asked[0]} ORDER BY seq DESC LIMIT 1", *asked[1:]
+            )
+            return next(((seq, transaction_id) for seq, transaction_id in found), (0, ""))
+
     def undone(self) -> frozenset[int]:
         """The positions of the transactions that are taken back at present."""
         with self._database.hold():

@@ -35,9 +35,10 @@ _OPERATIONS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """The state after the transaction at `position`."""
+    """The state after the transaction at `position`, whose id tells whether it is still the same record."""
 
     position: int
+    transaction_id: str
 
 
 class DirectChanges:
@@ -55,15 +56,19 @@ class DirectChanges:
 
     def mark(self) -> Moment:
         """After the last transaction."""
-        return Moment(self._record.last_position())
+        return Moment(*self._record.transaction_at())
 
     def changes(self, since: object, until: object = None) -> Sequence[tuple[int, FileChange]]:
         """What was committed between two moments, by whatever process."""
         assert isinstance(since, Moment)
         assert until is None or isinstance(until, Moment)
-        if since.position > self._record.last_position():
-            raise SnapshotMismatch(f"after {since.position}", "is of a record that is not there any more")
+        for moment in (since, until):
+            if moment is not None and moment.position and not self._is_known(moment):
+                raise SnapshotMismatch(moment.transaction_id, "is of a record that is not there any more")
         return self._record.changes(since.position + 1, None if until is None else until.position)
+
+    def _is_known(self, moment: Moment) -> bool:
+        return self._record.transaction_at(moment.position)[1] == moment.transaction_id
 
     def is_before(self, one: object, other: object) -> bool:
         """By position."""
