@@ -15,6 +15,7 @@ from wink.filesystem._turns import Turns
 
 if TYPE_CHECKING:
     from wink.filesystem._disk_content import Attributes, attributes_of
+    from wink.filesystem._ignored import Ignored
     from wink.filesystem._journal_report import Conflict, Recovered
     from wink.filesystem._listing import FileEntry, FileStat, GlobMatch, GrepMatch, Listing
     from wink.filesystem._net import net_changes
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from wink.filesystem._snapshot import FilesystemSnapshot
     from wink.filesystem._streams import ReadStream, TextStream, WriteStream
     from wink.filesystem._versions import Archived, Places, Versions
-    from wink.filesystem._walk import Ignored
 
 __all__ = [
     "DIFFABLE_BYTES",
@@ -92,7 +92,7 @@ _LATER = {
     "FilesystemSnapshot": "_snapshot",
     "GlobMatch": "_listing",
     "GrepMatch": "_listing",
-    "Ignored": "_walk",
+    "Ignored": "_ignored",
     "Listing": "_listing",
     "OverlayFilesystem": "_overlay_root",
     "Places": "_versions",

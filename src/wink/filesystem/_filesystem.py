@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from wink.errors import PathRefused
@@ -123,6 +124,14 @@ class Filesystem:
 
         return _glob.glob(self._access, pattern, path, limit, include_git, respect_ignore)
 
+    def iglob(
+        self, pattern: str, path: str = ".", *, include_git: bool = False, respect_ignore: bool = False
+    ) -> Iterator[GlobMatch]:
+        """Like `glob` without a limit: each path when it is found, and little held in memory however many there are."""
+        from wink.filesystem import _glob
+
+        return _glob.iglob(self._access, pattern, path, include_git, respect_ignore)
+
     def grep(
         self,
         pattern: str,
@@ -134,13 +143,30 @@ class Filesystem:
         include_git: bool = False,
         respect_ignore: bool = False,
     ) -> Listing[GrepMatch]:
-        """Lines of the text files beneath `path` that match an RE2 regular expression, one match a line.
+        """Lines of the text files beneath `path` that match a regular expression, one match a line.
 
-        `glob` chooses files, by name where it has no slash. Binary files are passed over. Raises `PatternError`.
+        `glob` chooses files, by name where it has no slash. Binary files are passed over. RE2 searches, and for what it
+        cannot express, look-around and back-references, Python's engine in a process that is killed when it takes too
+        long. Raises `PatternError`.
         """
         from wink.filesystem import _grep
 
         return _grep.grep(self._access, pattern, path, glob, max_matches, ignore_case, include_git, respect_ignore)
+
+    def igrep(
+        self,
+        pattern: str,
+        path: str = ".",
+        glob: str | None = None,
+        *,
+        ignore_case: bool = False,
+        include_git: bool = False,
+        respect_ignore: bool = False,
+    ) -> Iterator[GrepMatch]:
+        """Like `grep` without a limit: each match when it is found."""
+        from wink.filesystem import _grep
+
+        return _grep.igrep(self._access, pattern, path, glob, ignore_case, include_git, respect_ignore)
 
     # -- writing
 

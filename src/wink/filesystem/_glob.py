@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from wink.filesystem._access import Access
 from wink.filesystem._listing import GlobMatch, Listing
 from wink.filesystem._pattern import Pattern
@@ -14,8 +16,14 @@ def glob(
     """The first `limit` paths beneath `path` that fit."""
     check_limit(limit)
     found: list[GlobMatch] = []
-    for at in walk(access, path, Pattern(pattern), include_git=include_git, respect_ignore=respect_ignore):
+    for match in iglob(access, pattern, path, include_git, respect_ignore):
         if len(found) == limit:
             return Listing(found, truncated=True)
-        found.append(GlobMatch(at.path, at.kind != "directory"))
+        found.append(match)
     return Listing(found)
+
+
+def iglob(access: Access, pattern: str, path: str, include_git: bool, respect_ignore: bool) -> Iterator[GlobMatch]:
+    """All paths that fit, each when it is found; what is wrong with a pattern is said at once."""
+    found = walk(access, path, Pattern(pattern), include_git=include_git, respect_ignore=respect_ignore)
+    return (GlobMatch(at.path, at.kind != "directory") for at in found)

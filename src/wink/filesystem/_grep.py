@@ -36,26 +36,41 @@ def grep(
 ) -> Listing[GrepMatch]:
     """The first `max_matches` lines that match."""
     check_limit(max_matches)
+    found: list[GrepMatch] = []
+    for match in igrep(access, pattern, path, glob, ignore_case, include_git, respect_ignore):
+        if len(found) == max_matches:
+            return Listing(found, truncated=True)
+        found.append(match)
+    return Listing(found)
+
+
+def igrep(
+    access: Access,
+    pattern: str,
+    path: str,
+    glob: str | None,
+    ignore_case: bool,
+    include_git: bool,
+    respect_ignore: bool,
+) -> Iterator[GrepMatch]:
+    """All lines that match, each when it is found; what is wrong with a pattern is said at once."""
     search = compiled(pattern, ignore_case=ignore_case)
     chosen = None if glob is None else Pattern(glob if "/" in glob else f"**/{glob}")
     top, _ = located(path)
-    found: list[GrepMatch] = []
-    for at in walk(access, path, chosen, include_git=include_git, respect_ignore=respect_ignore):
-        if at.kind != "file":
-            continue
+    found = walk(access, path, chosen, include_git=include_git, respect_ignore=respect_ignore)
+    return _in_files(access, (at.path for at in found if at.kind == "file"), search, top)
+
+
+def _in_files(access: Access, paths: Iterable[str], search: Search, top: str) -> Iterator[GrepMatch]:
+    for path in paths:
         try:
-            matches = _matches(access.reading(), at.path, search)
+            yield from _matches(access.reading(), path, search)
         except (HandleRevoked, PatternError):
             raise
         except (OSError, WinkError):
-            if at.path == top:
+            if path == top:
                 raise
-            continue  # gone in this moment, or not ours to read: grep goes on, as everybody's does
-        for match in matches:
-            if len(found) == max_matches:
-                return Listing(found, truncated=True)
-            found.append(match)
-    return Listing(found)
+            # gone in this moment, or not ours to read: grep goes on, as everybody's does
 
 
 def _matches(store: Store, path: str, search: Search) -> Iterable[GrepMatch]:

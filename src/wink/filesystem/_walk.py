@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from wink.filesystem._access import Access
 from wink.filesystem._listing import FileEntry, Listing
@@ -12,16 +12,8 @@ from wink.filesystem._paths import MAX_PATH_BYTES, located, protected_as
 from wink.filesystem._store import NodeKind, Store
 
 if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
-
+    from wink.filesystem._ignored import Ignored
     from wink.filesystem._pattern import Pattern
-
-
-_MAX_IGNORE_BYTES: Final = 1 << 17
-_MAX_IGNORE_LINES: Final = 2000
-_MAX_STARS: Final = 16
-_LINES_AT_ONCE: Final = 200
-"""RE2 does not take all the lines of a very long file together."""
 
 
 class Found(NamedTuple):
@@ -62,7 +54,7 @@ def walk(
         if pattern is None or pattern.is_end(pattern.step(start, top.rpartition("/")[2])):
             yield Found(top, node.kind)
         return
-    ignored = Ignored(store) if respect_ignore else None
+    ignored = _ignored(store) if respect_ignore else None
     waiting = [(sorted(store.scan(top), reverse=True), f"{top}/" if top else "", start)]
     while waiting:
         names, prefix, state = waiting[-1]
@@ -90,6 +82,12 @@ def walk(
             waiting.append((inside, path + "/", after))
 
 
+def _ignored(store: Store) -> Ignored:
+    from wink.filesystem._ignored import Ignored
+
+    return Ignored(store)
+
+
 def check_limit(limit: int) -> None:
     """A limit must let something through."""
     if limit < 1:
@@ -105,58 +103,3 @@ def _entry(store: Store, directory: str, name: str, kind: NodeKind) -> FileEntry
         except OSError:
             kind = "link"
     return FileEntry(name, path, kind == "file", kind == "directory", is_link)
-
-
-class Ignored:
-    """The `.gitignore` files of a tree, read when a walk comes by, and matched in linear time: anybody may write them."""
-
-    __slots__ = ("_specs", "_store")
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._specs: dict[str, list[GitIgnoreSpec]] = {}
-
-    def covers(self, path: str, *, is_directory: bool) -> bool:
-        """Whether the deepest file that has something to say about a path says that it is ignored."""
-        shown = path + "/" if is_directory else path
-        shown = shown.encode("utf-8", "replace").decode()  # a name that is no Unicode is matched by `?` and `*` only
-        directory = path
-        while directory:
-            directory = directory.rpartition("/")[0]
-            for spec in self._of(directory):
-                beneath = shown.split("/", directory.count("/") + 1)[-1] if directory else shown
-                verdict = spec.check_file(beneath).include
-                if verdict is not None:
-                    return verdict
-        return False
-
-    def _of(self, directory: str) -> list[GitIgnoreSpec]:
-        if directory not in self._specs:
-            self._specs[directory] = self._load(f"{directory}/.gitignore" if directory else ".gitignore")
-        return self._specs[directory]
-
-    def _load(self, path: str) -> list[GitIgnoreSpec]:
-        try:
-            stream, node = self._store.open(path)
-        except OSError:
-            return []
-        with stream:
-            text = stream.read(min(node.size, _MAX_IGNORE_BYTES)).decode(errors="replace")
-        lines = [line for line in text.splitlines() if line and line[0] != "#" and line.count("*") <= _MAX_STARS]
-        del lines[_MAX_IGNORE_LINES:]
-        found: list[GitIgnoreSpec] = []
-        for at in range(0, len(lines), _LINES_AT_ONCE):
-            found += _specs(lines[at : at + _LINES_AT_ONCE])
-        return found[::-1]  # the last line that has something to say decides
-
-
-def _specs(lines: list[str]) -> list[GitIgnoreSpec]:
-    from pathspec import GitIgnoreSpec
-
-    try:
-        return [GitIgnoreSpec.from_lines(lines, backend="re2")]
-    except Exception:  # foreign code: RE2's own errors and pathspec's
-        if len(lines) == 1:
-            return []  # git, too, passes over a line that it does not understand
-        half = len(lines) // 2
-        return _specs(lines[:half]) + _specs(lines[half:])
