@@ -118,6 +118,13 @@ def real(session: nox.Session) -> None:
 
 
 @nox.session(python=MAIN, default=False)
+def agents(session: nox.Session) -> None:
+    """A real terminal agent from npm under `wink try`, driven by a scripted model on loopback."""
+    session.install("-e", ".", *groups("test"))
+    session.run("pytest", "tests/agents", *session.posargs)
+
+
+@nox.session(python=MAIN, default=False)
 def races(session: nox.Session) -> None:
     """Swap files for links, and save as an editor does, before every single call to the file system."""
     session.install("-e", ".", *groups("test"))

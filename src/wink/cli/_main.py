@@ -39,6 +39,7 @@ COMMANDS: Final = {
     "gc": ("wink.cli._gc", "gc", "Free what the oldest calls replaced."),
     "recover": ("wink.cli._recover", "recover", "End what a killed process left half done."),
     "tools": ("wink.cli._tools", "tools", "List the tools that a model would be shown."),
+    "doctor": ("wink.cli._doctor", "doctor", "Check what this machine can do, and how to get what it lacks."),
     "plugins": ("wink.cli._plugins", "plugins", "List, explain and check plugins."),
 }
 WORK_FAILED: Final = (TransactionError, RecordError, PromptEvaluationError, ScriptMismatch)

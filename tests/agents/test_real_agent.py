@@ -1,0 +1,139 @@
+"""A real terminal agent from npm under `wink try`: a scripted model makes it edit, and people decide what is real."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.agents.model_server import ScriptedModel, Turn, serving
+
+PACKAGE = "@anthropic-ai/claude-code@2.1.330"
+"""The agent, at a version whose protocol the scripted model speaks."""
+
+
+@pytest.fixture(scope="session")
+def agent(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The agent's program, installed from npm; WINK_AGENT names one that is there already."""
+    given = os.environ.get("WINK_AGENT")
+    if given:
+        return Path(given)
+    npm = shutil.which("npm")
+    assert npm is not None, "this test runs an agent from npm; install Node.js with npm, or set WINK_AGENT"
+    place = tmp_path_factory.mktemp("npm")
+    subprocess.run([npm, "install", "--no-fund", "--no-audit", "--silent", "--prefix", str(place), PACKAGE], check=True)
+    return place / "node_modules/.bin/claude"
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A repository with one commit."""
+    root = tmp_path / "repository"
+    root.mkdir()
+    (root / "greet.py").write_text('def greet():\n    return "hello"\n')
+    (root / "notes.txt").write_text("keep me\n")
+    git = ["git", "-C", str(root), "-c", "user.name=n", "-c", "user.email=e@x"]
+    subprocess.run(["git", "init", "-q", str(root)], check=True)
+    subprocess.run([*git, "add", "-A"], check=True)
+    subprocess.run([*git, "commit", "-qm", "first"], check=True)
+    return root
+
+
+@pytest.mark.timeout(400)
+def test_it_is_accepted_in_part_dropped_in_part_and_undone(agent: Path, repository: Path, tmp_path: Path) -> None:
+    """None of what the agent did is real before somebody says so, and all of it can be taken back afterwards."""
+    home = tmp_path / "home"
+    home.mkdir()
+    before = snapshot(repository)
+    greet = str(repository / "greet.py")
+    model = ScriptedModel(
+        [
+            Turn("I look at it first.", [("Read", {"file_path": greet})]),
+            Turn(
+                "I change it, and add a test.",
+                [
+                    ("Edit", {"file_path": greet, "old_string": '"hello"', "new_string": '"good day"'}),
+                    (
+                        "Write",
+                        {
+                            "file_path": str(repository / "test_greet.py"),
+                            "content": 'from greet import greet\n\nassert greet() == "good day"\n',
+                        },
+                    ),
+                ],
+            ),
+            Turn(
+                "I run it, and tidy up.",
+                [
+                    (
+                        "Bash",
+                        {
+                            "command": "python3 test_greet.py && rm notes.txt && mkdir -p build && echo out > build/log",
+                            "description": "Run the test",
+                        },
+                    )
+                ],
+            ),
+            Turn("Done: it greets better now."),
+        ]
+    )
+    with serving(model) as url:
+        environment = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(home),
+            "ANTHROPIC_BASE_URL": url,
+            "ANTHROPIC_API_KEY": "sk-scripted",
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "DISABLE_AUTOUPDATER": "1",
+            "IS_SANDBOX": "1",
+        }
+
+        def wink(*arguments: str) -> subprocess.CompletedProcess[str]:
+            return subprocess.run(
+                [sys.executable, "-m", "wink", *arguments],
+                cwd=repository,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=300,
+                check=False,
+            )
+
+        program = [str(agent), "-p", "Greet better", "--dangerously-skip-permissions", "--model", "claude-sonnet-4-5"]
+        seen = str(agent.resolve().parents[3] if "node_modules" in agent.parts else agent.parent)
+        tried = wink("try", "--name", "agent", "--read", seen, "--", *program)
+    assert tried.returncode == 0, tried.stderr
+    assert "Done: it greets better now." in tried.stdout
+    assert [block.get("is_error", False) for block in model.results()] == [False] * 4, model.results()
+    assert snapshot(repository) == before
+    assert sorted(path.name for path in home.iterdir()) == []
+
+    shown = wink("diff", "--try", "agent").stdout
+    assert '+    return "good day"' in shown
+    assert "-keep me" in shown
+
+    assert wink("drop", "--name", "agent", "notes.txt", "build").returncode == 0
+    accepted = wink("accept", "--name", "agent", "greet.py", "test_greet.py")
+    assert accepted.returncode == 0, accepted.stderr
+    after = snapshot(repository)
+    assert after["greet.py"] == b'def greet():\n    return "good day"\n'
+    assert after["notes.txt"] == b"keep me\n"
+    assert "build/log" not in after
+    assert set(after) - set(before) == {"test_greet.py"}
+
+    assert wink("undo").returncode == 0
+    assert snapshot(repository) == before
+    assert [line.split()[2:4] for line in wink("log").stdout.splitlines()] == [["ok", "undo"], ["undone", "accept"]]
+
+
+def snapshot(root: Path) -> dict[str, bytes]:
+    """Every file, git's too, without wink's own state."""
+    return {
+        str(path.relative_to(root)): path.read_bytes()
+        for path in sorted(root.rglob("*"))
+        if path.is_file() and ".wink" not in path.relative_to(root).parts
+    }
