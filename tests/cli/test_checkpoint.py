@@ -78,3 +78,18 @@ def test_full_checkpoint_brings_back_what_a_person_deleted(cli: Cli, place: Path
     assert (place / "a.txt").read_text() == before
     assert cli("undo").out.startswith("undone c1 (c2)\n  - a.txt\n")
     assert cli("checkpoint", "--full").status == 2
+
+
+def test_gc_keeps_what_somebody_has_written_to_since(cli: Cli, place: Path) -> None:
+    """A program that had the replaced file open goes on writing to it, and only wink knows where that is."""
+    cli("call", "read_file", "file_path=a.txt")
+    assert cli("call", "write_file", "file_path=a.txt", "content=new\n").status == 0
+    (replaced,) = (place / ".wink/staged").iterdir()
+    with replaced.open("a") as theirs:
+        theirs.write("three\n")
+
+    told = cli("gc", "--calls", "0").out
+
+    (kept,) = (place / ".wink/conflicts").iterdir()
+    assert kept.read_text() == "one\ntwo\nthree\n"
+    assert f"it is kept in .wink/conflicts/{kept.name}\n" in told

@@ -7,6 +7,8 @@ from datetime import timedelta
 import click
 
 from wink.cli._calls import opened_for_reading, workspace_option
+from wink.cli._shorten import visible
+from wink.workspace import STATE_DIRECTORY
 
 
 @click.command()
@@ -22,5 +24,8 @@ def gc(workspace: str, calls: int, days: int, megabytes: int, dry_run: bool) -> 
     """
     with opened_for_reading(workspace) as opened:
         done = opened.gc(calls=calls, age=timedelta(days=days), most_bytes=megabytes << 20, dry_run=dry_run)
+        conflicts = opened.filesystem.conflicts
     what = "would free" if dry_run else "freed"
     click.echo(f"{what} {done.bytes} bytes of {done.calls} calls; {done.bytes_left} bytes stay")
+    for conflict in conflicts:
+        click.echo(visible(f"{conflict.path} {conflict.reason}; it is kept in {STATE_DIRECTORY}/{conflict.kept}"))
