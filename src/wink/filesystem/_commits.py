@@ -46,11 +46,11 @@ class Keeping(Protocol):
     """What of a store is needed here."""
 
     def count_commit(self) -> int:
-        """Note for everybody that something is committed; how often that has happened."""
+        """Note for everybody that something is committed; how often that has happened, -1 if it cannot be noted."""
         ...
 
     def counted_commits(self) -> int:
-        """How often anybody has committed."""
+        """How often anybody has committed, -1 if it cannot be known."""
         ...
 
     def discard_preimages(self, *transaction_ids: str) -> object:
@@ -85,9 +85,7 @@ class CommitHistory:
         """Count a commit, for other processes too."""
         with self._lock:
             count = self._store.count_commit()
-            if count == 0:
-                return  # there is nowhere to count
-            if self._count is not None and count != self._count + 1:
+            if count < 0 or (self._count is not None and count != self._count + 1):
                 self._strangers += 1
             self._count = count
 
@@ -161,7 +159,7 @@ class CommitHistory:
 
     def _look(self) -> None:
         count = self._store.counted_commits()
-        if self._count is not None and count != self._count:
+        if count < 0 or (self._count is not None and count != self._count):
             self._strangers += 1
         self._count = count
 

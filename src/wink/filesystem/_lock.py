@@ -61,24 +61,32 @@ class Lease:
                 self._root_fd = -1
 
     def count(self) -> int:
-        """Note in the lease file that something is committed; how often that has happened. Only with the lease held."""
+        """Note in the lease file that something is committed; how often that has happened, -1 if that cannot be noted.
+
+        Only with the lease held.
+        """
         # A copied workspace may bring a link to somebody's file along.
         if self._fd < 0 or os.fstat(self._fd).st_nlink != 1:
-            return 0
+            return -1
         count = int.from_bytes(os.pread(self._fd, 8, 0), "little") + 1
         os.pwrite(self._fd, count.to_bytes(8, "little"), 0)
         return count
 
     def counted(self) -> int:
-        """How often anybody has committed, as the file says; 0 while there is none. Any thread may ask, at any time."""
+        """How often anybody has committed, as the file says: 0 while there is none, -1 if it cannot be known.
+
+        Any thread may ask, at any time.
+        """
         try:
             if not self._state.open():
                 return 0
             fd = os.open(NAME, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=self._state.fd)
-        except OSError:
+        except FileNotFoundError:
             return 0
+        except OSError:
+            return -1
         try:
-            return int.from_bytes(os.read(fd, 8), "little")
+            return int.from_bytes(os.read(fd, 8), "little") if os.fstat(fd).st_nlink == 1 else -1
         finally:
             os.close(fd)
 

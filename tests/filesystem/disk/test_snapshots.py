@@ -144,6 +144,20 @@ class TestOthers:
         assert plain.read("a.txt").content == "two"
         assert plain.read("other").content == "x"
 
+    def test_where_commits_cannot_be_counted_snapshots_are_refused(self, plain: HostFilesystem) -> None:
+        """A workspace that came from somewhere may have a lease that is a link to some file of ours: it stays as it is."""
+        plain.write("a.txt", "one")
+        mine = place(plain, "mine.txt")
+        os.link(place(plain, ".wink/lease"), mine)
+        content = mine.read_bytes()
+        before = plain.snapshot()
+        plain.write("a.txt", "two")
+
+        with pytest.raises(UndoConflict, match="open it as a Workspace"):
+            plain.restore(before)
+
+        assert mine.read_bytes() == content
+
     def test_a_change_that_was_rolled_back_is_no_commit(self, plain: HostFilesystem) -> None:
         """It left nothing that a snapshot would have to know of."""
         plain.write("a.txt", "one")
