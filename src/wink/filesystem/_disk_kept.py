@@ -24,6 +24,7 @@ SAVED_WITHIN: Final = "was saved by somebody else while its directory was being 
 _TAKEN: Final = "was saved anew by somebody else; what was there before"
 _SINCE: Final = "was replaced or deleted by a call, and written to afterwards by a program that had it open"
 _UNKNOWN: Final = object()
+_TRIES: Final = 5
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
@@ -92,7 +93,7 @@ def release(ground: Ground, staged: str) -> tuple[Conflict, ...]:
     if stat.S_ISDIR(top.st_mode):
         since = top.st_ctime_ns if known is None else known.mark.modified_ns
         for inside, fd, name, found in regular_files(staging, staged):
-            late = found.st_ctime_ns > since or (bool(ground.has_fine_times) and found.st_ctime_ns == since)
+            late = found.st_ctime_ns > since or (_has_fine_times(ground) and found.st_ctime_ns == since)
             if is_in_use(fd, name, found) or (late and found.st_nlink == 1):
                 at = keep_aside(ground, fd, name, f"{staged}-{len(kept) + 1}")
                 kept.append(_reported(ground, f"{path}/{inside}", at))
@@ -109,13 +110,35 @@ def _is_theirs(ground: Ground, staged: str, found: os.stat_result, known: Replac
     # The rename into staging is later than the last write, unless somebody wrote to it there.
     written_last = found.st_mtime_ns >= found.st_ctime_ns
     if is_frozen:
-        return written_last and bool(ground.has_fine_times)
+        return written_last and _has_fine_times(ground)
     in_use = is_in_use(ground.state.staged, staged, found)
     if in_use:
         return True
     if known is not None:
         return not known.mark.fits(found)
-    return written_last and (in_use is None or bool(ground.has_fine_times))
+    return written_last and (in_use is None or _has_fine_times(ground))
+
+
+def _has_fine_times(ground: Ground) -> bool:
+    """Whether two changes of a file, with a look at it in between, never show the same time; tried, where nobody knows."""
+    staging = ground.state.staged
+    for _ in range(_TRIES):
+        if ground.has_fine_times is not None:
+            break
+        name = f"times.{os.urandom(6).hex()}"
+        try:
+            fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=staging)
+        except OSError:
+            break
+        try:
+            os.write(fd, b"x")
+            written = os.fstat(fd).st_mtime_ns
+            os.fchmod(fd, 0o400)
+            ground.learn_times(written, os.fstat(fd).st_ctime_ns)
+        finally:
+            os.close(fd)
+            os.unlink(name, dir_fd=staging)
+    return bool(ground.has_fine_times)
 
 
 def _reported(ground: Ground, path: str, kept: str) -> Conflict:
