@@ -128,10 +128,7 @@ class Lease:
             if error.errno in _BUSY:
                 return False
             raise
-        try:
-            is_current = os.stat(NAME, dir_fd=state, follow_symlinks=False).st_ino == self._ino
-        except FileNotFoundError:
-            is_current = False
+        is_current = self._is_ours(state)
         if not is_current:
             # The state was removed, and perhaps made again: a lock on a file without a name holds nobody off.
             os.close(self._fd)
@@ -139,7 +136,15 @@ class Lease:
             self._state.forget()
         return is_current
 
+    def _is_ours(self, state: int) -> bool:
+        try:
+            return os.stat(NAME, dir_fd=state, follow_symlinks=False).st_ino == self._ino
+        except FileNotFoundError:
+            return False
+
     def _state_was_made(self, state: int) -> None:
+        if self._fd >= 0 and self._is_ours(state):
+            return  # made before, and locked: what had to follow could not be made then
         fd = _open(state, locked=self._held)
         if self._fd >= 0:
             os.close(self._fd)

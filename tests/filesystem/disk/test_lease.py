@@ -199,3 +199,28 @@ def test_a_lease_file_that_could_not_be_finished_keeps_nobody_out(
     frame.put("top.txt", b"second")
     frame.publish()
     assert (tree / "top.txt").read_bytes() == b"second"
+
+
+@pytest.mark.parametrize("name", ["wal", "staged"])
+def test_a_state_that_could_not_be_finished_is_finished_by_the_next_change(
+    tree: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """The lease file was there and locked by ourselves by then, which must not keep us out."""
+    real = os.mkdir
+
+    def mkdir(path: Any, *arguments: Any, **options: Any) -> None:
+        if path == name:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        real(path, *arguments, **options)
+
+    store = DiskStore(str(tree))
+    store.lease(0)
+    frame = store.begin("tx")
+    with monkeypatch.context() as full, pytest.raises(OSError, match="No space left"):
+        full.setattr(os, "mkdir", mkdir)
+        frame.put("a.txt", b"x")
+    frame.put("a.txt", b"x")
+    frame.publish()
+    store.close()
+
+    assert (tree / "a.txt").read_bytes() == b"x"
