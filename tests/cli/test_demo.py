@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Done
 
+from wink.sandbox import Feature, Report
+
 Cli = Callable[..., Done]
 Write = Callable[[str], str]
 
@@ -93,7 +95,7 @@ def test_another_project_and_script_give_another_story(cli: Cli, tmp_path: Path,
     assert "Make one and one two." in done.out
     assert "FAIL: test_two" in done.out
     assert "model        That was a sign." in done.out
-    assert "tests pass   Ran 1 test: OK" in done.out
+    assert "tests pass   Ran 1 test in the sandbox: OK" in done.out
     assert "-    return a - b\n+    return a + b\n" in done.out
     assert "wink call read_file file_path=sums.py " in done.out
     assert "wink call write_file file_path=test_sums.py content=hi " in done.out
@@ -222,3 +224,13 @@ def test_a_terminal_gets_colours_and_the_same_words(cli: Cli, tmp_path: Path, mo
     assert done.status == 0
     assert "\x1b[1;31mrolled back" in done.out
     assert "\x1b[32m   7 +" in done.out
+
+
+def test_without_a_sandbox_the_tests_run_all_the_same(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is the user's own project, and the user who runs the demo."""
+    monkeypatch.setattr("wink.sandbox.probe", lambda: Report((Feature("linux", False),)))
+    done = cli("demo", "--into", str(tmp_path / "copy"))
+    assert done.status == 0, done.err
+    assert "tests pass   Ran 6 tests: OK" in done.out

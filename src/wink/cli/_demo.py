@@ -17,9 +17,10 @@ from wink.adapters import Script, ScriptedAdapter, parse_script
 from wink.cli._changes import ChangesSoFar
 from wink.cli._compose import compose, open_workspace
 from wink.cli._progress import Progress, progress, showing
-from wink.cli._repository import copy_project, fingerprint, make_repository, run_unittest
+from wink.cli._repository import copy_project, fingerprint, make_repository
 from wink.cli._run import ended_early
-from wink.cli._story import Began, Differs, Ended, Suggested, TestsRan
+from wink.cli._story import Began, Differs, Ended, Suggested
+from wink.cli._testing import run_tests
 from wink.cli._wrong import readable, wrong
 from wink.errors import PromptEvaluationError, ScriptMismatch
 from wink.plugins import Catalog, Settings
@@ -84,9 +85,9 @@ def _work(shown: Progress, directory: Path, script: Script, task: str, changes: 
 
 
 def _test(shown: Progress, directory: Path) -> bool:
-    passed, outcome, failures = run_unittest(sys.executable, directory, seconds=TEST_SECONDS)
-    shown.event(TestsRan(passed, outcome, failures))
-    return passed
+    ran = run_tests(sys.executable, directory, seconds=TEST_SECONDS)
+    shown.event(ran)
+    return ran.passed
 
 
 def _script(name: str | None) -> Script:

@@ -50,27 +50,3 @@ def fingerprint(directory: Path) -> str:
         if path.is_file():
             digest.update(path.read_bytes())
     return digest.hexdigest()
-
-
-def run_unittest(python: str, directory: Path, *, seconds: float) -> tuple[bool, str, tuple[str, ...]]:
-    """Run a project's own tests: whether they pass, their last word, and the names of those that failed."""
-    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHON_COLORS": "0", "PYTHONIOENCODING": "utf-8"}
-    try:
-        done = subprocess.run(
-            [python, "-m", "unittest"],
-            cwd=directory,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-            timeout=seconds,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return False, f"not done after {seconds:.0f} seconds", ()
-    lines = done.stderr.splitlines()
-    failures = tuple(line.partition(" (")[0] for line in lines if line.startswith(("FAIL: ", "ERROR: ")))
-    ran = next((line.partition(" in ")[0] for line in lines if line.startswith("Ran ")), "")
-    last = lines[-1] if lines else "no word from unittest"
-    return done.returncode == 0, ": ".join(filter(None, (ran, last))), failures
