@@ -249,6 +249,10 @@ class MemoryStore:
         if tail is not None:
             tail.add(steps, moves)
 
+    def is_last(self, mark: Segment) -> bool:
+        """Whether nobody has taken a snapshot since."""
+        return self._tail is not None and self._tail() is mark
+
 
 def check_place(place: Place, path: str) -> Directory:
     """The directory in which `place` may be changed, or `PathRefused`."""

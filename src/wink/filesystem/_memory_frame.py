@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 
 from wink.errors import FileConflict, PathRefused
 from wink.filesystem._change import FileChange
-from wink.filesystem._memory import Directory, Entry, File, Link, MemoryStore, Place, Step, check_place, error
+from wink.filesystem._memory import Directory, Entry, File, Link, MemoryStore, Place, Segment, Step, check_place, error
 from wink.filesystem._memory_past import first_steps
 from wink.filesystem._store import Node, Staging
 
@@ -42,12 +42,14 @@ class MemoryStaging:
 class MemoryFrame:
     """Implements `Frame`: changes take effect at once, and `_steps` knows the way back."""
 
-    __slots__ = ("_moves", "_steps", "_store")
+    __slots__ = ("_back", "_moves", "_steps", "_store")
 
     def __init__(self, store: MemoryStore) -> None:
         self._store: Final = store
         self._steps: list[Step] = []
         self._moves: list[tuple[int, str, str]] = []
+        # The mark that it came back to, and its position then, if it has done nothing else.
+        self._back: tuple[Segment, int] | None = None
 
     @property
     def position(self) -> int:
@@ -159,8 +161,13 @@ class MemoryFrame:
 
     def publish(self) -> None:
         """Let the changes stand."""
-        self._store.remember(self._steps, [(source, target) for _, source, target in self._moves])
-        self._steps, self._moves = [], []
+        back = self._back
+        if back is not None and len(self._steps) == back[1] and self._store.is_last(back[0]):
+            # All is as it was at the last mark: nothing has happened since.
+            back[0].first, back[0].moves = {}, []
+        else:
+            self._store.remember(self._steps, [(source, target) for _, source, target in self._moves])
+        self._steps, self._moves, self._back = [], [], None
 
     def leave(self) -> None:
         """Let the changes stand: there is no recovery in memory."""
@@ -168,7 +175,7 @@ class MemoryFrame:
 
     def undo(self, to: int = 0) -> None:
         """Take back everything after a position, newest first."""
-        steps = self._steps
+        self._back, steps = None, self._steps
         while len(steps) > to:
             _take_back(steps.pop())
         while self._moves and self._moves[-1][0] >= to:
@@ -176,7 +183,7 @@ class MemoryFrame:
 
     def rewind(self, to: object) -> None:
         """Bring everything back to a position of this frame, or to where a mark was taken, as changes of this frame."""
-        steps = self._steps
+        steps, has_changed = self._steps, bool(self._steps)
         # Newest first, so that a directory ends with the time that it had before its first change.
         for directory, name, before, mode, modified_ns, path in reversed(first_steps(steps, to)):
             if name is None:
@@ -192,6 +199,8 @@ class MemoryFrame:
                 elif now is not None:
                     del entries[name]
             directory.modified_ns = modified_ns
+        if isinstance(to, Segment) and not has_changed:
+            self._back = to, len(steps)
 
     def _set(self, directory: Directory, name: str, entry: Entry | None, path: str) -> None:
         entries = directory.entries
