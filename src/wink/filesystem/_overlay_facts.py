@@ -58,7 +58,8 @@ def facts_of_info(
     """
     content = [f"{key}={info[key]}" for key in _CONTENT if info.get(key) not in (None, "", b"")]
     versions = [f"{key}={info[key]}" for key in _VERSION if info.get(key) not in (None, "")]
-    modified_ns = next((found for key in _TIMES if (found := nanoseconds(info.get(key))) is not None), None)
+    times = (nanoseconds(info[key]) for key in _TIMES if info.get(key) is not None)
+    modified_ns = next((time for time in times if time is not None), None)
     if kind == "file" and not content and not any(info.get(key) for key in _TIMES[:-1]):
         # A time of creation does not tell that something was written in place.
         asked = nanoseconds(ask_time())

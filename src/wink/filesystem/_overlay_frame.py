@@ -229,19 +229,20 @@ class OverlayFrame:
 
         frame, seen = self._upper(), place.seen
         self._copy_directories(above)
-        if seen.upper is None:
-            old = seen.lower
-            self._hide(seen, above)
-            if old is not None and mode is None:
-                mode = old.mode
-            # Nothing there can be saved over: what the lower layer has is seen to be as it was by whoever read it.
-            return stored(frame.put(in_tree(seen.path), content, exclusive=True, mode=mode))
-        return stored(frame.put(in_tree(seen.path), content, mode=mode, replacing=replacing))
+        if seen.upper is not None:
+            return stored(frame.put(in_tree(seen.path), content, mode=mode, replacing=replacing))
+        if seen.lower is not None and mode is None:
+            mode = seen.lower.mode
+        # First what is new, then what it hides: whoever reads meanwhile sees the one or the other. Nothing here can be
+        # saved over; what the lower layer has is seen to be as it was by whoever read it.
+        node = frame.put(in_tree(seen.path), content, exclusive=True, mode=mode)
+        self._hide(seen, above)
+        return stored(node)
 
     def _remove(self, seen: Seen, above: Seen) -> None:
+        self._hide(seen, above)
         if seen.upper is not None:
             self._upper().delete(in_tree(seen.path), recursive=True)
-        self._hide(seen, above)
 
     def _move(self, here: Seen, from_above: Seen, there: Seen, to_above: Seen) -> None:
         frame, view = self._upper(), self._store.view

@@ -176,16 +176,28 @@ def set_mark(frame: Frame, upper: Upper, path: str, mark: Mark | None, *, beneat
     """Store a path's mark in place of what was there; the marks beneath it stay, and can be, only with `beneath`."""
     stored = in_gone(path)
     node = upper.at(stored)
-    if node is not None and not (beneath and node.kind == "directory"):
-        frame.delete(stored, recursive=True)
-        node = None
     own = f"{stored}/{OWN}"
+    is_directory = node is not None and node.kind == "directory"
     if mark is None:
-        if node is not None and upper.at(own) is not None:
+        if node is not None and not (beneath and is_directory):
+            frame.delete(stored, recursive=True)
+        elif node is not None and upper.at(own) is not None:
             frame.delete(own)
         return
-    make_directories(frame, upper, stored)
-    if beneath and node is None:
+    # What is new is in force before what was goes: nothing that is hidden may be seen for a moment.
+    if is_directory:
+        frame.put(own, mark.dump())
+        if not beneath:
+            for name, _ in list(upper.store.scan(stored)):
+                if name != OWN:
+                    frame.delete(f"{stored}/{name}", recursive=True)
+        return
+    if beneath and node is not None:
+        frame.delete(stored)
+        node = None
+    if node is None:
+        make_directories(frame, upper, stored)
+    if beneath:
         frame.mkdir(stored)
     frame.put(own if beneath else stored, mark.dump())
 

@@ -38,7 +38,7 @@ class OverlayFilesystem(Filesystem):
     (['notes/a.txt'], 'one\\ntwo\\n')
     """
 
-    __slots__ = ("_lower", "_store", "_upper")
+    __slots__ = ("_below", "_lower", "_store", "_upper")
 
     def __init__(
         self,
@@ -55,9 +55,9 @@ class OverlayFilesystem(Filesystem):
         except BaseException:
             _close(self._upper)
             raise
-        below = self._upper.begin().tree
-        self._store: Final = OverlayStore(self._lower, below.store)
-        tree = _tree_over(below, self._store, read_only=read_only, portable_names=portable_names)
+        self._below: Final = self._upper.begin().tree
+        self._store: Final = OverlayStore(self._lower, self._below.store)
+        tree = _tree_over(self._below, self._store, read_only=read_only, portable_names=portable_names)
         super().__init__(RootAccess(tree))
 
     def diff(
@@ -68,8 +68,7 @@ class OverlayFilesystem(Filesystem):
             return cast("tuple[FileChange, ...]", cast("Any", super()).diff(snapshot, until))
         from wink.filesystem._overlay_changes import changes_below
 
-        self._access.reading()
-        return changes_below(self._store)
+        return changes_below(cast("OverlayStore", self._access.reading()))
 
     def commit(self, *paths: str) -> tuple[FileChange, ...]:
         """Write changes to the lower layer: those at `paths` and beneath them, or all; gives what was written.
@@ -110,7 +109,9 @@ class OverlayFilesystem(Filesystem):
     def close(self) -> None:
         """Let go of the directory of the upper layer; a lower layer is its owner's. Closing twice does nothing."""
         self._lower.close()
-        _close(self._upper)
+        if isinstance(self._upper, HostFilesystem):
+            self._upper.close()
+            self._access.tree.store = self._below.store  # which says that it has been closed
 
     def __enter__(self) -> Self:
         return self

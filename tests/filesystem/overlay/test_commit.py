@@ -13,6 +13,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 from wink.errors import OverlayCommitFailed, PathRefused, ReadOnlyFilesystem
 from wink.filesystem import Filesystem, HostFilesystem, InMemoryFilesystem, OverlayFilesystem
+from wink.workspace import Workspace
 
 
 class Failing(MemoryFileSystem):
@@ -293,3 +294,22 @@ def test_an_overlay_of_an_overlay_commits_one_layer_at_a_time() -> None:
     assert middle.read("a.txt").content == "one\ntwo\n"
     middle.commit()
     assert lower.read("a.txt").content == "one\ntwo\n"
+
+
+def test_into_a_workspace_it_is_a_call_that_can_be_undone(tmp_path: Path) -> None:
+    """The record knows what was committed, as of any other change."""
+    (tmp_path / "a.txt").write_text("one\n")
+    (tmp_path / "dir").mkdir()
+    (tmp_path / "dir" / "b.txt").write_text("b\n")
+    with Workspace.open(tmp_path) as workspace:
+        files = OverlayFilesystem(workspace.filesystem)
+        files.append("a.txt", "two\n")
+        files.move("dir", "moved")
+
+        files.commit()
+        assert (tmp_path / "moved" / "b.txt").read_text() == "b\n"
+        workspace.undo()
+
+        assert (tmp_path / "a.txt").read_text() == "one\n"
+        assert (tmp_path / "dir" / "b.txt").read_text() == "b\n"
+        assert not (tmp_path / "moved").exists()

@@ -133,4 +133,7 @@ def test_closing_closes_every_descriptor(tmp_path: Path) -> None:
     files.write("a.txt", "x")
     files.commit()
     files.close()
+    for use in (lambda: files.read("a.txt"), lambda: files.write("a.txt", "x"), files.diff, files.commit):
+        with pytest.raises(ValueError, match="has been closed"):
+            use()
     assert before == (len(os.listdir("/proc/self/fd")) if before else 0)
