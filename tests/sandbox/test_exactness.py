@@ -55,7 +55,7 @@ steps = {
     "link": os.link,
     "symlink": os.symlink,
     "chmod": lambda path, mode: os.chmod(path, mode | (0o700 if os.path.isdir(path) else 0o600)),
-    "xattr": lambda path, value: os.setxattr(path, "user.test", value.encode()),
+    "xattr": lambda path, value: os.path.isfile(path) and os.setxattr(path, "user.test", value.encode()),
     "open": lambda path: open(path, "r+b").close(),
 }
 for name, *arguments in json.load(sys.stdin):

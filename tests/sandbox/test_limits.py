@@ -29,7 +29,14 @@ def processes(marker: str) -> list[int]:
     return found
 
 
-TREE = "(trap '' TERM HUP INT; setsid sleep 98765 & (setsid sh -c 'sleep 98765 & sleep 98765' &) ); echo started; "
+MARK = str(10**12 + int.from_bytes(os.urandom(5), "big"))
+"""A time to sleep that no other run of these tests has."""
+
+TREE = (
+    "(trap '' TERM HUP INT; setsid sleep MARK & (setsid sh -c 'sleep MARK & sleep MARK' &) ); echo started; ".replace(
+        "MARK", MARK
+    )
+)
 
 
 def test_whole_tree_is_gone_when_a_program_is_over(place: Place) -> None:
@@ -37,16 +44,16 @@ def test_whole_tree_is_gone_when_a_program_is_over(place: Place) -> None:
     ran = place.run(TREE)
 
     assert ran.ended.status == 0
-    assert processes("98765") == []
+    assert processes(MARK) == []
 
 
 def test_whole_tree_is_gone_after_a_timeout(place: Place) -> None:
     """And nothing was merged."""
-    ran = place.run(TREE + "sleep 98765", sandbox=place.limited(wall_seconds=0.4))
+    ran = place.run(TREE + f"sleep {MARK}", sandbox=place.limited(wall_seconds=0.4))
 
     assert (ran.ended.reason, ran.ended.status) == ("timed out", None)
     assert ran.stdout == "started\n"
-    assert processes("98765") == []
+    assert processes(MARK) == []
 
 
 def test_program_can_be_stopped_from_elsewhere(place: Place) -> None:
@@ -59,7 +66,7 @@ def test_program_can_be_stopped_from_elsewhere(place: Place) -> None:
         from wink.sandbox import Command, words_of
 
         ended = place.sandbox.run(
-            Command(words_of(TREE + "sleep 98765"), env={"PATH": "/usr/bin:/bin"}),
+            Command(words_of(TREE + f"sleep {MARK}"), env={"PATH": "/usr/bin:/bin"}),
             overlay,
             stop=stop,
             on_output=lambda stream, data: stop(),
@@ -68,18 +75,18 @@ def test_program_can_be_stopped_from_elsewhere(place: Place) -> None:
         overlay.drop()
         stop.close()
     assert ended.reason == "cancelled"
-    assert processes("98765") == []
+    assert processes(MARK) == []
 
 
 def test_fork_bomb_ends_in_time(place: Place) -> None:
     """It cannot take more processes than it may, and goes with its namespace."""
     ran = place.run(
-        "f() { f | f & }; f; sleep 98765", sandbox=place.limited(processes=64, wall_seconds=2, output_bytes=4096)
+        "f() { f | f & }; f; sleep 60", sandbox=place.limited(processes=64, wall_seconds=2, output_bytes=4096)
     )
 
     assert ran.ended.reason in ("timed out", "exited")
     assert ran.ended.status != 0
-    assert processes("98765") == []
+    assert processes(MARK) == []
 
 
 def test_memory_is_limited(place: Place) -> None:
@@ -161,19 +168,19 @@ def test_killing_wink_ends_its_programs(place: Place) -> None:
         overlay = Overlay({str(place.root)!r}, state_of(files) + "/" + PROGRAMS + "/" + fresh_name())
         overlay.open()
         Sandbox(Profile()).run(
-            Command(words_of({TREE + "sleep 98765"!r}), env={{"PATH": "/usr/bin:/bin"}}), overlay,
+            Command(words_of({TREE + "sleep " + MARK!r}), env={{"PATH": "/usr/bin:/bin"}}), overlay,
             on_output=lambda stream, data: print("started", flush=True),
         )
     """)
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, env=dict(os.environ)) as wink:
         assert wink.stdout is not None
         assert wink.stdout.readline() == b"started\n"
-        pids = processes("98765")
+        pids = processes(MARK)
         assert pids
         handles = [os.pidfd_open(pid) for pid in pids]
         wink.kill()
     _wait_for(handles)
-    assert processes("98765") == []
+    assert processes(MARK) == []
     programs = place.root / ".wink/programs"
     assert len(list(programs.iterdir())) == 1
 
@@ -193,7 +200,7 @@ def test_killing_the_launcher_ends_its_programs_and_another_one_is_started(place
         from wink.sandbox import Command, words_of
 
         ended = place.sandbox.run(
-            Command(words_of(TREE + "sleep 98765"), env={"PATH": "/usr/bin:/bin"}),
+            Command(words_of(TREE + f"sleep {MARK}"), env={"PATH": "/usr/bin:/bin"}),
             overlay,
             on_output=lambda stream, data: os.kill(launcher.pid, signal.SIGKILL),
         )
@@ -201,6 +208,7 @@ def test_killing_the_launcher_ends_its_programs_and_another_one_is_started(place
         overlay.drop()
 
     assert ended.reason == "died"
+    _wait_for([os.pidfd_open(pid) for pid in processes(MARK)])
     assert place.run("echo again").stdout == "again\n"
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.sandbox.conftest import Place
 
-from wink.errors import MergeRefused, SandboxUnavailable
+from wink.errors import MergeConflict, MergeRefused, SandboxUnavailable
 from wink.sandbox import (
     PROGRAMS,
     Command,
@@ -80,6 +80,39 @@ def test_own_attributes_are_carried(place: Place) -> None:
     place.run(["/usr/bin/python3", "-c", "import os; os.setxattr('a', 'user.mine', b'1')"])
 
     assert os.getxattr(place.root / "a", "user.mine") == b"1"
+
+
+def test_attributes_of_directories(place: Place) -> None:
+    """New ones have theirs; of those that were there already they stay, which is said."""
+    (place.root / "old").mkdir()
+    code = "import os; os.mkdir('new'); [os.setxattr(name, 'user.mine', b'1') for name in ('new', 'old')]"
+
+    ran = place.run(["/usr/bin/python3", "-c", code])
+
+    assert os.getxattr(place.root / "new", "user.mine") == b"1"
+    assert os.listxattr(place.root / "old") == []
+    assert "extended attributes" in dict(ran.found.notes)["old"]
+
+
+def test_file_can_be_moved_while_others_work_beside_it(place: Place) -> None:
+    """It is not missed at its new name; but one that somebody deleted is."""
+    (place.root / "a").write_text("a")
+    (place.root / "c").write_text("c")
+    overlay, part = place.overlay(), place.files.begin()
+    overlay.open()
+    try:
+        place.sandbox.run(Command(words_of("mv a b"), env={"PATH": "/usr/bin:/bin"}), overlay)
+        (place.root / "other").write_text("somebody else's")
+        merge(differences(overlay), part)
+        assert (place.root / "b").read_text() == "a"
+        part.undo()
+        place.sandbox.run(Command(words_of("echo more >> c"), env={"PATH": "/usr/bin:/bin"}), overlay)
+        (place.root / "c").unlink()
+        with pytest.raises(MergeConflict) as caught:
+            merge(differences(overlay).only(["c"]), place.files.begin())
+        assert caught.value.paths == ("c",)
+    finally:
+        overlay.drop()
 
 
 def test_opening_a_file_for_writing_is_no_change(place: Place) -> None:

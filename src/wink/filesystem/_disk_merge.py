@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Mapping
 from typing import Final
 
 from wink.errors import FileConflict
@@ -65,16 +66,26 @@ class Merging(Steps):
         finally:
             self._ground.beneath.close(at.fd)
 
-    def take_directory(self, path: str, mode: int) -> None:
-        """Make a directory with exactly these permission bits."""
+    def take_directory(self, path: str, mode: int, attributes: Mapping[str, bytes]) -> None:
+        """Make a directory with exactly these permission bits and extended attributes."""
         at = self._spot(path)
         try:
             if at.found is not None:
                 raise FileConflict(path)
             self.make_directory(at)
+            if attributes:
+                self._set_attributes(at, attributes)
             self._set_mode(at, os.stat(at.name, dir_fd=at.fd, follow_symlinks=False), mode)
         finally:
             self._ground.beneath.close(at.fd)
+
+    def _set_attributes(self, at: Spot, attributes: Mapping[str, bytes]) -> None:
+        fd = os.open(at.name, _READ | os.O_DIRECTORY, dir_fd=at.fd)
+        try:
+            for name, value in attributes.items():
+                os.setxattr(fd, name, value)
+        finally:
+            os.close(fd)
 
     def take_mode(self, path: str, mode: int) -> None:
         """Give what is at `path` these permission bits."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from wink.errors import HandleRevoked, SandboxUnavailable
 from wink.filesystem import FileChange
-from wink.sandbox._guard import Guard, Notes, OverlayGuard
+from wink.sandbox._guard import Guard, Notes, usual_guard
 from wink.sandbox._program import Command, Ended, OnOutput, Stop
 from wink.sandbox._sandbox import Sandbox
 from wink.transactions import current_transaction
@@ -43,7 +43,7 @@ def run_in_call(
     part = None if transaction is None or transaction.root is None else transaction.file_part_of(transaction.root)
     if transaction is None or part is None:
         raise SandboxUnavailable("overlay", ("programs are run by tools of a prompt that is bound to files",))
-    chosen = guard or OverlayGuard()
+    chosen = guard or usual_guard()
     stop = Stop()
     transaction.when_revoked(stop)
     try:

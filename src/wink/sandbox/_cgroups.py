@@ -79,6 +79,8 @@ class Group:
                 if path not in self._made.values():
                     _write(f"{path}/cgroup.procs", str(pid))
                 self._made[controller] = path
+        with self._lock:
+            self._allow()
 
     def leave(self) -> None:
         """Remove them, when the launcher has ended."""
@@ -108,16 +110,19 @@ class Group:
                 self._limits.pop(program, None)
             else:
                 self._limits[program] = limits
-            allowed = self._limits.values()
-            for controller, path in self._made.items():
-                each = [one.memory_bytes if controller == "memory" else one.processes for one in allowed]
-                # One more process is the launcher, two are each program's sandbox.
-                more = 1 + 2 * len(each) if controller == "pids" else 0
-                total = sum(value for value in each if value is not None) + more
-                version = 2 if os.path.exists(f"{path}/cgroup.controllers") else 1
-                value = str(total) if each and None not in each else _UNLIMITED[controller][2 - version]
-                with suppress(OSError):
-                    _write(f"{path}/{_FILES[controller][2 - version]}", value)
+            self._allow()
+
+    def _allow(self) -> None:
+        allowed = self._limits.values()
+        for controller, path in self._made.items():
+            each = [one.memory_bytes if controller == "memory" else one.processes for one in allowed]
+            # One more process is the launcher, two are each program's sandbox.
+            more = 1 + 2 * len(each) if controller == "pids" else 0
+            total = sum(value for value in each if value is not None) + more
+            version = 2 if os.path.exists(f"{path}/cgroup.controllers") else 1
+            value = str(total) if each and None not in each else _UNLIMITED[controller][2 - version]
+            with suppress(OSError):
+                _write(f"{path}/{_FILES[controller][2 - version]}", value)
 
 
 def _write(path: str, text: str) -> None:

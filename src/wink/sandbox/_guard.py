@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
+from wink.errors import SandboxUnavailable
 from wink.filesystem import FileChange, FilePart
 from wink.sandbox._lay import check_mounts, foreign
 from wink.sandbox._merge import Differences, differences, merge
@@ -140,3 +141,17 @@ class OverlayGuard:
         sweep(programs, root, scratch)
         with opened(Overlay(root, f"{programs}/{fresh_name()}", scratch)) as overlay:
             yield _Overlaid(part, sandbox, overlay, frozenset(differences(overlay).scratch))
+
+
+def usual_guard() -> Guard:
+    """The first of the guards that this host can do: an overlay, or else a copy; raises `SandboxUnavailable`."""
+    from wink.sandbox._probe import probe
+
+    report = probe()
+    if report.guard == "scan":
+        from wink.sandbox._copy_guard import CopyGuard
+
+        return CopyGuard()
+    if report.guard is None:
+        raise SandboxUnavailable("overlay", report.lacks("overlay"))
+    return OverlayGuard()

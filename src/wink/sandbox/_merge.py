@@ -13,7 +13,7 @@ from wink.errors import FileConflict, MergeConflict, MergeRefused
 from wink.filesystem import FileChange, FilePart, FileVersion
 from wink.sandbox import _rules
 from wink.sandbox._overlay import Overlay
-from wink.sandbox._upper import Step, clean, tree
+from wink.sandbox._upper import Step, attributes, clean, tree
 
 if TYPE_CHECKING:
     from wink.filesystem._disk_merge import Merging
@@ -139,9 +139,19 @@ def changed_meanwhile(found: Differences) -> tuple[str, ...]:
                     changed[f"{step.path}/{inside}"] = None
     for path in found.suspects:
         above = _status(os.path.dirname(f"{root}/{path}"))
-        if above is None or above.st_ctime_ns > since:
+        if (above is None or above.st_ctime_ns > since) and not _is_moved(found, path):
             changed[path] = None
     return tuple(changed)
+
+
+def _is_moved(found: Differences, path: str) -> bool:
+    """Whether a file that the program had from the workspace has a new name, as far as size and time can tell.
+
+    Otherwise it worked on the file at this very path, and somebody has deleted that one.
+    """
+    made = next((step.made for step in found.steps if step.path == path and step.made is not None), None)
+    gone = (step.found for step in found.steps if step.kind == "drop" and step.found is not None)
+    return made is not None and any((old.st_size, old.st_mtime_ns) == (made.st_size, made.st_mtime_ns) for old in gone)
 
 
 def _apply(found: Differences, to: Merging, keep: bool) -> None:
@@ -157,7 +167,7 @@ def _apply(found: Differences, to: Merging, keep: bool) -> None:
         if step.kind == "link":
             to.take_link(path, step.target)
         elif step.kind == "directory":
-            to.take_directory(path, mode & 0o3777)
+            to.take_directory(path, mode & 0o3777, attributes(f"{upper}/{path}"))
             made.append(step)
         elif step.kind == "mode":
             to.take_mode(path, mode & 0o3777 if stat.S_ISDIR(status.st_mode) else mode & 0o777)

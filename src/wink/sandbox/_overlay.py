@@ -27,13 +27,14 @@ class Overlay:
 
     It is in use from `open` to `close`; `close` keeps it for another time, `drop` removes it. `since` is the time, by the
     workspace's own clock, after which a change in the workspace is somebody else's. With `scratch`, its directories stay
-    out of what is merged or dropped.
+    out of what is merged or dropped. With `is_copy` it is no layer over the workspace but a copy, seen in its place.
     """
 
     root: str
     directory: str
     scratch: Scratch | None = None
     since: int = 0
+    is_copy: bool = False
     _lock: int = field(default=-1, repr=False)
 
     @property
@@ -47,9 +48,6 @@ class Overlay:
         lock = os.open(f"{self.directory}/{_LOCK}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # Of the last mount, which the kernel does not take up again where it was told not to sync.
-            remove(f"{self.directory}/work")
-            os.mkdir(f"{self.directory}/work")
             if not os.path.isdir(self.upper):
                 os.mkdir(self.upper)
                 # What the root of the overlay looks like is taken from here.
@@ -63,9 +61,12 @@ class Overlay:
         self._lock = lock
 
     def mount(self) -> Mount:
-        """What the launcher is to mount, over the workspace's own path."""
+        """What the launcher is to mount, once, over the workspace's own path."""
         found = os.stat(self.root)
         work = f"{self.directory}/work"
+        # That of the last mount is not taken up again by the kernel, which was told not to sync.
+        remove(work)
+        os.mkdir(work)
         return Mount(self.root, (self.root,), self.upper, work, (found.st_dev, found.st_ino))
 
     def read(self, ignored: Callable[[str], str | None]) -> Reading:

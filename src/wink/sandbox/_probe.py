@@ -65,7 +65,11 @@ class Report:
         return next((name for name in _NEEDED if not self.lacks(name)), None)
 
 
-_NEEDED: Final = {"overlay": ("linux", "bubblewrap", "user namespaces", "overlayfs")}
+_NEEDED: Final = {
+    # in the order in which they are taken
+    "overlay": ("linux", "bubblewrap", "user namespaces", "overlayfs"),
+    "scan": ("linux", "bubblewrap", "user namespaces"),
+}
 
 
 @cache

@@ -81,13 +81,14 @@ class Sandbox:
         """What the launcher is asked for; `terminal` makes the first stream the program's controlling terminal."""
         root = overlay.root
         profile = replace(self.profile, readable=(*toolchain(root, self.profile.home), *self.profile.readable))
-        masked = [f"{root}/{name}" for name in self.masked if os.path.isdir(f"{root}/{name}")]
+        source = overlay.upper if overlay.is_copy else root
+        masked = [f"{root}/{name}" for name in self.masked if os.path.isdir(f"{source}/{name}")]
         cwd = f"{root}/{command.cwd}" if command.cwd else root
         return Request(
             bwrap=bubblewrap(),
             argv=command.argv,
-            view=view(root, cwd, command.env, profile, masked=masked, interactive=interactive or terminal),
-            mounts=(overlay.mount(),),
+            view=view(root, cwd, command.env, profile, source=source, masked=masked, interactive=interactive or terminal),
+            mounts=() if overlay.is_copy else (overlay.mount(),),
             limits=rlimits(self.profile, launcher.group.held),
             terminal=terminal,
             filter=(filter_of_calls() or b"").hex(),

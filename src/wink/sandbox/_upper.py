@@ -18,6 +18,7 @@ from typing import Final, Literal
 _PREFIXES: Final = ("user.overlay.", "trusted.overlay.")
 """What the kernel's marks begin with: in overlays that we mount, and in those that the host's root mounts."""
 _CHUNK: Final = 1 << 20
+_KEEPS: Final = "keeps the extended attributes that it had: those of a directory that was there already are not merged"
 
 StepKind = Literal["drop", "directory", "file", "link", "mode"]
 
@@ -94,9 +95,9 @@ class Reader:
             elif found is not None:
                 self._drop(path, found)
         elif stat.S_ISDIR(made.st_mode):
-            self._made_directory(path, made, found)
+            self._made_directory(path, made, found, has_lower)
         elif stat.S_ISREG(made.st_mode):
-            self._file(path, made, found)
+            self._file(path, made, found, has_lower)
         elif stat.S_ISLNK(made.st_mode):
             self._link(path, made, found)
         else:
@@ -104,7 +105,7 @@ class Reader:
             if found is not None:
                 self._drop(path, found)
 
-    def _made_directory(self, path: str, made: os.stat_result, found: os.stat_result | None) -> None:
+    def _made_directory(self, path: str, made: os.stat_result, found: os.stat_result | None, has_lower: bool) -> None:
         if self._is_scratch(path):
             self._scratch.append(path)
             return
@@ -112,19 +113,21 @@ class Reader:
         if stays and self._mark(path, "opaque") != b"y":
             if stat.S_IMODE(made.st_mode) != stat.S_IMODE(found.st_mode if found else 0):
                 self._steps.append(Step("mode", path, found, made))
+            if attributes(self._at(self._upper, path)) != attributes(self._at(self._lower, path)):
+                self._notes.append((path, _KEEPS))
             self._directory(path, has_lower=True)
             return
         if found is not None:
             self._drop(path, found)
-        elif self._mark(path, "origin") is not None:
+        elif has_lower and self._mark(path, "origin") is not None:
             self._suspects.append(path)
         self._steps.append(Step("directory", path, None, made))
         self._directory(path, has_lower=False)
 
-    def _file(self, path: str, made: os.stat_result, found: os.stat_result | None) -> None:
+    def _file(self, path: str, made: os.stat_result, found: os.stat_result | None, has_lower: bool) -> None:
         copied = self._mark(path, "origin") is not None
         if found is None:
-            if copied:
+            if copied and has_lower:
                 self._suspects.append(path)
             self._steps.append(Step("file", path, None, made))
         elif not stat.S_ISREG(found.st_mode):
@@ -157,7 +160,7 @@ class Reader:
         ):
             return False
         here, there = self._at(self._upper, path), self._at(self._lower, path)
-        if _attributes(here) != _attributes(there):
+        if attributes(here) != attributes(there):
             return False
         with open(here, "rb", buffering=0) as one, open(there, "rb", buffering=0) as two:
             while chunk := one.read(_CHUNK):
@@ -215,7 +218,8 @@ def tree(path: str) -> Iterator[tuple[str, os.stat_result]]:
                     pending.append(below)
 
 
-def _attributes(path: str) -> dict[str, bytes]:
+def attributes(path: str) -> dict[str, bytes]:
+    """The extended attributes of something, without the kernel's marks."""
     names = os.listxattr(path, follow_symlinks=False)
     return {name: os.getxattr(path, name, follow_symlinks=False) for name in names if not name.startswith(_PREFIXES)}
 

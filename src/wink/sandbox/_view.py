@@ -21,11 +21,16 @@ def view(
     env: Mapping[str, str],
     profile: Profile,
     *,
+    source: str | None = None,
     masked: Sequence[str] = (),
     interactive: bool = False,
 ) -> list[str]:
-    """The options for a program in the workspace `root`; `masked` are directories in it that look empty."""
-    return [*_apart(profile, interactive), *_system(profile), *_workspace(root, cwd, masked), *_environment(env)]
+    """The options for a program in the workspace `root`, or in `source` in its place.
+
+    `masked` are directories in it that look empty.
+    """
+    workspace = _workspace(source or root, root, cwd, masked)
+    return [*_apart(profile, interactive), *_system(profile), *workspace, *_environment(env)]
 
 
 def toolchain(root: str, home: str | None) -> tuple[str, ...]:
@@ -76,8 +81,8 @@ def _system(profile: Profile) -> Iterator[str]:
         yield from ("--bind", place, place)
 
 
-def _workspace(root: str, cwd: str, masked: Sequence[str]) -> Iterator[str]:
-    yield from ("--bind", root, root)
+def _workspace(source: str, root: str, cwd: str, masked: Sequence[str]) -> Iterator[str]:
+    yield from ("--bind", source, root)
     for place in masked:
         yield from ("--tmpfs", place, "--remount-ro", place)
     yield from ("--remount-ro", "/dev", "--remount-ro", "/", "--chdir", cwd)
