@@ -15,6 +15,8 @@ from wink.filesystem import FileChange, FilePart, Filesystem
 Test = TypeVar("Test", bound=Callable[..., object])
 
 _NEEDS: Final = "wink_needs"
+_TESTS: Final = "wink_tests"
+"""A class' own tests, also those that it leaves out itself."""
 
 
 class Make(Protocol):
@@ -94,13 +96,15 @@ class Promises:
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        tests: dict[str, FunctionType] = {}
+        own: dict[str, Callable[..., object]] = {}
+        for name, value in list(vars(cls).items()):
+            if name.startswith("test_") and isinstance(value, FunctionType):
+                own[name] = _telling(value)
+                setattr(cls, name, own[name])
+        setattr(cls, _TESTS, own)
+        tests: dict[str, Callable[..., object]] = {}
         for owner in reversed(cls.__mro__):
-            for name, value in list(vars(owner).items()):
-                if name.startswith("test_") and isinstance(value, FunctionType):
-                    if owner is cls:
-                        setattr(cls, name, _telling(value))
-                    tests[name] = vars(owner)[name]
+            tests |= vars(owner).get(_TESTS, {})
         for name, test in tests.items():
             wanted: tuple[str, ...] = getattr(test, _NEEDS, ())
             if not all(getattr(cls, capability) for capability in wanted):
