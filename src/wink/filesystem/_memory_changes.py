@@ -78,24 +78,30 @@ class _Comparison:
         self._found: dict[str, FileChange] = {}
 
     def changes(self) -> tuple[FileChange, ...]:
-        seen: set[str] = set()
         entries = {step.path for step in self._steps if step.name is not None}
+        seen: set[str] = set()
+        looked_into: set[str] = set()
         for step in self._steps:
             path = step.path
-            if path not in seen:
-                seen.add(path)
+            if path not in seen and not _is_beneath(path, looked_into):
                 self._compare(path, self._one.at(path), self._other.at(path), deep=path in entries)
+                if path in entries:
+                    looked_into.add(path)
+            seen.add(path)
         return tuple(self._found.values())
 
     def _compare(self, path: str, before: Entry | None, after: Entry | None, *, deep: bool) -> None:
-        old, new = self._one.version(before), self._other.version(after)
-        if path not in self._found and not _same(before, after, old, new):
-            moved = self._moved_from(path) if before is None else None
-            self._found[path] = FileChange(path, old, new, moved)
-        if deep:
-            was, now = self._one.inside(before), self._other.inside(after)
-            for name in sorted(was.keys() | now.keys()):
-                self._compare(f"{path}/{name}", was.get(name), now.get(name), deep=True)
+        waiting = [(path, before, after)]
+        while waiting:
+            path, before, after = waiting.pop()
+            old, new = self._one.version(before), self._other.version(after)
+            if path not in self._found and not _same(before, after, old, new):
+                moved = self._moved_from(path) if before is None else None
+                self._found[path] = FileChange(path, old, new, moved)
+            if deep:
+                was, now = self._one.inside(before), self._other.inside(after)
+                names = sorted(was.keys() | now.keys(), reverse=True)
+                waiting += [(f"{path}/{name}", was.get(name), now.get(name)) for name in names]
 
     def _moved_from(self, path: str) -> str | None:
         origin = path
@@ -105,6 +111,16 @@ class _Comparison:
         if origin == path or self._one.at(origin) is None or self._other.at(origin) is not None:
             return None
         return origin
+
+
+def _is_beneath(path: str, places: set[str]) -> bool:
+    """Whether a directory above the path has been looked into, and so the path too."""
+    end = path.rfind("/")
+    while end > 0:
+        if path[:end] in places:
+            return True
+        end = path.rfind("/", 0, end)
+    return False
 
 
 def _same(before: Entry | None, after: Entry | None, old: FileVersion | None, new: FileVersion | None) -> bool:
