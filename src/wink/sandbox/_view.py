@@ -7,11 +7,11 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from wink.sandbox._hidden import hidden
 from wink.sandbox._settings import Profile
 
 _SYSTEM: Final = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/gnu")
 _PRIVATE: Final = ("/tmp", "/var/tmp", "/run", "/dev/shm")  # noqa: S108 - these are what the program gets of its own
-_SECRET: Final = ("/etc/shadow", "/etc/gshadow", "/etc/shadow-", "/etc/gshadow-", "/etc/sudoers")
 _ROOT_MAY: Final = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "SETUID", "SETGID", "KILL")
 
 
@@ -64,9 +64,6 @@ def _system(profile: Profile) -> Iterator[str]:
             yield from ("--symlink", os.readlink(place), place)
         elif os.path.isdir(place):
             yield from ("--ro-bind", place, place)
-    for place in _SECRET:
-        if os.path.exists(place):
-            yield from ("--ro-bind", "/dev/null", place)
     yield from ("--ro-bind-try", "/sys/devices/system", "/sys/devices/system", "--dev", "/dev", "--proc", "/proc")
     for place in (*_PRIVATE, *((profile.home,) if profile.home else ())):
         yield from ("--perms", "1777" if place in _PRIVATE else "0700", "--size", size, "--tmpfs", place)
@@ -77,6 +74,7 @@ def _system(profile: Profile) -> Iterator[str]:
             yield from ("--ro-bind-try", resolver, resolver)
     for place in profile.readable:
         yield from ("--ro-bind-try", place, place)
+    yield from hidden()
     for place in profile.writable:
         yield from ("--bind", place, place)
 

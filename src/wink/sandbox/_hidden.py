@@ -1,0 +1,73 @@
+"""Hide from programs of root what is only root's: without this, being root inside a sandbox would open it.
+
+To the kernel a program that root runs is root still, of a user namespace that has no rights over the host. That holds off
+whatever asks for rights; files of the system, and those in /proc, only ask whose they are.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Final
+
+_PASSWORDS: Final = ("/etc/shadow", "/etc/gshadow", "/etc/shadow-", "/etc/gshadow-", "/etc/sudoers")
+_NOTHING: Final = "/dev/null"
+_SMALL: Final = "4096"
+
+
+def hidden() -> tuple[str, ...]:
+    """bubblewrap's options, to come after whatever else shows /etc; programs of other users are held off by modes."""
+    if os.getuid() != 0:
+        return tuple(word for place in _PASSWORDS if os.path.exists(place) for word in ("--ro-bind", _NOTHING, place))
+    return _of_root(os.stat("/etc").st_mtime_ns)
+
+
+@lru_cache(maxsize=1)
+def _of_root(changed: int) -> tuple[str, ...]:
+    del changed
+    return (*_kernel(), *_settings("/etc"))
+
+
+def _kernel() -> Iterator[str]:
+    """What /proc has besides processes: directories are for reading, and files that not everybody reads are empty."""
+    with os.scandir("/proc") as entries:
+        for entry in sorted(entries, key=lambda entry: entry.name):
+            if entry.name.isdigit() or entry.is_symlink():
+                continue
+            mode = entry.stat(follow_symlinks=False).st_mode
+            if stat.S_ISDIR(mode):
+                if entry.name == "sys" or _is_writable(entry.path):
+                    yield from ("--ro-bind", entry.path, entry.path)
+            elif not mode & stat.S_IROTH or entry.name == "keys":
+                yield from ("--ro-bind", _NOTHING, entry.path)
+            elif mode & 0o222:
+                yield from ("--ro-bind", entry.path, entry.path)
+
+
+def _is_writable(directory: str) -> bool:
+    """Whether somebody may write something in it."""
+    try:
+        with os.scandir(directory) as entries:
+            found = [(entry, entry.stat(follow_symlinks=False).st_mode) for entry in entries]
+    except OSError:
+        return True
+    return any(
+        _is_writable(entry.path) if stat.S_ISDIR(mode) else not stat.S_ISLNK(mode) and mode & 0o222
+        for entry, mode in found
+    )
+
+
+def _settings(directory: str) -> Iterator[str]:
+    """What of /etc not everybody may read."""
+    with os.scandir(directory) as entries:
+        for entry in sorted(entries, key=lambda entry: entry.name):
+            mode = entry.stat(follow_symlinks=False).st_mode
+            if stat.S_ISDIR(mode):
+                if mode & 0o005 == 0o005:
+                    yield from _settings(entry.path)
+                else:
+                    yield from ("--perms", "0755", "--size", _SMALL, "--tmpfs", entry.path)
+            elif stat.S_ISREG(mode) and (not mode & stat.S_IROTH or entry.path in _PASSWORDS):
+                yield from ("--ro-bind", _NOTHING, entry.path)
