@@ -125,6 +125,15 @@ def agents(session: nox.Session) -> None:
 
 
 @nox.session(python=MAIN, default=False)
+def laws(session: nox.Session) -> None:
+    """Anything that can happen to files, in any order, on every filesystem at once, against a dictionary; takes minutes."""
+    session.install("-e", ".", *groups("test"))
+    session.run(
+        "pytest", "tests/filesystem/test_machine.py", "--timeout=7200", *session.posargs, env={"WINK_LAWS": "2000"}
+    )
+
+
+@nox.session(python=MAIN, default=False)
 def races(session: nox.Session) -> None:
     """Swap files for links, and save as an editor does, before every single call to the file system."""
     session.install("-e", ".", *groups("test"))

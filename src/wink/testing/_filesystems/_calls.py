@@ -8,7 +8,7 @@ from contextvars import copy_context
 
 import pytest
 
-from wink.errors import HandleRevoked, PathRefused, ReadOnlyFilesystem
+from wink.errors import FileConflict, HandleRevoked, PathRefused, ReadOnlyFilesystem
 from wink.filesystem import Filesystem, Frame, InMemoryFilesystem
 from wink.testing._filesystems._promises import Promises, commit, contents, exactly, facts, needs
 
@@ -19,6 +19,7 @@ FAILING: list[tuple[Callable[[Frame], object], type[OSError]]] = [
     (lambda frame: frame.put("", b""), PathRefused),
     (lambda frame: frame.put("nowhere/a.txt", b""), FileNotFoundError),
     (lambda frame: frame.put("a.txt", b"", exclusive=True), FileExistsError),
+    (lambda frame: frame.put("a.txt", b"", replacing=b"other"), FileConflict),
     (lambda frame: frame.put("a.txt/b", b""), NotADirectoryError),
     (lambda frame: frame.delete("d"), OSError),
     (lambda frame: frame.delete("nowhere"), FileNotFoundError),
