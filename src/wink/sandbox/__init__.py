@@ -1,7 +1,8 @@
 """Programs in the workspace as transactions: what they change lies in an overlay, and is merged or dropped."""
 
 from wink.sandbox._call import Outcome, run_in_call
-from wink.sandbox._guard import Guard, Guarded, Notes, OverlayGuard
+from wink.sandbox._copy_guard import CopyGuard
+from wink.sandbox._guard import Guard, Guarded, Notes, OverlayGuard, usual_guard
 from wink.sandbox._launch import Channel, Mount, launcher
 from wink.sandbox._lay import check_mounts, foreign
 from wink.sandbox._merge import Differences, changed_meanwhile, differences, forget, merge, refused
@@ -16,6 +17,8 @@ from wink.sandbox._unguarded import Unguarded
 from wink.sandbox._upper import Step
 
 __all__ = [
+    "CopyGuard",
+    "usual_guard",
     "OverlayGuard",
     "Notes",
     "Guarded",
