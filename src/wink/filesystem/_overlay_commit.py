@@ -173,7 +173,7 @@ def _verified(store: OverlayStore, changes: tuple[FileChange, ...]) -> list[Writ
         seen, there = store.view.at(path), lower.at(path)
         node = None if there is None else there.node
         if not _is_as_expected(store, path, seen, node):
-            if _is_there(store, change, seen, node):
+            if _is_there(store, change, node):
                 continue
             strangers.append(path)
             continue
@@ -222,18 +222,18 @@ def _token(node: Node | None) -> str | None:
     return None if node is None else token_of(node)
 
 
-def _is_there(store: OverlayStore, change: FileChange, seen: Seen | None, node: Node | None) -> bool:
+def _is_there(store: OverlayStore, change: FileChange, node: Node | None) -> bool:
     """Whether the lower layer has already what would be written, as after a commit that was interrupted."""
     after = change.after
     if after is None or node is None:
         return after is None and node is None
-    if after.kind != node.kind or after.target != node.target or seen is None or seen.upper is None:
+    if after.kind != node.kind or after.target != node.target:
         return False
     if after.kind != "file":
         return after.kind == "link"
     if after.size != node.size:
         return False
-    one, _ = store.upper.open(in_tree(change.path))
+    one, _ = store.open(change.path)
     with one:
         two, _ = store.lower.open(change.path)
         with two:

@@ -17,6 +17,10 @@ _IMPLIED: Final = Node("directory", 0, 0o755, 0, ())
 """A directory of the lower layer that nobody looked at: something was found in it."""
 
 
+MAX_DEPTH: Final = 256
+"""How many directories one path may go through: each is looked for in both layers, so a tree costs its depth to the third."""
+
+
 class Seen(NamedTuple):
     """One path as the overlay shows it, links not followed.
 
@@ -100,6 +104,10 @@ class View:
             return Place(self.root(), None, False)
         trail = [self.root()]
         waiting = path.split("/")[::-1]
+        if len(waiting) > MAX_DEPTH:
+            raise PathRefused(
+                shortened(path), f"goes through more than {MAX_DEPTH} directories, too many for an overlay"
+            )
         links, at_end = 0, False
         while waiting:
             here = trail[-1]
@@ -169,6 +177,11 @@ class View:
         except (FileNotFoundError, NotADirectoryError):
             if seen.upper is None:
                 raise
+
+
+def shortened(path: str) -> str:
+    """The beginning of a path that is too long to be told."""
+    return path if len(path) <= MAX_DEPTH else f"{path[:80]}…"
 
 
 def check_link(place: str, target: str, path: str) -> None:

@@ -119,6 +119,23 @@ class TestNames:
         fs.close()
 
 
+class TestDepth:
+    """Trees that are as deep as their maker liked."""
+
+    def test_what_is_too_deep_is_refused_and_goes_with_what_it_is_in(self, make_zip: MakeZip) -> None:
+        """Neither a path nor a walk may take minutes."""
+        files = OverlayFilesystem(make_zip({"a/" * 500 + "x": b"x", "b/c.txt": b"c"}))
+
+        assert len(files.glob("**", limit=5000)) < 300
+        with pytest.raises(PathRefused, match="more than 256 directories"):
+            files.read("a/" * 500 + "x")
+        with pytest.raises(PathRefused, match="more than 256 directories"):
+            files.write("n/" * 1500 + "x", "new")
+        files.move("a", "moved")
+        files.delete("moved", recursive=True)
+        assert [match.path for match in files.glob("**")] == ["b", "b/c.txt"]
+
+
 class TestLinks:
     """Links of a lower layer are followed by the overlay, or not at all."""
 
