@@ -11,10 +11,24 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from wink.filesystem import FileChange, FilePart, Filesystem, HostFilesystem, InMemoryFilesystem, _disk
+from fsspec.implementations.local import LocalFileSystem
+from tests.filesystem.model import Tree
+
+from wink.filesystem import (
+    FileChange,
+    FilePart,
+    Filesystem,
+    HostFilesystem,
+    InMemoryFilesystem,
+    OverlayFilesystem,
+    _disk,
+)
 from wink.session import SliceDelta
 from wink.transactions import CommitEntry, Transaction
 from wink.workspace import Workspace
+
+THEIRS = "theirs"
+"""Where somebody writes while a call is under way; calls leave it alone."""
 
 DISKS: dict[str, dict[str, Any]] = {
     "openat2-exchange": {"resolver": "openat2", "exchange": True},
@@ -39,14 +53,21 @@ def workspace(variant: str, place: Path) -> Workspace:
 class Backend:
     """A filesystem and the calls that are under way on it, the innermost last."""
 
-    is_host = False
     name = "memory"
+    is_host = False
+    """Whether there are system calls that can fail."""
+    shared: Path | None = None
+    """Where somebody who knows nothing of wink changes the files."""
 
     def __init__(self) -> None:
         self.parts: list[FilePart] = []
         self.root: Filesystem
         self.last: tuple[str, object] = ("", None)
+
+    def start(self, tree: Tree) -> None:
+        """Begin with these files."""
         self.open()
+        fill(self.root, tree)
 
     @property
     def files(self) -> Filesystem:
@@ -72,17 +93,21 @@ class Backend:
     def commit(self) -> None:
         """End the innermost call; what it did stands, or becomes a part of the outer one."""
         part = self.parts.pop()
-        part.revoke()
-        part.prepare()
-        part.publish()
-        self._ended()
+        try:
+            part.revoke()
+            part.prepare()
+            part.publish()
+        finally:
+            self._ended()
 
     def abort(self) -> None:
         """End the innermost call; it has not been."""
         part = self.parts.pop()
-        part.revoke()
-        part.undo()
-        self._ended()
+        try:
+            part.revoke()
+            part.undo()
+        finally:
+            self._ended()
 
     def undo(self, before: Any) -> None:
         """Take back the last call, `before` which a snapshot was taken."""
@@ -105,10 +130,6 @@ class Backend:
     def reopen(self) -> None:
         """The process ends in order, and another one begins."""
 
-    def others(self, work: Callable[[Path | Filesystem], object]) -> None:
-        """Let somebody who knows nothing of wink change something, on the disk; here only what comes of it counts."""
-        work(self.root)
-
     def close(self) -> None:
         """Leave nothing behind."""
 
@@ -124,10 +145,16 @@ class Disk(Backend):
 
     def __init__(self, variant: str) -> None:
         self.variant = self.name = variant
+        super().__init__()
         self.directory = Path(tempfile.mkdtemp())
         self.place = self.directory / "files"
         self.place.mkdir()
-        super().__init__()
+        self.shared = self.place
+
+    def start(self, tree: Tree) -> None:
+        with HostFilesystem(self.place) as files:
+            fill(files, tree)
+        self.open()
 
     def open(self) -> None:
         self.root = disk(self.variant, self.place)
@@ -141,9 +168,6 @@ class Disk(Backend):
         self.root.close()
         self.open()
 
-    def others(self, work: Callable[[Path | Filesystem], object]) -> None:
-        work(self.place)
-
     def close(self) -> None:
         self.root.close()
         shutil.rmtree(self.directory)
@@ -153,8 +177,8 @@ class Recorded(Disk):
     """The files of a workspace, where each change is a call in its record."""
 
     def __init__(self, variant: str) -> None:
-        self.transaction: Transaction | None = None
         super().__init__(variant)
+        self.transaction: Transaction | None = None
         self.name = f"workspace-{variant}"
 
     def open(self) -> None:
@@ -198,15 +222,19 @@ class Recorded(Disk):
             super().commit()
             return
         transaction = self._leave()
-        transaction.commit(partial(entry, transaction.id))
-        self._ended()
+        try:
+            transaction.commit(partial(entry, transaction.id))
+        finally:
+            self._ended()
 
     def abort(self) -> None:
         if len(self.parts) > 1:
             super().abort()
             return
-        self._leave().abort()
-        self._ended()
+        try:
+            self._leave().abort()
+        finally:
+            self._ended()
 
     def undo(self, before: Any) -> None:
         self.workspace.undo()
@@ -240,6 +268,35 @@ class Recorded(Disk):
         return transaction
 
 
+class Over(Backend):
+    """An overlay in memory over files in memory."""
+
+    name = "overlay"
+
+    def start(self, tree: Tree) -> None:
+        lower = InMemoryFilesystem()
+        fill(lower, tree)
+        self.root = OverlayFilesystem(lower)
+
+
+class OverDisk(Disk):
+    """An overlay whose two layers are directories."""
+
+    def __init__(self) -> None:
+        super().__init__("openat2-exchange")
+        self.name = "overlay-disk"
+        self.shared = None
+
+    def open(self) -> None:
+        self.root = OverlayFilesystem(LocalFileSystem(), str(self.place), upper=self.directory / "upper")
+
+    def die(self) -> None:
+        self.parts.clear()
+        self.root._upper._store.close()  # as the end of a process closes descriptors, and nothing else
+        self.root._lower.close()
+        self.open()
+
+
 def entry(name: str, deltas: tuple[SliceDelta, ...], changes: tuple[FileChange, ...]) -> CommitEntry:
     """A call for the record."""
     return CommitEntry(
@@ -248,6 +305,28 @@ def entry(name: str, deltas: tuple[SliceDelta, ...], changes: tuple[FileChange, 
     )  # fmt: skip
 
 
+def fill(files: Filesystem, tree: Tree) -> None:
+    """Make files hold a tree, whatever they held."""
+    part = files.begin()
+    with part.changing(".") as frame:
+        for found in files.list():
+            if found.name != THEIRS:
+                frame.delete(found.path, recursive=True)
+        for path, thing in sorted(tree.items()):
+            if thing.kind == "directory":
+                frame.mkdir(path)
+            elif thing.kind == "file":
+                frame.put(path, thing.content, mode=thing.mode)
+            else:
+                frame.symlink(path, str(thing.target))
+        for path, thing in tree.items():
+            if thing.kind == "directory":
+                frame.chmod(path, thing.mode)
+    part.prepare()
+    part.publish()
+
+
 def all_backends() -> list[Backend]:
-    """One of each, empty; the first is in memory."""
-    return [Backend(), *(Disk(variant) for variant in DISKS), Recorded("openat2-exchange"), Recorded("walk-portable")]
+    """One of each, not started yet; the first is in memory."""
+    disks = [Disk(variant) for variant in DISKS]
+    return [Backend(), *disks, Recorded("openat2-exchange"), Recorded("walk-portable"), Over(), OverDisk()]
