@@ -1,9 +1,12 @@
 """Looking for files without a limit: results come while the walk goes on."""
 
+import os
+from pathlib import Path
+
 import pytest
 
 from wink.errors import HandleRevoked, PatternError
-from wink.filesystem import Filesystem, InMemoryFilesystem
+from wink.filesystem import Filesystem, HostFilesystem, InMemoryFilesystem
 from wink.filesystem._memory import MemoryStore
 
 
@@ -68,3 +71,38 @@ def test_a_walk_ends_with_its_call(project: Filesystem, look: str) -> None:
 
     with pytest.raises(HandleRevoked):
         list(found)
+
+
+def test_what_is_swapped_for_a_link_during_a_search_is_not_followed(tmp_path: Path) -> None:
+    """Between the walk that came by and the reading of it, for a file and for a directory."""
+    root = tmp_path / "root"
+    for name in ("a/1.txt", "a/2.txt", "b/c/3.txt"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text("inside\n")
+    (tmp_path / "secret.txt").write_text("inside? no: secret\n")
+    with HostFilesystem(root) as files:
+        found = files.igrep("inside")
+        assert next(found).path == "a/1.txt"
+        (root / "a" / "2.txt").unlink()
+        (root / "a" / "2.txt").symlink_to(tmp_path / "secret.txt")
+        (root / "b").rename(tmp_path / "b")
+        (root / "b").symlink_to(tmp_path / "b")
+        assert list(found) == []
+
+
+def test_an_abandoned_search_holds_nothing_open(tmp_path: Path) -> None:
+    """And one whose filesystem was closed meanwhile ends with an error."""
+    for number in range(5):
+        (tmp_path / str(number)).mkdir()
+        (tmp_path / str(number) / "a.txt").write_text("word\n")
+    files = HostFilesystem(tmp_path)
+    before = len(os.listdir("/proc/self/fd"))
+    found = files.igrep("word")
+    next(found)
+    found.close()
+    assert len(os.listdir("/proc/self/fd")) == before
+    found = files.igrep("word")
+    next(found)
+    files.close()
+    with pytest.raises(ValueError, match="has been closed"):
+        next(found)

@@ -10,7 +10,7 @@ import stat
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import islice
-from typing import BinaryIO, Literal, get_args
+from typing import TYPE_CHECKING, BinaryIO, Literal, get_args
 
 from wink.errors import PathRefused
 from wink.filesystem._beneath import NOT_A_FILE, Level, named
@@ -24,6 +24,9 @@ from wink.filesystem._disk_state import NESTED
 from wink.filesystem._journal_report import Conflict, Recovered
 from wink.filesystem._lock import Lease
 from wink.filesystem._store import Node, NodeKind
+
+if TYPE_CHECKING:
+    from wink.filesystem._disk_reader import DirectoryReader
 
 Durability = Literal["process", "power"]
 
@@ -124,6 +127,12 @@ class DiskStore:
         finally:
             os.close(fd)
         return iter(names)
+
+    def reader(self) -> DirectoryReader:
+        """What reads one small file after the other; to be closed."""
+        from wink.filesystem._disk_reader import DirectoryReader
+
+        return DirectoryReader(self._ground)
 
     def names(self, path: str, most: int) -> list[str]:
         """At most so many of the names in a directory, in no order."""

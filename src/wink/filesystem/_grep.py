@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import BinaryIO, Final
+from collections.abc import Callable, Iterable, Iterator
+from typing import BinaryIO, Final, Protocol
 
 from wink.errors import HandleRevoked, PatternError, WinkError
 from wink.filesystem._access import Access
@@ -11,7 +11,7 @@ from wink.filesystem._facts import CHUNK
 from wink.filesystem._listing import GrepMatch, Listing
 from wink.filesystem._paths import located
 from wink.filesystem._pattern import Pattern
-from wink.filesystem._searching import Search, compiled
+from wink.filesystem._searching import Literal, Search, compiled
 from wink.filesystem._store import Store
 from wink.filesystem._walk import check_limit, walk
 
@@ -62,23 +62,62 @@ def igrep(
 
 
 def _in_files(access: Access, paths: Iterable[str], search: Search, top: str) -> Iterator[GrepMatch]:
-    for path in paths:
-        try:
-            yield from _matches(access.reading(), path, search)
-        except (HandleRevoked, PatternError):
-            raise
-        except (OSError, WinkError):
-            if path == top:
+    store = access.reading()
+    reader = _reader(store)
+    try:
+        for path in paths:
+            now = access.reading()
+            if now is not store:
+                reader.close()
+                store, reader = now, _reader(now)
+            try:
+                yield from _matches(store, reader, path, search)
+            except (HandleRevoked, PatternError):
                 raise
-            # gone in this moment, or not ours to read: grep goes on, as everybody's does
+            except (OSError, WinkError):
+                if path == top:
+                    raise
+                # gone in this moment, or not ours to read: grep goes on, as everybody's does
+    finally:
+        reader.close()
 
 
-def _matches(store: Store, path: str, search: Search) -> Iterable[GrepMatch]:
+class _Reader(Protocol):
+    def read(self, path: str, limit: int) -> bytes | None:
+        """A file's content; None for more than `limit` bytes, and for what is to be opened by itself."""
+        ...
+
+    def close(self) -> None:
+        """Let go of what is open."""
+        ...
+
+
+class _PlainReader:
+    """For stores that have no faster way."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def read(self, path: str, limit: int) -> bytes | None:
+        return self._store.read(path, limit)[0]
+
+    def close(self) -> None:
+        pass
+
+
+def _reader(store: Store) -> _Reader:
+    faster: Callable[[], _Reader] | None = getattr(store, "reader", None)
+    return _PlainReader(store) if faster is None else faster()
+
+
+def _matches(store: Store, reader: _Reader, path: str, search: Search) -> Iterable[GrepMatch]:
     """The matches in one file; nothing for a binary one."""
-    content, _ = store.read(path, _PIECE)
+    content = reader.read(path, _PIECE)
     if content is None:
         stream, _ = store.open(path)
         return _in_stream(path, stream, search)
+    if isinstance(search, Literal) and search.needle not in content:
+        return ()  # so it is with most files, and whatever they hold besides is of no interest
     content = _plain(content)
     if content.find(b"\0", 0, _LOOKED_AT) >= 0 or search(content, 0) is None:
         return ()
@@ -111,7 +150,7 @@ def _in_block(path: str, content: bytes, number: int, search: Search) -> Iterato
 
 
 def _plain(content: bytes) -> bytes:
-    return content.replace(b"\r\n", b"\n") if b"\r\n" in content else content
+    return content.replace(b"\r\n", b"\n") if b"\r" in content else content
 
 
 def _blocks(stream: BinaryIO) -> Iterator[bytes]:

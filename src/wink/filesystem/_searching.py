@@ -43,7 +43,7 @@ def compiled(pattern: str, *, ignore_case: bool = False) -> Search:
     if "\n" in pattern:
         raise PatternError(pattern, "has a newline in it; lines are searched one by one")
     if not ignore_case and not set(pattern) & set("\\^$.|?*+()[]{}"):
-        return lambda content, start: (at, at + len(needle)) if (at := content.find(needle, start)) >= 0 else None
+        return Literal(needle)
     from importlib import import_module
 
     re2: Any = import_module("re2")  # has no types
@@ -72,6 +72,19 @@ def _backtracking(pattern: str, ignore_case: bool, complaint: object) -> Search:
         if "too large" not in text:
             raise
         raise PatternError(pattern, f"is too large ({text}); repeat at most 1000 times") from None
+
+
+class Literal:
+    """Searches for some bytes."""
+
+    __slots__ = ("needle",)
+
+    def __init__(self, needle: bytes) -> None:
+        self.needle = needle
+
+    def __call__(self, content: bytes, start: int) -> tuple[int, int] | None:
+        at = content.find(self.needle, start)
+        return (at, at + len(self.needle)) if at >= 0 else None
 
 
 class _Patient:

@@ -74,7 +74,7 @@ def walk(
         # What is too deep for its path to be named cannot be used either.
         is_named = len(path) < MAX_PATH_BYTES
         if kind == "directory" and is_named and (pattern is None or pattern.may_go_on(after)):
-            access.reading()
+            store = access.reading()  # or an error, when the call has ended or the filesystem was closed
             try:
                 inside = sorted(store.scan(path), reverse=True)
             except OSError:
