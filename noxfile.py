@@ -104,6 +104,13 @@ def compare(session: nox.Session) -> None:
 
 
 @nox.session(python=MAIN, default=False)
+def programs(session: nox.Session) -> None:
+    """What it costs to run a program so that it can be taken back, beside bare bubblewrap; needs bubblewrap."""
+    session.install("-e", ".", *groups("test", "bench"))
+    session.run("python", "-m", "benchmarks.programs", *session.posargs)
+
+
+@nox.session(python=MAIN, default=False)
 def faults(session: nox.Session) -> None:
     """Every call of a workload fails, or is the last, at each system call in turn; needs a C compiler."""
     session.install("-e", ".")
