@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from wink.runtime import ToolCall
 from wink_shell import CommandResult, ShellConfig
 
 
@@ -223,3 +224,81 @@ def test_workspace_can_tighten_settings_and_not_loosen_them() -> None:
     tight = table(memory_bytes=1 << 28, environment=["PATH"])
     section = Catalog.installed(Settings(tables=(tight,))).use("section", "shell.commands")
     assert (section.config.memory_bytes, section.config.environment) == (1 << 28, ("PATH",))
+
+
+def test_commands_and_file_tools_keep_the_order_of_the_model(agent: Any) -> None:
+    """In one turn each sees what the ones before it left."""
+    calls = [
+        ToolCall("write_file", {"file_path": "a.txt", "content": "1\n"}),
+        ToolCall("run_command", {"command": "cat a.txt; echo 2 >> a.txt"}),
+        ToolCall("read_file", {"file_path": "a.txt"}),
+        ToolCall("run_command", {"command": "echo lost >> a.txt; exit 1"}),
+        ToolCall("edit_file", {"file_path": "a.txt", "old_string": "2", "new_string": "3"}),
+        ToolCall("run_command", {"command": "cat a.txt"}),
+    ]
+
+    replies = agent.executor.execute_batch(calls)
+
+    assert [reply.success for reply in replies] == [True, True, True, False, True, True]
+    assert "stdout:\n1" in replies[1].text
+    assert "stdout:\n1\n3" in replies[5].text
+
+
+def test_cancelled_call_ends_its_command(agent: Any) -> None:
+    """On an event loop nobody waits for a program whose caller has gone."""
+    import asyncio
+
+    async def cancelled() -> None:
+        call = ToolCall("run_command", {"command": "echo x > made; sleep 600"})
+        task = asyncio.ensure_future(agent.executor.aexecute(call))
+        while not any((agent.root / ".wink/programs").glob("*/upper/made")):
+            await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    agent.run("true")
+    asyncio.run(cancelled())
+
+    assert "made" not in agent.tree()
+    assert agent.run("ls").stdout == "README.md\nsrc\n"
+
+
+def test_command_that_meets_a_change_of_somebody_else_fails_and_names_it(
+    make: Callable[..., Any], tmp_path: Path
+) -> None:
+    """A person's work is not overwritten, and the model knows what to do."""
+    import threading
+
+    seen = tmp_path / "seen"
+    seen.mkdir()
+    agent = make(readable=(str(seen),))
+
+    def person() -> None:
+        while not any((agent.root / ".wink/programs").glob("*/upper/README.md")):
+            pass
+        (agent.root / "README.md").write_text("mine\n")
+        (seen / "go").touch()
+
+    working = threading.Thread(target=person)
+    working.start()
+    text = agent.fails(f"echo theirs >> README.md; echo x > new; while [ ! -e {seen}/go ]; do :; done")
+    working.join()
+
+    assert "changed by somebody else while the program ran: 'README.md'" in text
+    assert agent.tree()["README.md"] == "mine\n"
+    assert "new" not in agent.tree()
+
+
+def test_a_host_without_bubblewrap_refuses(agent: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And says what to install, instead of running anything unconfined."""
+    from wink.errors import SandboxUnavailable
+    from wink.sandbox import _sandbox as module
+
+    def missing() -> str:
+        raise SandboxUnavailable("overlay", ("bubblewrap is not installed; apt-get install bubblewrap",))
+
+    monkeypatch.setattr(module, "bubblewrap", missing)
+
+    assert "apt-get install bubblewrap" in agent.fails("echo x > made")
+    assert "made" not in agent.tree()

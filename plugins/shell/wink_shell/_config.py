@@ -8,7 +8,7 @@ from typing import Any, Literal
 from wink.errors import PromptValidationError
 from wink.sandbox import ENVIRONMENT, MIB, SCRATCH, Limits
 
-SandboxKind = Literal["overlay", "none"]
+SandboxKind = Literal["bubblewrap", "none"]
 
 
 def _at_most(default: Any, text: str, least: int = 1) -> Any:
@@ -26,7 +26,7 @@ class ShellConfig:
     on, where a name may end in `*`. `accepted` are the exit statuses that keep what a command changed.
     """
 
-    sandbox: SandboxKind = "overlay"
+    sandbox: SandboxKind = "bubblewrap"
     network: bool = field(default=False, metadata={"tighten": "lower"})
     readable: tuple[str, ...] = field(default=(), metadata={"tighten": "fewer"})
     scratch: tuple[str, ...] = SCRATCH

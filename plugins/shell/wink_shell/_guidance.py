@@ -19,7 +19,7 @@ _BARE = "Commands are not confined, and what they change stays, also when they f
 def guidance(config: ShellConfig) -> str:
     """How to use the tool under these settings."""
     parts = [_GUIDANCE, _BARE if config.sandbox == "none" else _ATOMIC]
-    if config.sandbox == "overlay":
+    if config.sandbox != "none":
         reach = "reach the network" if config.network else "see only the workspace and the system: there is no network"
         parts.append(
             f"Commands {reach}, `/tmp` and the home directory are empty, and nothing outside of the workspace can be changed."

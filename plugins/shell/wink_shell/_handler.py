@@ -18,7 +18,6 @@ from wink.sandbox import (
     Command,
     Guard,
     Outcome,
-    OverlayGuard,
     Profile,
     Sandbox,
     Unguarded,
@@ -42,7 +41,7 @@ class Shell:
 
     def __init__(self, config: ShellConfig) -> None:
         self._config = config
-        self._guard: Guard = OverlayGuard() if config.sandbox == "overlay" else Unguarded()
+        self._guard: Guard | None = Unguarded() if config.sandbox == "none" else None
 
     def run_command(self, params: RunCommandParams, *, context: ToolContext) -> ToolResult[CommandResult]:
         """Run, and keep what was changed only if the command says that all went well."""

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from typing import Final
 
 from wink.errors import HandleRevoked, SandboxUnavailable
 from wink.filesystem import FileChange
 from wink.sandbox._guard import Guard, Notes, usual_guard
+from wink.sandbox._lay import FOREIGN
 from wink.sandbox._program import Command, Ended, OnOutput, Stop
 from wink.sandbox._sandbox import Sandbox
 from wink.transactions import current_transaction
+
+_OVERFLOW: Final = b"Value too large for defined data type"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +63,13 @@ def run_in_call(
             else:
                 changes = guarded.changes()
             transaction.ran_under(chosen.name, chosen.unseen)
-            return Outcome(ended, kept, chosen.name, changes, guarded.notes())
+            return Outcome(ended, kept, chosen.name, changes, (*guarded.notes(), *_hints(ended)))
     finally:
         stop.close()
+
+
+def _hints(ended: Ended) -> Notes:
+    """What an error message means that makes sense only to whoever knows how programs are run."""
+    if _OVERFLOW in ended.stderr.head or _OVERFLOW in ended.stderr.tail:
+        return (("", "'Value too large for defined data type' here means: the file " + FOREIGN),)
+    return ()

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from wink.errors import SandboxUnavailable
 from wink.sandbox._cgroups import Group
+from wink.sandbox._ids import commands
 
 _CONTROL: Final = 3
 
@@ -180,7 +181,7 @@ def _spawn(control: int) -> int:
             *((os.POSIX_SPAWN_DUP2, null, stream) for stream in range(3)),
         ]
         script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_launcher.py")
-        words = [sys.executable, "-I", "-S", "-B", script, str(_CONTROL), str(os.getpid())]
+        words = [sys.executable, "-I", "-S", "-B", script, str(_CONTROL), str(os.getpid()), json.dumps(commands())]
         # A Python whose library lies somewhere else does not start without it.
         kept = {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
         return os.posix_spawn(sys.executable, words, kept, file_actions=actions)

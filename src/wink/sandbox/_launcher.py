@@ -1,7 +1,7 @@
 """Start programs over overlays, as a small process of its own that never imports wink.
 
-Run as `python -I -S _launcher.py CONTROL PARENT`: it enters a user namespace once, then takes requests from the socket
-CONTROL. Being small it forks quickly, and having one thread it may run Python between fork and exec, which a program
+Run as `python -I -S _launcher.py CONTROL PARENT IDS`: it enters a user namespace once, where IDS (JSON, see `_ids`) says
+how others' ids are mapped into it, then takes requests from the socket CONTROL. Being small it forks quickly, and having one thread it may run Python between fork and exec, which a program
 with threads must not. A parent that dies takes all of it along: a death signal is tied to the thread that forked, so
 this process, whose one thread lives as long as it does, is what programs are tied to.
 
@@ -45,7 +45,7 @@ def check(result: int, what: str) -> int:
 # -- the user namespace, once
 
 
-def enter_user_namespace() -> None:
+def enter_user_namespace(commands: list[list[str]]) -> None:
     """Map every id that the host lets us map to itself, so that files keep their owners."""
     uid, gid, pid = os.getuid(), os.getgid(), os.getpid()
     ready, entered = os.pipe()
@@ -55,7 +55,7 @@ def enter_user_namespace() -> None:
         try:
             os.close(entered)
             if os.read(ready, 1):
-                write_maps(pid, uid, gid)
+                write_maps(pid, uid, gid, commands)
                 status = 0
         except OSError as error:
             status = error.errno or 1
@@ -75,7 +75,7 @@ def enter_user_namespace() -> None:
         forbid_user_namespaces()
 
 
-def write_maps(pid: int, uid: int, gid: int) -> None:
+def write_maps(pid: int, uid: int, gid: int, commands: list[list[str]]) -> None:
     """Write both maps from outside."""
     if uid == 0:
         try:
@@ -84,47 +84,21 @@ def write_maps(pid: int, uid: int, gid: int) -> None:
             return
         except PermissionError:
             pass  # root of a container, perhaps
-    elif mapped_by_helpers(pid, uid, gid):
+    elif is_mapped_by(commands, pid):
         return
     write(f"/proc/{pid}/setgroups", "deny")
     write(f"/proc/{pid}/uid_map", f"{uid} {uid} 1")
     write(f"/proc/{pid}/gid_map", f"{gid} {gid} 1")
 
 
-def mapped_by_helpers(pid: int, uid: int, gid: int) -> bool:
-    """Let newuidmap and newgidmap map what /etc/subuid and /etc/subgid give us."""
-    for tool, own, names in (("newuidmap", uid, "/etc/subuid"), ("newgidmap", gid, "/etc/subgid")):
-        ranges = subordinate(names, uid)
-        path = next(
-            (f"{at}/{tool}" for at in ("/usr/bin", "/bin", "/usr/local/bin") if os.access(f"{at}/{tool}", os.X_OK)),
-            None,
-        )
-        if not ranges or path is None:
-            return False
-        words = [tool, str(pid), str(own), str(own), "1"]
-        for start, count in ranges:
-            words += [str(start), str(start), str(count)]
-        quiet = [(os.POSIX_SPAWN_OPEN, 2, "/dev/null", os.O_WRONLY, 0)]
-        _, status = os.waitpid(os.posix_spawn(path, words, {}, file_actions=quiet), 0)
+def is_mapped_by(commands: list[list[str]], pid: int) -> bool:
+    """Let the programs of the system map what the user was given."""
+    quiet = [(os.POSIX_SPAWN_OPEN, 2, "/dev/null", os.O_WRONLY, 0)]
+    for path, *numbers in commands:
+        _, status = os.waitpid(os.posix_spawn(path, [path, str(pid), *numbers], {}, file_actions=quiet), 0)
         if status:
             return False
-    return True
-
-
-def subordinate(names: str, uid: int) -> list[tuple[int, int]]:
-    """The ranges of ids that belong to a user, by number or by name."""
-    import pwd
-
-    try:
-        owners = {str(uid), pwd.getpwuid(uid).pw_name}
-    except KeyError:
-        owners = {str(uid)}
-    try:
-        with open(names) as lines:
-            fields = [line.strip().split(":") for line in lines]
-    except OSError:
-        return []
-    return [(int(field[1]), int(field[2])) for field in fields if len(field) == 3 and field[0] in owners]
+    return bool(commands)
 
 
 def forbid_user_namespaces() -> None:
@@ -403,7 +377,7 @@ def main() -> None:
         signal.signal(number, signal.SIG_IGN)
     try:
         check(libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), "prctl")
-        enter_user_namespace()
+        enter_user_namespace(json.loads(sys.argv[3]))
     except OSError as error:
         control.sendall(
             json.dumps({"refused": error.filename, "errno": error.errno, "text": error.strerror}).encode() + b"\n"

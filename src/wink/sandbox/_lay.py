@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from functools import cache
 from itertools import islice
 from typing import Final
 
 from wink.errors import SandboxUnavailable
+from wink.sandbox._ids import mapped
 
 _LOOKED_AT: Final = 500
 """How many entries of the workspace's root are looked at: this is about a look at every start, not about a proof."""
@@ -40,21 +40,12 @@ def foreign(root: str) -> tuple[tuple[str, str], ...]:
         return ()
     with os.scandir(root) as entries:
         found = [(entry.name, entry.stat(follow_symlinks=False)) for entry in islice(entries, _LOOKED_AT)]
-    users, groups = _mapped("/etc/subuid", os.getuid()), _mapped("/etc/subgid", os.getgid())
+    users, groups = mapped("uid"), mapped("gid")
     return tuple(
         (name, FOREIGN)
         for name, status in sorted(found, key=lambda pair: pair[0])
         if not (_has(users, status.st_uid) and _has(groups, status.st_gid))
     )
-
-
-@cache
-def _mapped(names: str, own: int) -> tuple[range, ...]:
-    """The ids that the launcher maps."""
-    from wink.sandbox._launcher import subordinate
-
-    more = subordinate(names, os.getuid()) if os.path.exists("/usr/bin/newuidmap") else []
-    return (range(own, own + 1), *(range(start, start + count) for start, count in more))
 
 
 def _has(ranges: Iterable[range], number: int) -> bool:
