@@ -7,6 +7,7 @@ from wink.errors._core import WinkError
 __all__ = ["MergeConflict", "MergeRefused", "ProgramNotStarted", "SandboxUnavailable"]
 
 _SHOWN = 20
+_LONG = 200
 
 
 class SandboxUnavailable(WinkError):
@@ -60,11 +61,15 @@ class MergeRefused(WinkError):
         return tuple(path for path, _ in self.problems)
 
     def __str__(self) -> str:
-        shown = [f"{path!r} {reason}" for path, reason in self.problems[:_SHOWN]]
+        shown = [f"{_short(path)} {reason}" for path, reason in self.problems[:_SHOWN]]
         more = len(self.problems) - len(shown)
         return "; ".join(shown) + (f"; and {more} more" if more else "") + "; nothing was merged"
 
 
+def _short(path: str) -> str:
+    return repr(path if len(path) <= _LONG else f"{path[: _LONG // 2]}…{path[-_LONG // 4 :]}")
+
+
 def _listed(paths: Sequence[str]) -> str:
     more = len(paths) - _SHOWN
-    return ", ".join(map(repr, paths[:_SHOWN])) + (f" and {more} more" if more > 0 else "")
+    return ", ".join(map(_short, paths[:_SHOWN])) + (f" and {more} more" if more > 0 else "")

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 from wink.errors import FileConflict, MergeConflict, MergeRefused
 from wink.filesystem import FileChange, FilePart, FileVersion
 from wink.sandbox import _rules
+from wink.sandbox._deep import tree
 from wink.sandbox._overlay import Overlay
-from wink.sandbox._upper import Step, attributes, clean, tree
+from wink.sandbox._upper import Step, attributes, clean
 
 if TYPE_CHECKING:
     from wink.filesystem._disk_merge import Merging

@@ -8,17 +8,16 @@ import stat
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from wink.errors import SandboxUnavailable
+from wink.sandbox._deep import LOCK, remove
 from wink.sandbox._launch import Mount
 from wink.sandbox._upper import Reader, Reading
 
 if TYPE_CHECKING:
     from wink.filesystem import FilePart, Filesystem
     from wink.sandbox._scratch import Scratch
-
-_LOCK: Final = "lock"
 
 
 @dataclass(slots=True)
@@ -45,7 +44,7 @@ class Overlay:
     def open(self) -> None:
         """Make it, or take it up again as it was left; raises `BlockingIOError` while somebody else uses it."""
         os.makedirs(self.directory, mode=0o700, exist_ok=True)
-        lock = os.open(f"{self.directory}/{_LOCK}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        lock = os.open(f"{self.directory}/{LOCK}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if not os.path.isdir(self.upper):
@@ -142,7 +141,7 @@ def sweep(directory: str, root: str = "", scratch: Scratch | None = None) -> tup
     for name in names:
         place = f"{directory}/{name}"
         try:
-            lock = os.open(f"{place}/{_LOCK}", os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+            lock = os.open(f"{place}/{LOCK}", os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
         except FileNotFoundError:
             continue  # it is being made, or removed
         try:
@@ -156,22 +155,3 @@ def sweep(directory: str, root: str = "", scratch: Scratch | None = None) -> tup
         finally:
             os.close(lock)
     return tuple(removed)
-
-
-def remove(path: str) -> None:
-    """Remove a directory with all that is in it, whatever modes programs gave it; what is gone already is fine."""
-    try:
-        found = os.lstat(path)
-        if not stat.S_ISDIR(found.st_mode):
-            return os.unlink(path)
-        if found.st_mode & 0o700 != 0o700:
-            os.chmod(path, 0o700)
-        with os.scandir(path) as entries:
-            # The lock goes last: until then whoever sweeps sees that somebody is here.
-            names = sorted((entry.name for entry in entries), key=lambda name: name == _LOCK)
-        for name in names:
-            remove(f"{path}/{name}")
-        os.rmdir(path)
-    except FileNotFoundError:
-        pass
-    return None

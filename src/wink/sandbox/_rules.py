@@ -9,10 +9,12 @@ from typing import Final
 
 from wink.errors import PathRefused
 from wink.filesystem import is_git_data, protected_as, unportable_name, workspace_path
-from wink.sandbox._upper import Step, tree
+from wink.sandbox._deep import tree
+from wink.sandbox._upper import Step
 
 _PLANTED: Final = "would plant a git repository, whose hooks and settings the next git command would run"
 _DELETED: Final = "is a git repository, which programs must not delete"
+_DEEP: Final = "is so deep that what is in it has no path; make fewer levels, or shorter names"
 _CODE: Final = "belongs to what git runs or is told by (only objects, refs, logs, index and HEAD are merged)"
 
 
@@ -21,6 +23,8 @@ def problem(
 ) -> str | None:
     """Why a step must not be taken, or None. `check` raises `PathRefused` for places that are not for programs."""
     path = step.path
+    if step.is_too_deep:
+        return _DEEP
     at, inside = _repository(path)
     if at is not None:
         return _git_problem(step, at, inside, has_repository)

@@ -8,15 +8,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from wink.errors import SandboxUnavailable
+from wink.sandbox._deep import tree
 from wink.sandbox._filter import filter_of_calls
 from wink.sandbox._launch import Request, launcher
 from wink.sandbox._overlay import Overlay
 from wink.sandbox._program import Command, Ended, OnOutput, Stop, Streams, watch
-from wink.sandbox._settings import Profile
+from wink.sandbox._settings import MIB, Limits, Profile
 from wink.sandbox._view import toolchain, view
 
 PROGRAMS = "programs"
 """Where in the state the overlays of single programs are."""
+
+_SCARCE = 512 * MIB
+"""When less than this is left of the disk, a program that may have taken a lot of it is ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +69,7 @@ class Sandbox:
                     output_bytes=limits.output_bytes,
                     stop=stop,
                     on_output=on_output,
-                    beat=_Watcher(overlay.directory, limits.written_bytes, beat),
+                    beat=_Watcher(overlay.directory, limits, beat),
                 )
         finally:
             streams.close(streams.out, streams.err)
@@ -87,7 +91,9 @@ class Sandbox:
         return Request(
             bwrap=bubblewrap(),
             argv=command.argv,
-            view=view(root, cwd, command.env, profile, source=source, masked=masked, interactive=interactive or terminal),
+            view=view(
+                root, cwd, command.env, profile, source=source, masked=masked, interactive=interactive or terminal
+            ),
             mounts=() if overlay.is_copy else (overlay.mount(),),
             limits=rlimits(self.profile, launcher.group.held),
             terminal=terminal,
@@ -122,23 +128,29 @@ def rlimits(profile: Profile, held: Collection[str]) -> dict[str, int]:
 class _Watcher:
     """Tells when a program has written more than it may, looking at all of it only when the disk has filled so much."""
 
-    def __init__(self, directory: str, limit: int | None, beat: Callable[[], object] | None) -> None:
-        self._directory, self._limit, self._beat = directory, limit, beat
-        self._free = self._left()
+    def __init__(self, directory: str, limits: Limits, beat: Callable[[], object] | None) -> None:
+        self._directory, self._limits, self._beat = directory, limits, beat
+        self._free, self._free_files = self._left()
 
     def __call__(self) -> str | None:
         if self._beat is not None:
             self._beat()
-        if self._limit is None or self._free - self._left() < self._limit:
+        most, most_files = self._limits.written_bytes, self._limits.made_files
+        left, left_files = self._left()
+        is_much = most is not None and self._free - left >= most
+        if not is_much and (most_files is None or self._free_files - left_files < most_files):
             return None
-        from wink.sandbox._upper import tree
+        # Files that have been deleted and are still written to are in no tree: what they take shows when it gets scarce.
+        is_scarce = is_much and left < _SCARCE
+        size = number = 0
+        for _, status in tree(f"{self._directory}/upper"):
+            size, number = size + status.st_blocks * 512, number + 1
+        is_over = (most is not None and size > most) or (most_files is not None and number > most_files)
+        return "wrote too much" if is_over or is_scarce else None
 
-        size = sum(status.st_blocks * 512 for _, status in tree(f"{self._directory}/upper"))
-        return "wrote too much" if size > self._limit else None
-
-    def _left(self) -> int:
+    def _left(self) -> tuple[int, int]:
         found = os.statvfs(self._directory)
-        return found.f_bfree * found.f_frsize
+        return found.f_bfree * found.f_frsize, found.f_ffree
 
 
 @contextmanager

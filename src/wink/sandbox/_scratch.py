@@ -23,6 +23,9 @@ from wink.sandbox._overlay import remove
 
 _OPAQUE: Final = "user.overlay.opaque"
 _LOCK: Final = "lock"
+_LEVELS: Final = 64
+_LONG: Final = 800
+"""Deeper down nothing is scratch: no build has it there, and a program that makes levels without end need not be followed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,8 @@ class Scratch:
         (True, True, False)
         """
         name = path.rpartition("/")[2]
+        if path.count("/") > _LEVELS or len(path) > _LONG:
+            return False
         return (name in self.names or f"/{path}" in self.names) and not is_protected_name(name)
 
     def lend(self, upper: str, root: str) -> None:
@@ -55,7 +60,7 @@ class Scratch:
 
     def take_back(self, upper: str, root: str) -> tuple[str, ...]:
         """Take scratch directories, or the marks that they are gone, out of an upper directory; gives their paths."""
-        found = list(self._found(upper, ""))
+        found = sorted(self._found(upper))
         if found:
             with self._locked():
                 for path in found:
@@ -79,16 +84,19 @@ class Scratch:
             else:
                 remove(f"{self.directory}/{below}")  # the directory that it was in has been deleted
 
-    def _found(self, upper: str, path: str) -> Iterator[str]:
-        with os.scandir(f"{upper}/{path}") as entries:
-            found = sorted((entry.name, entry.stat(follow_symlinks=False)) for entry in entries)
-        for name, status in found:
-            below = f"{path}/{name}" if path else name
-            is_directory = stat.S_ISDIR(status.st_mode)
-            if self.holds(below) and (is_directory or stat.S_ISCHR(status.st_mode)):
-                yield below
-            elif is_directory:
-                yield from self._found(upper, below)
+    def _found(self, upper: str) -> Iterator[str]:
+        pending = [""]
+        while pending:
+            path = pending.pop()
+            with os.scandir(f"{upper}/{path}") as entries:
+                found = [(entry.name, entry.stat(follow_symlinks=False)) for entry in entries]
+            for name, status in found:
+                below = f"{path}/{name}" if path else name
+                is_directory = stat.S_ISDIR(status.st_mode)
+                if self.holds(below) and (is_directory or stat.S_ISCHR(status.st_mode)):
+                    yield below
+                elif is_directory and below.count("/") < _LEVELS and len(below) < _LONG:
+                    pending.append(below)
 
     @contextmanager
     def _locked(self) -> Generator[None]:
@@ -113,7 +121,7 @@ def _make_directories(base: str, names: Sequence[str], like: str) -> None:
             os.utime(base + above, ns=(found.st_atime_ns, found.st_mtime_ns))
 
 
-def _fold(source: str, layer: str, lower: str) -> None:
+def _fold(source: str, layer: str, lower: str, levels: int = _LEVELS) -> None:
     """Put what is at `source` on top of what is kept; there is something only where another program ran meanwhile."""
     new, old = os.lstat(source), _status(layer)
     if stat.S_ISCHR(new.st_mode):
@@ -121,7 +129,8 @@ def _fold(source: str, layer: str, lower: str) -> None:
         if _is_directory(os.path.dirname(layer)) and _status(lower) is not None:
             os.rename(source, layer)
         return
-    if old is None or not stat.S_ISDIR(new.st_mode) or not stat.S_ISDIR(old.st_mode) or _is_opaque(source):
+    is_whole = levels == 0 or max(len(source), len(layer)) > _LONG or _is_opaque(source)
+    if old is None or is_whole or not stat.S_ISDIR(new.st_mode) or not stat.S_ISDIR(old.st_mode):
         remove(layer)
         os.rename(source, layer)
         return
@@ -129,7 +138,7 @@ def _fold(source: str, layer: str, lower: str) -> None:
     with os.scandir(source) as entries:
         names = [entry.name for entry in entries]
     for name in names:
-        _fold(f"{source}/{name}", f"{layer}/{name}", f"{lower}/{name}")
+        _fold(f"{source}/{name}", f"{layer}/{name}", f"{lower}/{name}", levels - 1)
     os.utime(layer, ns=(new.st_atime_ns, new.st_mtime_ns))
 
 

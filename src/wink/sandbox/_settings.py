@@ -35,7 +35,7 @@ class Limits:
     """How much a program may use; None is no limit.
 
     `memory_bytes` is for the whole program where the host has control groups for us, otherwise for the address space of
-    each process. `written_bytes` is what it may add to the workspace's disk in all. `output_bytes` is how much of each
+    each process. `written_bytes` is what it may add to the workspace's disk in all, in `made_files` files and directories at most. `output_bytes` is how much of each
     stream is kept, half of it from the beginning and half from the end.
     """
 
@@ -45,6 +45,7 @@ class Limits:
     processes: int | None = field(default=1024, metadata={"ge": 1})
     file_bytes: int | None = field(default=2048 * MIB, metadata={"ge": 1})
     written_bytes: int | None = field(default=4096 * MIB, metadata={"ge": 1})
+    made_files: int | None = field(default=1_000_000, metadata={"ge": 1})
     temporary_bytes: int = field(default=1024 * MIB, metadata={"ge": 4096})
     output_bytes: int = field(default=64 * 1024, metadata={"ge": 256})
 

@@ -18,6 +18,8 @@ from typing import Final, Literal
 _PREFIXES: Final = ("user.overlay.", "trusted.overlay.")
 """What the kernel's marks begin with: in overlays that we mount, and in those that the host's root mounts."""
 _CHUNK: Final = 1 << 20
+_DEEPEST: Final = 4096 - 256 - 2
+"""The longest path of a directory in which every name still makes a path."""
 _KEEPS: Final = "keeps the extended attributes that it had: those of a directory that was there already are not merged"
 
 StepKind = Literal["drop", "directory", "file", "link", "mode"]
@@ -27,7 +29,8 @@ StepKind = Literal["drop", "directory", "file", "link", "mode"]
 class Step:
     """One thing to be done so that the workspace becomes what the program saw.
 
-    `found` is what is at the path in the workspace now, `made` what the program left there.
+    `found` is what is at the path in the workspace now, `made` what the program left there. What is in a directory that
+    `is_too_deep` has no path that the system would take, and was not read.
     """
 
     kind: StepKind
@@ -35,6 +38,7 @@ class Step:
     found: os.stat_result | None = None
     made: os.stat_result | None = None
     target: str = ""
+    is_too_deep: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,21 +77,29 @@ class Reader:
 
     def read(self) -> Reading:
         """Everything, in the order of paths, what is deleted before what takes its place."""
-        self._directory("", has_lower=True)
+        pending = [self._entries("", has_lower=True)]
+        while pending:
+            path, has_lower = next(pending[-1], ("", None))
+            if has_lower is None:
+                pending.pop()
+                continue
+            below = self._entry(path, has_lower)
+            if below is not None:
+                pending.append(self._entries(path, has_lower=below))
         return Reading(tuple(self._steps), tuple(self._notes), tuple(self._suspects), tuple(self._scratch))
 
-    def _directory(self, path: str, *, has_lower: bool) -> None:
+    def _entries(self, path: str, *, has_lower: bool) -> Iterator[tuple[str, bool]]:
         with os.scandir(self._at(self._upper, path)) as entries:
             names = sorted(entry.name for entry in entries)
-        for name in names:
-            self._entry(f"{path}/{name}" if path else name, has_lower)
+        return ((f"{path}/{name}" if path else name, has_lower) for name in names)
 
-    def _entry(self, path: str, has_lower: bool) -> None:
+    def _entry(self, path: str, has_lower: bool) -> bool | None:
+        """Note what became of one path; for a directory to look into, whether there is something in the lower one too."""
         made = os.lstat(self._at(self._upper, path))
         reason = self._ignored(path)
         if reason is not None:
             self._notes.append((path, reason))
-            return
+            return None
         found = self._below(path) if has_lower else None
         if self._is_whiteout(path, made):
             if self._is_scratch(path) and (found is None or stat.S_ISDIR(found.st_mode)):
@@ -95,7 +107,7 @@ class Reader:
             elif found is not None:
                 self._drop(path, found)
         elif stat.S_ISDIR(made.st_mode):
-            self._made_directory(path, made, found, has_lower)
+            return self._made_directory(path, made, found, has_lower)
         elif stat.S_ISREG(made.st_mode):
             self._file(path, made, found, has_lower)
         elif stat.S_ISLNK(made.st_mode):
@@ -104,25 +116,28 @@ class Reader:
             self._notes.append((path, f"is a {_special(made.st_mode)}, which is not kept"))
             if found is not None:
                 self._drop(path, found)
+        return None
 
-    def _made_directory(self, path: str, made: os.stat_result, found: os.stat_result | None, has_lower: bool) -> None:
+    def _made_directory(
+        self, path: str, made: os.stat_result, found: os.stat_result | None, has_lower: bool
+    ) -> bool | None:
         if self._is_scratch(path):
             self._scratch.append(path)
-            return
+            return None
         stays = found is not None and stat.S_ISDIR(found.st_mode)
         if stays and self._mark(path, "opaque") != b"y":
             if stat.S_IMODE(made.st_mode) != stat.S_IMODE(found.st_mode if found else 0):
                 self._steps.append(Step("mode", path, found, made))
             if attributes(self._at(self._upper, path)) != attributes(self._at(self._lower, path)):
                 self._notes.append((path, _KEEPS))
-            self._directory(path, has_lower=True)
-            return
+            return True
         if found is not None:
             self._drop(path, found)
         elif has_lower and self._mark(path, "origin") is not None:
             self._suspects.append(path)
-        self._steps.append(Step("directory", path, None, made))
-        self._directory(path, has_lower=False)
+        is_too_deep = len(os.fsencode(self._at(self._upper, path))) > _DEEPEST
+        self._steps.append(Step("directory", path, None, made, is_too_deep=is_too_deep))
+        return None if is_too_deep else False
 
     def _file(self, path: str, made: os.stat_result, found: os.stat_result | None, has_lower: bool) -> None:
         copied = self._mark(path, "origin") is not None
@@ -202,20 +217,6 @@ def clean(path: str) -> None:
     for name in os.listxattr(path, follow_symlinks=False):
         if name.startswith(_PREFIXES):
             os.removexattr(path, name, follow_symlinks=False)
-
-
-def tree(path: str) -> Iterator[tuple[str, os.stat_result]]:
-    """Everything in a directory, with paths relative to it."""
-    pending = [""]
-    while pending:
-        inside = pending.pop()
-        with os.scandir(f"{path}/{inside}" if inside else path) as entries:
-            for entry in entries:
-                below = f"{inside}/{entry.name}" if inside else entry.name
-                found = entry.stat(follow_symlinks=False)
-                yield below, found
-                if stat.S_ISDIR(found.st_mode):
-                    pending.append(below)
 
 
 def attributes(path: str) -> dict[str, bytes]:
