@@ -38,15 +38,3 @@ def files(make: Make) -> Filesystem:
 def memory() -> InMemoryFilesystem:
     """An empty filesystem in memory, for what does not depend on the kind."""
     return InMemoryFilesystem()
-
-
-def tree_of(files: Filesystem) -> dict[str, bytes | None]:
-    """Every path with its content; None for directories."""
-    found = files.glob("**", limit=100_000, include_git=True)
-    return {match.path: files.read_bytes(match.path) if match.is_file else None for match in found}
-
-
-@pytest.fixture
-def tree() -> Callable[[Filesystem], dict[str, bytes | None]]:
-    """The function that tells what is in a filesystem."""
-    return tree_of
