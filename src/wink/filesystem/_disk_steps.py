@@ -251,8 +251,12 @@ class Steps:
         within: dict[str, Mark] = {}
         if is_directory and not must_be_empty:
             within = marks_within(at.fd, at.name, at.path, log.left)
-        elif not is_directory and log.records and log.left.is_foreign(at.path, found):
-            raise FileConflict(at.asked)
+        elif not is_directory:
+            if log.records and log.left.is_foreign(at.path, found):
+                raise FileConflict(at.asked)
+            # Also before: what a mapping stores that has stored there before changes no time.
+            if is_in_use(at.fd, at.name, found):
+                raise FileConflict(at.asked, IN_USE)
         record = log.record("D", at.path, times_of(at.fd), staged=staged, old=mark(found))
         try:
             ground.take(at.fd, at.name, staged)
