@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from wink.errors import FileConflict, MergeConflict, MergeRefused
 from wink.filesystem import FileChange, FilePart, FileVersion
 from wink.sandbox import _rules
+from wink.sandbox._bare import planted
 from wink.sandbox._deep import tree
 from wink.sandbox._overlay import Overlay
 from wink.sandbox._upper import Step, attributes, clean
@@ -122,6 +123,7 @@ def refused(found: Differences, part: FilePart) -> tuple[tuple[str, str], ...]:
         reason = _rules.problem(step, root, portable_names=portable, has_repository=known, check=check)
         if reason is not None:
             problems[step.path, reason] = None
+    problems.update(planted(found.steps, root))
     return tuple(problems)
 
 

@@ -40,7 +40,13 @@ PROFILES: Final = {
 """The profiles of `wink try`, the usual one first."""
 
 _UNLIMITED: Final = Limits(
-    wall_seconds=None, memory_bytes=None, processes=None, file_bytes=None, written_bytes=None, temporary_bytes=1 << 33
+    wall_seconds=None,
+    memory_bytes=None,
+    processes=8192,
+    file_bytes=None,
+    written_bytes=None,
+    made_files=None,
+    temporary_bytes=1 << 33,
 )
 _NEVER: Final = frozenset(("proc", "sys", "dev", "tmp", "run", "lost+found"))
 _NEVER_IN_VAR: Final = frozenset(("tmp", "run", "lock"))

@@ -18,6 +18,7 @@ from typing import Final
 
 from wink.errors import ProgramNotStarted
 from wink.sandbox import Channel, Command, Mount, Overlay, Sandbox, launcher
+from wink.tries._streams import passed
 
 _CHUNK: Final = 65536
 
@@ -36,26 +37,29 @@ def run_here(sandbox: Sandbox, command: Command, overlay: Overlay, mounts: tuple
     request = replace(request, mounts=(*mounts, *request.mounts))
     sys.stdout.flush()
     sys.stderr.flush()
-    if not is_terminal:
-        channel = launcher.launch(request, (0, 1, 2))
+    launcher.start()
+    with launcher.group.limited(sandbox.profile.limits), passed((0, 1, 2)) as streams:
+        if not is_terminal:
+            channel = launcher.launch(request, streams)
+            try:
+                return _waited(command, channel)
+            finally:
+                channel.close()
+        ours, theirs = os.openpty()
         try:
-            return _waited(command, channel)
+            _copy_size(ours)
+            first, second, third = (theirs if os.isatty(fd) else fd for fd in streams)
+            try:
+                channel = launcher.launch(request, (first, second, third))
+            finally:
+                os.close(theirs)
+            try:
+                with _passed_on(ours) as resized:
+                    return _relayed(command, channel, ours, resized)
+            finally:
+                channel.close()
         finally:
-            channel.close()
-    ours, theirs = os.openpty()
-    try:
-        _copy_size(ours)
-        try:
-            channel = launcher.launch(request, tuple(theirs if os.isatty(fd) else fd for fd in range(3)))  # type: ignore[arg-type]
-        finally:
-            os.close(theirs)
-        try:
-            with _passed_on(ours) as resized:
-                return _relayed(command, channel, ours, resized)
-        finally:
-            channel.close()
-    finally:
-        os.close(ours)
+            os.close(ours)
 
 
 def _session_tool() -> str:
