@@ -43,7 +43,8 @@ class Ground:
     `can_exchange` turns false for good when the filesystem refuses an exchange; then links and renames do the same in
     two steps. `active` are the transactions of this store that have a journal. `has_fine_times` is true where each write
     that follows a look at a file's time gives it another one, false where clocks tick, None while nobody knows. `replaced`
-    tells of the last files that came to staging, by their names there; `conflicts` are the last that were found.
+    tells of the last files that came to staging, by their names there; `conflicts` are the last that were found. `untidy` are
+    transactions whose journals could not be removed when all that they say had been taken back.
     """
 
     __slots__ = (
@@ -58,6 +59,7 @@ class Ground:
         "root",
         "root_fd",
         "state",
+        "untidy",
     )
 
     def __init__(
@@ -66,6 +68,7 @@ class Ground:
         self.root: Final = os.path.realpath(root)
         self.is_durable: Final = durable
         self.active: Final[set[str]] = set()
+        self.untidy: Final[set[str]] = set()
         self.can_exchange = sys.platform == "linux" if exchange is None else exchange
         self.root_fd: Final = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self.state: Final = State(self.root_fd, self.root, state)

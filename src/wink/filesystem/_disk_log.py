@@ -12,7 +12,7 @@ from wink.filesystem._disk_content import write_all
 from wink.filesystem._disk_ground import Ground
 from wink.filesystem._disk_left import Left
 from wink.filesystem._disk_trees import remove
-from wink.filesystem._journal import Journal
+from wink.filesystem._journal import Journal, left_behind
 from wink.filesystem._journal_records import Kind, Mark, Record
 from wink.filesystem._journal_report import Conflict
 from wink.filesystem._journal_undo import Undo
@@ -168,6 +168,7 @@ class Log:
                         self.drop(f"{self._transaction_id}.{number}{suffix}")
             self.end()
         except OSError:
+            self.ground.untidy.add(self._transaction_id)
             self.leave()
 
     def doom(self) -> None:
@@ -216,6 +217,8 @@ class Log:
             raise TransactionError("this transaction has ended; begin another one")
         if self.ground.state.staged < 0:
             self.ground.state.create()
+        if self._transaction_id in self.ground.untidy:
+            self._tidy_again()
         durable = self.ground.is_durable
         try:
             self._journal = Journal.create(self.ground.state, self._transaction_id, durable=durable)
@@ -226,6 +229,14 @@ class Log:
             self._journal = Journal.create(self.ground.state, self._transaction_id, durable=durable)
         self.ground.active.add(self._transaction_id)
         return self._journal
+
+    def _tidy_again(self) -> None:
+        """All that this transaction had changed was taken back, and the disk refused to remove the journal of that."""
+        from wink.filesystem._disk_recovery import end
+
+        if self._transaction_id in left_behind(self.ground.state):
+            end(self.ground, self._transaction_id, keep=False)
+        self.ground.untidy.discard(self._transaction_id)
 
     def _forget(self, record: Record) -> None:
         if self.records and self.records[-1] is record:

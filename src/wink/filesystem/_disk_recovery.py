@@ -35,7 +35,7 @@ def recover(ground: Ground, committed: Callable[[str], bool]) -> tuple[Recovered
     done: list[Recovered] = []
     for transaction_id in left_behind(ground.state):
         if transaction_id not in ground.active:
-            ended = _ended(ground, transaction_id, keep=is_committed(transaction_id))
+            ended = end(ground, transaction_id, keep=is_committed(transaction_id))
             if ended.paths:  # otherwise it had not changed anything yet
                 done.append(ended)
     left: dict[str, list[Conflict]] = {}
@@ -73,7 +73,8 @@ def sizes(ground: Ground) -> dict[str, int]:
     return found
 
 
-def _ended(ground: Ground, transaction_id: str, *, keep: bool) -> Recovered:
+def end(ground: Ground, transaction_id: str, *, keep: bool) -> Recovered:
+    """End one transaction by its journal."""
     log = Log.resume(ground, transaction_id)
     paths = dict.fromkeys(path for record in log.records for path in _paths(record.kind, record.path, record.note))
     try:

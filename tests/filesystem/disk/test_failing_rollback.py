@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from wink.errors import RollbackFailed, TransactionError
+from wink.filesystem import HostFilesystem
 from wink.filesystem._disk import DiskStore
 from wink.filesystem._disk_ground import Ground
 
@@ -200,3 +201,33 @@ def test_a_directory_gets_its_time_back_when_the_disk_works_again(
     store.recover(lambda _: False)
 
     assert look(tree) == before
+
+
+def test_a_call_goes_on_though_the_disk_kept_the_journal_of_a_step_taken_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The journal says nothing that still holds, so it must not keep the rest of the same call from changing files."""
+
+    real = os.rename
+
+    def rename(source: str, target: str, **options: Any) -> None:
+        if target == "spare":
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        real(source, target, **options)
+
+    with HostFilesystem(tmp_path) as files:
+        files.write("a.txt", "one")
+        part = files.begin()
+        with monkeypatch.context() as broken, pytest.raises(FileNotFoundError):
+            broken.setattr(os, "rename", rename)
+            part.handle.move("nowhere.txt", "new/b.txt")
+        assert len(list((tmp_path / ".wink/wal").iterdir())) == 1
+        part.handle.write("a.txt", "two")
+        part.handle.write("new/c.txt", "three")
+        part.undo()
+
+        assert files.read("a.txt").content == "one"
+        assert not files.exists("new")
+        files.turns.acquire(1)
+        files.turns.release()
+        assert [*(tmp_path / ".wink/wal").iterdir(), *(tmp_path / ".wink/staged").iterdir()] == []
