@@ -47,7 +47,7 @@ def run_in_call(
     part = None if transaction is None or transaction.root is None else transaction.file_part_of(transaction.root)
     if transaction is None or part is None:
         raise SandboxUnavailable("overlay", ("programs are run by tools of a prompt that is bound to files",))
-    chosen = guard or usual_guard()
+    chosen = guard or usual_guard(part)
     stop = Stop()
     transaction.when_revoked(stop)
     try:

@@ -64,6 +64,7 @@ class Group:
 
     def __init__(self) -> None:
         self._made: dict[str, str] = {}
+        self._said: dict[str, str] = {}
         self._limits: dict[object, Limits] = {}
         self._lock = threading.Lock()
 
@@ -88,6 +89,7 @@ class Group:
             with suppress(OSError):
                 os.rmdir(path)
         self._made.clear()
+        self._said.clear()
 
     @property
     def held(self) -> frozenset[str]:
@@ -114,6 +116,8 @@ class Group:
 
     def _allow(self) -> None:
         allowed = self._limits.values()
+        if not allowed:
+            return  # what held for the last program will often hold for the next one, and needs not be said again
         for controller, path in self._made.items():
             each = [one.memory_bytes if controller == "memory" else one.processes for one in allowed]
             # One more process is the launcher, two are each program's sandbox.
@@ -121,8 +125,10 @@ class Group:
             total = sum(value for value in each if value is not None) + more
             version = 2 if os.path.exists(f"{path}/cgroup.controllers") else 1
             value = str(total) if each and None not in each else _UNLIMITED[controller][2 - version]
-            with suppress(OSError):
-                _write(f"{path}/{_FILES[controller][2 - version]}", value)
+            if self._said.get(controller) != value:
+                with suppress(OSError):
+                    _write(f"{path}/{_FILES[controller][2 - version]}", value)
+                    self._said[controller] = value
 
 
 def _write(path: str, text: str) -> None:

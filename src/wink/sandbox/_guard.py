@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import Protocol
 
 from wink.errors import SandboxUnavailable
 from wink.filesystem import FileChange, FilePart
+from wink.sandbox._launch import launcher
 from wink.sandbox._lay import check_mounts, foreign
 from wink.sandbox._merge import Differences, differences, merge
-from wink.sandbox._overlay import Overlay, fresh_name, state_of, sweep
+from wink.sandbox._overlay import Overlay, spare, state_of
 from wink.sandbox._program import Command, Ended, OnOutput, Stop
-from wink.sandbox._sandbox import PROGRAMS, Sandbox, opened
+from wink.sandbox._sandbox import PROGRAMS, Sandbox, bubblewrap
 from wink.sandbox._scratch import Scratch
 
 Notes = tuple[tuple[str, str], ...]
@@ -138,20 +141,42 @@ class OverlayGuard:
         root = part.tree.store.root
         check_mounts(root)
         scratch = Scratch(f"{state}/scratch", sandbox.scratch) if sandbox.scratch else None
-        sweep(programs, root, scratch)
-        with opened(Overlay(root, f"{programs}/{fresh_name()}", scratch)) as overlay:
+        with spare(programs, root, scratch) as overlay:
             yield _Overlaid(part, sandbox, overlay, frozenset(differences(overlay).scratch))
 
 
-def usual_guard() -> Guard:
-    """The first of the guards that this host can do: an overlay, or else a copy; raises `SandboxUnavailable`."""
+def usual_guard(part: FilePart | None = None) -> Guard:
+    """The first of the guards that this host can do, for these files: an overlay, or else a copy.
+
+    Raises `SandboxUnavailable`.
+    """
+    if part is not None and _can_mount(state_of(part)):
+        return OverlayGuard()
     from wink.sandbox._probe import probe
 
     report = probe()
-    if report.guard == "scan":
-        from wink.sandbox._copy_guard import CopyGuard
-
-        return CopyGuard()
     if report.guard is None:
         raise SandboxUnavailable("overlay", report.lacks("overlay"))
-    return OverlayGuard()
+    if report.guard == "overlay" and part is None:
+        return OverlayGuard()
+    from wink.sandbox._copy_guard import CopyGuard
+
+    return CopyGuard()
+
+
+@cache
+def _can_mount(state: str) -> bool:
+    """Whether overlays can be mounted over this state directory, told by an earlier one or else by trying."""
+    programs = f"{state}/{PROGRAMS}"
+    try:
+        bubblewrap()
+        launcher.start()
+        names = os.listdir(programs) if os.path.isdir(programs) else []
+        # The kernel made this one in there, when it had mounted it.
+        if any(os.path.isdir(f"{programs}/{name}/work/work") for name in names):
+            return True
+        from wink.sandbox._probe import objection
+
+        return not objection(state)
+    except SandboxUnavailable:
+        return False

@@ -11,7 +11,7 @@ import sys
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Final
 
 from wink.errors import SandboxUnavailable
@@ -101,7 +101,7 @@ class Launcher:
         ours, theirs = socket.socketpair()
         with theirs:
             fds = [theirs.fileno(), *streams]
-            body = json.dumps(asdict(request)).encode()
+            body = json.dumps({**_fields(request), "mounts": [_fields(mount) for mount in request.mounts]}).encode()
             message = struct.pack("<I", len(body)) + body
             with self._lock:
                 for attempt in (1, 2):
@@ -170,6 +170,10 @@ class Launcher:
             with suppress(ChildProcessError):
                 os.waitpid(pid, 0)
             self.group.leave()
+
+
+def _fields(value: Request | Mount) -> dict[str, Any]:
+    return {name: getattr(value, name) for name in value.__slots__}
 
 
 def _spawn(control: int) -> int:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import stat
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -41,19 +43,28 @@ class Overlay:
         """The directory that holds what was changed."""
         return f"{self.directory}/upper"
 
-    def open(self) -> None:
-        """Make it, or take it up again as it was left; raises `BlockingIOError` while somebody else uses it."""
+    def open(self, *, afresh: bool = False) -> None:
+        """Make it, or take it up again as it was left, or with `afresh` without what was changed in it.
+
+        Raises `BlockingIOError` while somebody else uses it.
+        """
         os.makedirs(self.directory, mode=0o700, exist_ok=True)
         lock = os.open(f"{self.directory}/{LOCK}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if not os.path.isdir(self.upper):
+            if not os.fstat(lock).st_nlink:
+                raise BlockingIOError(errno.EAGAIN, "it was removed in this very moment", self.directory)
+            is_new = not os.path.isdir(self.upper)
+            if is_new:
                 os.mkdir(self.upper)
+            elif afresh:
+                self._empty()
+            if is_new or afresh:
                 # What the root of the overlay looks like is taken from here.
                 os.chmod(self.upper, stat.S_IMODE(os.stat(self.root).st_mode))
                 if self.scratch is not None:
                     self.scratch.lend(self.upper, self.root)
-            self.since = _mark_time(f"{self.directory}/since")
+            self.since = _mark_time(f"{self.directory}/since", afresh=afresh)
         except BaseException:
             os.close(lock)
             raise
@@ -63,9 +74,7 @@ class Overlay:
         """What the launcher is to mount, once, over the workspace's own path."""
         found = os.stat(self.root)
         work = f"{self.directory}/work"
-        # That of the last mount is not taken up again by the kernel, which was told not to sync.
-        remove(work)
-        os.mkdir(work)
+        _ready_to_work(work)
         return Mount(self.root, (self.root,), self.upper, work, (found.st_dev, found.st_ino))
 
     def read(self, ignored: Callable[[str], str | None]) -> Reading:
@@ -86,21 +95,48 @@ class Overlay:
         remove(self.directory)
         self.close()
 
+    def recycle(self) -> None:
+        """Forget all that was changed, but keep scratch, and the empty directories for the next program.
+
+        Making and removing directories takes some filesystems longer than the program takes.
+        """
+        self._empty()
+        self.close()
+
+    def _empty(self) -> None:
+        if self.scratch is not None:
+            self.scratch.take_back(self.upper, self.root)
+        with os.scandir(self.upper) as entries:
+            names = [entry.name for entry in entries]
+        for name in names:
+            remove(f"{self.upper}/{name}")
+
 
 def _none(path: str) -> bool:
     del path
     return False
 
 
-def _mark_time(path: str) -> int:
+def _ready_to_work(work: str) -> None:
+    """What the kernel works in can be used again only when it is told that the last use, never synced, does not matter."""
+    try:
+        os.chmod(f"{work}/work", 0o700)
+    except FileNotFoundError:
+        os.makedirs(work, exist_ok=True)
+    else:
+        remove(f"{work}/work/incompat/volatile")
+
+
+def _mark_time(path: str, *, afresh: bool) -> int:
     """A time that all changes before it are before, and all after it are not: what this very filesystem stamps now.
 
     Once its time has been looked at, newer kernels give a file a finer time at its next change than the clock's tick.
     If the program finds a previous marker, that one stays: an overlay is as old as its first use.
     """
     try:
-        with open(path) as kept:
-            return int(kept.read())
+        if not afresh:
+            with open(path) as kept:
+                return int(kept.read())
     except (FileNotFoundError, ValueError):
         pass
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
@@ -129,6 +165,25 @@ def state_of(files: Filesystem | FilePart) -> str:
 def fresh_name() -> str:
     """A name for an overlay that is used once."""
     return f"{time.time_ns():x}-{os.getpid():x}-{os.urandom(3).hex()}"
+
+
+@contextmanager
+def spare(directory: str, root: str, scratch: Scratch | None) -> Generator[Overlay]:
+    """An empty overlay in `directory`: one that nobody uses any more, also after a crash, or else a new one."""
+    names = os.listdir(directory) if os.path.isdir(directory) else []
+    for name in (*names, fresh_name()):
+        overlay = Overlay(root, f"{directory}/{name}", scratch)
+        try:
+            overlay.open(afresh=True)
+        except (BlockingIOError, FileNotFoundError):
+            continue  # somebody uses it, or has just removed it
+        break
+    else:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), directory)
+    try:
+        yield overlay
+    finally:
+        overlay.recycle()
 
 
 def sweep(directory: str, root: str = "", scratch: Scratch | None = None) -> tuple[str, ...]:

@@ -112,30 +112,42 @@ def _mounted() -> tuple[str, str]:
     import tempfile
 
     from wink.errors import SandboxUnavailable
-    from wink.sandbox._launch import Mount, Request, launcher
+    from wink.sandbox._launch import launcher
 
     try:
         launcher.start()
     except SandboxUnavailable as error:
         return error.missing[0], "needs user namespaces"
     with tempfile.TemporaryDirectory(prefix="wink-probe-") as place:
-        for name in ("lower", "upper", "work"):
-            os.mkdir(f"{place}/{name}")
-        mount = Mount(f"{place}/lower", (f"{place}/lower",), f"{place}/upper", f"{place}/work")
+        return "", objection(place)
+
+
+def objection(directory: str) -> str:
+    """Why an overlay cannot have what it needs in a directory, which may depend on its filesystem; empty if it can."""
+    from wink.sandbox._launch import Mount, Request, launcher
+    from wink.sandbox._overlay import remove
+
+    place = f"{directory}/wink-probe-{os.urandom(4).hex()}"
+    lower, upper, work = (f"{place}/{name}" for name in ("lower", "upper", "work"))
+    for path in (place, lower, upper, work):
+        os.mkdir(path)
+    try:
         with open(os.devnull, "r+b") as null:
-            channel = launcher.launch(
-                Request("/bin/false", ("true",), (), (mount,), {}), (null.fileno(), null.fileno(), null.fileno())
-            )
-            try:
-                while (news := channel.read()) is not None:
-                    for said in news:
-                        if "failed" in said and said["failed"] != "/bin/false":
-                            return "", f"{said['text']}, in {tempfile.gettempdir()}"
-                        if "ended" in said:
-                            return "", ""
-            finally:
-                channel.close()
-    return "", "the launcher ended"
+            streams = (null.fileno(), null.fileno(), null.fileno())
+            mount = Mount(lower, (lower,), upper, work)
+            channel = launcher.launch(Request("/bin/false", ("true",), (), (mount,), {}), streams)
+        try:
+            while (news := channel.read()) is not None:
+                for said in news:
+                    if "failed" in said and said["failed"] != "/bin/false":
+                        return f"{said['text']}, in {directory}"
+                    if "ended" in said:
+                        return ""
+        finally:
+            channel.close()
+        return "the launcher ended"
+    finally:
+        remove(place)
 
 
 def _ids() -> Feature:
