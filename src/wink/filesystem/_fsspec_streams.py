@@ -6,6 +6,7 @@ import io
 import shutil
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from tempfile import SpooledTemporaryFile
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Final, Protocol, cast
@@ -205,6 +206,9 @@ class Compressed(io.BufferedIOBase):
             self._drop()
 
     def _drop(self) -> None:
+        # A compression that nobody closed would write its end later, to a stream that is closed by then.
+        with suppress(Exception):  # foreign code, and of no interest any more
+            self._compressor.close()
         self._beneath.close() if self._reads else self._beneath.abandon()
 
     def __exit__(
