@@ -20,7 +20,12 @@ _SMALL: Final = "4096"
 def hidden() -> tuple[str, ...]:
     """bubblewrap's options, to come after whatever else shows /etc; programs of other users are held off by modes."""
     if os.getuid() != 0:
-        return tuple(word for place in _PASSWORDS if os.path.exists(place) for word in ("--ro-bind", _NOTHING, place))
+        return tuple(
+            word
+            for place in (*_PASSWORDS, "/proc/keys")
+            if os.path.exists(place)
+            for word in ("--ro-bind", _NOTHING, place)
+        )
     return _of_root(os.stat("/etc").st_mtime_ns)
 
 

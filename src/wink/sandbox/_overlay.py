@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from wink.errors import SandboxUnavailable
 from wink.sandbox._deep import LOCK, remove
 from wink.sandbox._launch import Mount
-from wink.sandbox._upper import Reader, Reading
+from wink.sandbox._upper import Reader, Reading, attributes
 
 if TYPE_CHECKING:
     from wink.filesystem import FilePart, Filesystem
@@ -110,6 +110,11 @@ class Overlay:
             names = [entry.name for entry in entries]
         for name in names:
             remove(f"{self.upper}/{name}")
+        found = os.stat(self.upper)
+        # What was said of the root itself, such as a list of rights that all new files get, is not for the next program.
+        if attributes(self.upper) or (found.st_uid, found.st_gid) != (os.geteuid(), os.getegid()):
+            os.rmdir(self.upper)
+            os.mkdir(self.upper)
 
 
 def _none(path: str) -> bool:
