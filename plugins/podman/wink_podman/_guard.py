@@ -43,7 +43,7 @@ _NOT_RUN: Final = frozenset((126, 127))
 class Container:
     """A container that runs one command: what `watch` listens to, and can end."""
 
-    def __init__(self, words: list[str], name: str, streams: Streams) -> None:
+    def __init__(self, words: list[str], name: str, place: str, streams: Streams) -> None:
         self._name = name
         # If this process dies, the pipe ends, and the container is removed by somebody who has nothing else to do.
         ours, theirs = os.pipe2(os.O_CLOEXEC)[::-1]
@@ -60,8 +60,9 @@ class Container:
         self._killer: subprocess.Popen[bytes] | None = None
         try:
             stdin, stdout, stderr = streams.theirs
+            # In `place`, which is removed afterwards: Podman's monitor leaves a file where it is when memory runs out.
             self._process = subprocess.Popen(
-                words, stdin=stdin, stdout=stdout, stderr=stderr, start_new_session=True, env=_environment()
+                words, cwd=place, stdin=stdin, stdout=stdout, stderr=stderr, start_new_session=True, env=_environment()
             )
             self._fd = os.pidfd_open(self._process.pid)
         except BaseException:
@@ -161,7 +162,7 @@ class _Contained:
         streams = Streams()
         try:
             try:
-                container = Container(words, name, streams)
+                container = Container(words, name, place, streams)
             except BaseException:
                 os.close(streams.feed)
                 raise
