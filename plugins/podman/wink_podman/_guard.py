@@ -142,7 +142,8 @@ class _Contained:
         name = f"wink-{fresh_name()}"
         place = self.overlay.directory
         os.makedirs(f"{place}/empty", exist_ok=True)
-        view = View(self.overlay.root, self.overlay.upper, f"{place}/work", f"{place}/empty", self.masked)
+        mount = self.overlay.mount()
+        view = View(mount.target, mount.upper, mount.work, f"{place}/empty", self.masked)
         words = [
             *arguments(
                 self.config,
