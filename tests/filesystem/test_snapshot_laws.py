@@ -230,6 +230,9 @@ def test_snapshots_bring_back_what_was_and_diffs_tell_it(kind: str) -> None:
     run_state_machine_as_test(
         machine,
         settings=settings(
-            max_examples=25, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
+            max_examples=100 if kind == "memory" else 15,
+            stateful_step_count=30,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
         ),
     )

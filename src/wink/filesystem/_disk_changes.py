@@ -196,7 +196,9 @@ class _Effects:
             case "N":
                 yield from self._moved(record)
             case "M":
-                yield Effect(path, None, Side(self._ground, self._directory_now(path)))
+                # Its mode may have been changed since, and the directory moved or deleted.
+                made = self._later.get(path) or Side(self._ground, self._directory_now(path))
+                yield Effect(path, None, made)
             case "T":
                 assert old is not None
                 yield Effect(path, Side(self._ground, old), None)
