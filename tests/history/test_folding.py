@@ -156,6 +156,14 @@ def test_nothing_to_fold_makes_nothing(workspace: Workspace, root: Path) -> None
     assert not (root / ".wink/store.git").exists()
 
 
+def test_changes_that_cancel_out_leave_nothing_to_fold(workspace: Workspace, root: Path) -> None:
+    """What they leave in staging nobody asks for."""
+    call(workspace, lambda files, _: (files.write("a", "x"), files.delete("a")))
+
+    assert workspace.fold() == 0
+    assert not (root / ".wink/store.git").exists()
+
+
 def test_second_fold_adds_nothing(workspace: Workspace, store: Path) -> None:
     """Folding is what happens at any time, so it must be free to happen again."""
     call(workspace, lambda files, _: files.write("a.txt", "x"))
@@ -400,3 +408,14 @@ def test_undo_from_the_history_gives_attributes_back(workspace: Workspace, root:
     after = path.stat()
     assert (after.st_mode, after.st_uid, after.st_gid) == (before.st_mode, before.st_uid, before.st_gid)
     assert os.getxattr(path, "user.note") == b"hi"
+
+
+def test_same_content_written_again_is_still_found(workspace: Workspace, store: Path) -> None:
+    """That is no change, and yet another file, by whose inode and times the earlier call knows nothing."""
+    call(workspace, lambda files, _: (files.write("a", "one"), files.write("b", "two")))
+    call(workspace, lambda files, _: (files.write("a", "one"), files.write("b", "two")))
+    call(workspace, lambda files, _: files.move("b", "c"))
+    workspace.fold()
+
+    assert subjects(store) == ["work: b, c", "work: a, b"]
+    assert git(store, "show", "HEAD~1:a", "HEAD~1:b", "HEAD:c") == "onetwotwo"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import stat
 import tempfile
@@ -53,6 +54,7 @@ def test_undo_after_a_fold_is_undo_before_it() -> None:
 
 
 NAMES = ("a", "d/b", "d", "d/e/c", ".gitignore", "Ö", "x y", "%wink%", "a.b", "a-b", "a0")
+_numbers = itertools.count()
 writes = st.tuples(
     st.sampled_from(("write", "write", "delete", "move", "mkdir", "chmod", "bytes", "link")),
     st.sampled_from(NAMES),
@@ -63,9 +65,13 @@ writes = st.tuples(
 
 def carry_out_more(files: Filesystem, step: tuple[str, str, str, str]) -> None:
     kind, path, other, text = step
+    # Never the same twice: what a call overwrites with its like has not changed, and leaves no trace to follow.
+    new = f"{next(_numbers)}"
     try:
         if kind == "bytes":
-            files.write_bytes(path, bytes(range(256)) * len(text))
+            files.write_bytes(path, bytes(range(256)) * len(text) + new.encode())
+        elif kind == "write":
+            files.write(path, (text * 30_000 if text == "long" else text) + new)
         elif kind == "link":
             with files._access.changing(path) as frame:  # type: ignore[attr-defined]
                 frame.symlink(path, "a")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from hashlib import sha256
 from typing import BinaryIO, Final
 
-from wink.filesystem import FileVersion, Places, Versions, attributes_of
+from wink.filesystem import Archived, FileVersion, Places, Versions, attributes_of
 from wink.history._objects import DIRECTORY, EXECUTABLE, FILE, LINK
 from wink.history._pack_writing import PackWriter
 from wink.history._sides import attributes_text
@@ -16,11 +18,17 @@ LARGEST: Final = 64 << 20
 """Larger content is not copied into the history; as a pre-image it stays the inode that it is."""
 
 
-class Contents:
-    """Reads versions into a pack; `finder` looks for those that are not in staging."""
+_SMALL: Final = 1 << 20
+_RENEWALS: Final = 4
+"""Calls go on beside a fold; so often it looks at what they did meanwhile."""
 
-    def __init__(self, writer: PackWriter, finder: Versions, places: Places) -> None:
-        self._writer, self._finder, self._places = writer, finder, places
+
+class Contents:
+    """Reads versions into a pack; `find` gives what looks for those that are not in staging, as of now."""
+
+    def __init__(self, writer: PackWriter, find: Callable[[], Versions], places: Places) -> None:
+        self._writer, self._find, self._places = writer, find, places
+        self._finder, self._renewed = find(), 0
         self._by_digest: dict[str, tuple[bytes, int]] = {}
         self.stored: dict[str, Stored] = {}
         self.attributes: dict[str, dict[str, str]] = {}
@@ -31,7 +39,7 @@ class Contents:
         if kept is None or kept.staged is None or version.kind != "file" or version.size > LARGEST:
             return
         stream = self._places.open_preimage(kept.staged)
-        if stream is None:
+        if stream is None or isinstance(stream, Archived):
             return
         with stream:
             found = os.fstat(stream.fileno())
@@ -62,35 +70,68 @@ class Contents:
             return LINK, self._writer.add("blob", os.fsencode(version.target))
         if version.kind != "file" or version.size > LARGEST:
             return self._missing(version)
+        if version.size == 0:
+            return _mode(version), self._writer.add("blob", b"")
         wanted = version.kept.digest if version.kept is not None else None
         known = None if wanted is None else self._by_digest.get(wanted)
         if known is not None and known[1] == version.size:
             return _mode(version), known[0]
-        try:
-            stream = self._finder.open(path, version, position)
-        except OSError:
-            stream = None
-        added = None
-        if stream is not None:
-            with stream:
-                added = self._add(stream, version.size)
-        elif wanted is not None:
-            # A call may have written the same again, which is no change and still another file.
-            added = self._present(path, version.size)
-        if added is None or (wanted is not None and added[1] != wanted):
-            return self._missing(version)  # somebody wrote to it in place since, or just now
-        return _mode(version), added[0]
+        added = None if wanted is None else self._present(path, version.size, wanted)
+        if added is None:
+            added = self._elsewhere(path, version, position, wanted)
+        return self._missing(version) if added is None else (_mode(version), added)
 
-    def _present(self, path: str, size: int) -> tuple[bytes, str] | None:
-        now = self._finder.present(path)
-        if now is None or (now.kind, now.size) != ("file", size):
+    def _present(self, path: str, size: int, wanted: str) -> bytes | None:
+        """What is at the path now, if it is what the call wrote; most files are not changed that often."""
+        if size > _SMALL:
             return None
         try:
             stream, _ = self._places.open(path)
+            with stream:
+                content = stream.read(size + 1)
         except OSError:
             return None
-        with stream:
-            return self._add(stream, size)
+        if len(content) != size or sha256(content).hexdigest() != wanted:
+            return None
+        oid = self._writer.add("blob", content)
+        self._by_digest[wanted] = oid, size
+        return oid
+
+    def _elsewhere(self, path: str, version: FileVersion, position: int, wanted: str | None) -> bytes | None:
+        """What a later call has replaced or moved, perhaps just now."""
+        for _ in range(2):
+            try:
+                stream = self._finder.open(path, version, position)
+            except OSError:
+                stream = None
+            if stream is not None:
+                with stream:
+                    added = self._add(stream, version.size)
+                # Somebody may have written to it in place since, or just now.
+                return None if added is None or (wanted is not None and added[1] != wanted) else added[0]
+            again = None if wanted is None else self._written_again(path, version, position, wanted)
+            if again is not None or self._renewed >= _RENEWALS:
+                return again
+            self._renewed += 1
+            self._finder = self._find()
+        return None
+
+    def _written_again(self, path: str, version: FileVersion, position: int, wanted: str) -> bytes | None:
+        """What a later call found, if it has the same content: to write the same again is no change, but another file."""
+        for later, change in self._finder.changes.get(path, ()):
+            before = change.before
+            if later <= position or before is None or (before.kind, before.size) != ("file", version.size):
+                continue
+            try:
+                stream = self._finder.open(path, before, later)
+            except OSError:
+                continue
+            if stream is not None:
+                with stream:
+                    added = self._add(stream, version.size)
+                if added is not None and added[1] == wanted:
+                    return added[0]
+        return None
 
     def _add(self, stream: BinaryIO, size: int) -> tuple[bytes, str] | None:
         added = self._writer.add_stream(stream, size)

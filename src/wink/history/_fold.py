@@ -6,7 +6,7 @@ the same calls give the same commits. Nothing may be freed before the record kno
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -33,7 +33,7 @@ def fold(
     folds: Folds,
     pending: Sequence[Unfolded],
     changes: Changes,
-    finder: Versions,
+    find: Callable[[], Versions],
     places: Places,
 ) -> bool:
     """Take `pending`, the oldest transactions that are not folded, into the history; the caller has the store's lock.
@@ -44,7 +44,7 @@ def fold(
     writer = store.writer()
     try:
         tree, parent = _begin(store, head)
-        contents = Contents(writer, finder, places)
+        contents = Contents(writer, find, places)
         for one in pending:
             for change in changes.get(one.position, ()):
                 if change.before is not None:
@@ -140,18 +140,18 @@ def _call(
         for change in changes
         if change.after is not None
     }
-    for change in sorted(changes, key=lambda change: change.path, reverse=True):
+    ordered = sorted(changes, key=lambda change: change.path)
+    for change in reversed(ordered):
         path, there = _entry_at(tree, change.path)
         becomes = entries.get(change.path)
-        if there is not None and (becomes is None or (there[0] == DIRECTORY) != (becomes[0] == DIRECTORY)):
+        if there is None:
+            continue
+        is_other = becomes is None or path != _path(change.path, change.after)
+        if is_other or (there[0] == DIRECTORY) != (becomes is not None and becomes[0] == DIRECTORY):
             tree.remove(path)
-    for change in sorted(changes, key=lambda change: change.path):
+    for change in ordered:
         if change.after is not None:
-            old, there = _entry_at(tree, change.path)
-            path = _path(change.path, change.after)
-            if there is not None and old != path:
-                tree.remove(old)
-            _put(tree, path, entries[change.path])
+            _put(tree, _path(change.path, change.after), entries[change.path])
     author, committer = authors(one)
     message = call_message(one, tuple(change.path for change in changes), side)
     return writer.add("commit", commit_content(tree.write(writer), parent, author, committer, message))
@@ -177,12 +177,12 @@ def _path(path: str, version: FileVersion | None) -> tuple[bytes, ...]:
 
 def _entry_at(tree: Tree, path: str) -> tuple[tuple[bytes, ...], Entry | None]:
     """Where a path is in the tree, under the name that it has as a file or as a link, and what it is."""
-    for is_plain in (True, False):
-        names = tree_path(path, is_plain=is_plain)
-        found = tree.get(names)
-        if found is not None:
-            return names, found
-    return tree_path(path), None
+    plain = tree_path(path)
+    found = tree.get(plain)
+    if found is not None:
+        return plain, found
+    other = tree_path(path, is_plain=False)
+    return (plain, None) if other == plain else (other, tree.get(other))
 
 
 def _put(tree: Tree, path: tuple[bytes, ...], entry: Entry) -> None:

@@ -90,25 +90,28 @@ class Folding:
         Raises `HistoryDamaged` and `CommitFailed`, with nothing lost. Does nothing while another process folds.
         """
         pending = self._pending(most, leave)
-        if not pending and not self._staged():
-            return 0
-        from wink.history._store import Store
+        from wink.history._store import NAME, Store
 
-        done = 0
+        if not pending and not (self._staged() and os.path.lexists(os.path.join(self._state, NAME))):
+            return 0
+
+        folded: set[str] = set()
         # Made only for something to put into it.
         with Store(self._state, make=bool(pending), durable=self._durable) as store:
             if not store.lock():
                 return 0
+            if pending and self._record.folds.last()[0] >= pending[0].position:
+                pending = self._pending(most, leave)  # somebody has just folded
             while pending and self._take_in(store, pending):
-                done += len(pending)
-                pending = self._pending(None if most is None else most - done, leave)
-            self._free(store)
-            if done:
+                folded.update(one.transaction_id for one in pending)
+                pending = self._pending(None if most is None else most - len(folded), leave)
+            self._free(store, folded)
+            if folded:
                 from wink.history._tidy import merge_packs
 
                 merge_packs(store)
         self._count = 0
-        return done
+        return len(folded)
 
     def _pending(self, most: int | None, leave: int) -> tuple[Unfolded, ...]:
         most = AT_ONCE if most is None else min(most, AT_ONCE)
@@ -126,14 +129,21 @@ class Folding:
                 break
             changes.setdefault(position, []).append(change)
         places = self._files.places
-        return fold(store, self._record.folds, pending, changes, Versions(places, partial(iter, found)), places)
 
-    def _free(self, store: Store) -> None:
-        """Drop from staging what is in the history, also what an interrupted fold has left."""
+        def find() -> Versions:
+            return Versions(places, partial(self._record.changes, pending[0].position))
+
+        return fold(store, self._record.folds, pending, changes, find, places)
+
+    def _free(self, store: Store, folded: set[str]) -> None:
+        """Drop from staging what is in the history, also what an interrupted fold has left there."""
         folds = self._record.folds
         kept = {name: folds.kept_by(name) for name in self._staged()}
+        # What was folded just now has been written or looked at just now.
         free = [
-            name for name, blobs in kept.items() if blobs is not None and all(store.holds_text(blob) for blob in blobs)
+            name
+            for name, blobs in kept.items()
+            if blobs is not None and (name in folded or all(store.holds_text(blob) for blob in blobs))
         ]
         self._files.discard_preimages(*free)
 

@@ -42,6 +42,7 @@ def real_name(name: bytes) -> bytes:
     return bytes.fromhex(name[len(_QUOTED) :].decode("ascii"))
 
 
+@lru_cache(maxsize=4096)
 def tree_path(path: str, *, is_plain: bool = True) -> tuple[bytes, ...]:
     """All names of a path; `is_plain` is about the last one."""
     *above, last = [os.fsencode(part) for part in path.split("/")]

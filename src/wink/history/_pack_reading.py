@@ -80,8 +80,10 @@ class Pack:
 
     def find(self, oid: bytes) -> int | None:
         """Where an object begins, or None."""
-        low = self._fanout[oid[0] - 1] if oid[0] else 0
-        high = self._fanout[oid[0]]
+        first, fanout = oid[0], self._fanout
+        low, high = fanout[first - 1] if first else 0, fanout[first]
+        if low == high:
+            return None
         names = self._names(low, high)
         at = names.find(oid)
         while at >= 0 and at % ID_BYTES:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from wink.filesystem import Attributes, FileChange, FileVersion
+
+_encode: Final = json.JSONEncoder(separators=(",", ":")).encode
 
 
 def side_content(changes: Sequence[FileChange], attributes: Mapping[str, Mapping[str, str]]) -> bytes:
@@ -14,14 +17,14 @@ def side_content(changes: Sequence[FileChange], attributes: Mapping[str, Mapping
     Modes are octal, times in nanoseconds, values of attributes hexadecimal. A lone surrogate stands for a byte of a name
     that is no UTF-8.
     """
-    lines = [json.dumps(_line(change, attributes), separators=(",", ":")) for change in changes]
+    lines = [_encode(_line(change, attributes)) for change in changes]
     return ("\n".join(lines) + "\n").encode("ascii")
 
 
 def attributes_text(attributes: Attributes) -> str:
     """What a file has besides its content, as JSON: owner, group, mode and extended attributes."""
     extended = {name: value.hex() for name, value in attributes.extended}
-    return json.dumps([attributes.uid, attributes.gid, attributes.mode, extended], separators=(",", ":"))
+    return _encode([attributes.uid, attributes.gid, attributes.mode, extended])
 
 
 def read_attributes(text: str) -> Attributes | None:

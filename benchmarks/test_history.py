@@ -1,0 +1,76 @@
+"""Take changed files into wink's git history, beside what git does for the same: look at every file, add and commit."""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from benchmarks.conftest import TEXT
+
+from wink.filesystem import FilePart
+from wink.workspace import Workspace, apply
+
+Benchmark = Any
+_numbers = itertools.count()
+
+COUNTS = pytest.mark.parametrize("count", [1, 100], ids=["1-changed", "100-changed"])
+
+
+def names(count: int) -> list[str]:
+    return [f"dir/sub/file{number}.txt" for number in range(count)]
+
+
+def change(count: int) -> Callable[[FilePart], object]:
+    number = next(_numbers)
+    return lambda part: [part.handle.write(name, f"{TEXT}{number}{name}") for name in names(count)]
+
+
+@COUNTS
+def test_fold(benchmark: Benchmark, tree: Path, count: int) -> None:
+    """Both sides of each change, with a commit, a tree of what wink has touched, and a note in the record."""
+    benchmark.group = f"history: {count} changed files, by the number of files in the workspace"
+    with Workspace.open(tree) as workspace:
+        workspace.fold()
+
+        def prepared() -> None:
+            apply(workspace, "write", {}, change(count))
+
+        benchmark.pedantic(workspace.fold, setup=prepared, rounds=20, warmup_rounds=2)
+
+
+@COUNTS
+def test_undo_of_what_is_folded(benchmark: Benchmark, tree: Path, count: int) -> None:
+    """The content comes out of the pack, checked."""
+    benchmark.group = f"history: {count} changed files, by the number of files in the workspace"
+    with Workspace.open(tree) as workspace:
+
+        def prepared() -> None:
+            apply(workspace, "write", {}, change(count))
+            workspace.fold()
+
+        benchmark.pedantic(workspace.undo, setup=prepared, rounds=10, warmup_rounds=1)
+
+
+@COUNTS
+def test_git_add_and_commit(benchmark: Benchmark, tree: Path, tmp_path: Path, count: int) -> None:
+    """The rival, in a repository of its own."""
+    benchmark.group = f"history: {count} changed files, by the number of files in the workspace"
+    git = ["git", f"--git-dir={tmp_path / 'git'}", f"--work-tree={tree}", "-c", "user.name=b", "-c", "user.email=b@b"]
+    subprocess.run([*git, "init", "-q"], check=True)
+    subprocess.run([*git, "add", "-A"], check=True)
+    subprocess.run([*git, "commit", "-qm", "0"], check=True)
+
+    def prepared() -> None:
+        number = next(_numbers)
+        for name in names(count):
+            (tree / name).write_text(f"{TEXT}{number}{name}")
+
+    def run() -> None:
+        subprocess.run([*git, "add", "-A"], check=True)
+        subprocess.run([*git, "commit", "-qm", "next"], check=True)
+
+    benchmark.pedantic(run, setup=prepared, rounds=3)
