@@ -59,6 +59,13 @@ def descriptors() -> int:
     return len(os.listdir(found)) if found.exists() else 0
 
 
+def wait_for_folds() -> None:
+    """What is folded beside the calls comes to its end by itself."""
+    for thread in threading.enumerate():
+        if thread.name == "wink fold":
+            thread.join(60)
+
+
 def stored(root: Path) -> Counter[str]:
     """How many files there are in each directory of the state; those of SQLite come and go."""
     found = [path for path in (root / ".wink").rglob("*") if path.is_file()]
@@ -75,9 +82,11 @@ def alive() -> Counter[str]:
 def test_calls_leave_only_the_log(busy: Rig, tmp_path: Path) -> None:
     """Descriptors, threads, files of the state and objects would each end a long run if they added up."""
     run(busy, CALLS // 5)  # what is made once, is made then
+    wait_for_folds()
     open_before, threads, files, objects = descriptors(), threading.active_count(), stored(tmp_path), alive()
 
     run(busy, CALLS)
+    wait_for_folds()
 
     assert descriptors() <= open_before
     assert threading.active_count() <= threads
@@ -86,8 +95,9 @@ def test_calls_leave_only_the_log(busy: Rig, tmp_path: Path) -> None:
     more = stored(tmp_path) - files
     # A workspace keeps what each commit replaced, to show it and to bring it back; without a record few are kept.
     kept = CALLS // 4 if busy.session.recorder is not None else 64
-    assert set(more) <= {"staged"}
-    assert more["staged"] <= kept
+    assert more.pop("staged") <= kept
+    # What is folded makes a repository once, and two files for hundreds of calls.
+    assert sum(more.values()) <= 8 + 2 * (CALLS // 100)
 
 
 def test_the_log_holds_no_content(busy: Rig) -> None:
