@@ -42,6 +42,8 @@ def collect(
     kept_calls = kept_bytes = freed = cut = 0
     dropped: list[str] = []
     for past in reversed(record.past()):
+        if not past.changes:
+            continue  # what it left in staging nobody can ask for
         sizes = staged.pop(past.transaction_id, None), folded.get(past.position)
         if sizes == (None, None):
             continue
