@@ -33,8 +33,8 @@ class Merging(Steps):
 
     __slots__ = ()
 
-    def take_file(self, path: str, source: str, *, keep: bool = False) -> None:
-        """Make the file `source`, an absolute path, the one at `path`, as it is: mode, times, attributes and names.
+    def take_file(self, path: str, source: str, mode: int, *, keep: bool = False) -> None:
+        """Make the file `source`, an absolute path, the one at `path`, with its times, attributes and names.
 
         Where it can, the same inode gets another name, so that size does not matter and hard links among what is taken
         stay such; with `keep` it has its old name too. Other names of a file that it replaces go on showing the old one.
@@ -43,6 +43,7 @@ class Merging(Steps):
         try:
             staged, fd = self._borrowed(source, keep)
             try:
+                os.fchmod(fd, mode)
                 new = os.fstat(fd)
                 if self._ground.is_durable:
                     os.fsync(fd)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -53,7 +53,7 @@ class Differences:
                         found[below] = FileChange(below, _version(root, below, status), None)
                 continue
             before = known.before if known is not None else _version(root, path, step.found)
-            found[path] = FileChange(path, before, _version(upper, path, step.made))
+            found[path] = FileChange(path, before, _version(upper, path, step.made, is_carried=True))
         return tuple(change for _, change in sorted(found.items()) if not _is_same(change))
 
     def only(self, paths: Iterable[str]) -> Differences:
@@ -124,7 +124,12 @@ def refused(found: Differences, part: FilePart) -> tuple[tuple[str, str], ...]:
         if reason is not None:
             problems[step.path, reason] = None
     problems.update(planted(found.steps, root))
-    return tuple(problems)
+    return tuple(one for one in problems if not any((above, one[1]) in problems for above in _above(one[0])))
+
+
+def _above(path: str) -> Iterator[str]:
+    """The directories that a path is in: what is wrong with one of them need not be said of all that it holds."""
+    return (path[:at] for at in range(len(path)) if path[at] == "/")
 
 
 def changed_meanwhile(found: Differences) -> tuple[str, ...]:
@@ -159,30 +164,34 @@ def _is_moved(found: Differences, path: str) -> bool:
 
 def _apply(found: Differences, to: Merging, keep: bool) -> None:
     upper = found.overlay.upper
-    made: list[Step] = []
+    directories: list[Step] = []
     for step in found.steps:
         path, status = step.path, step.made
         if step.kind == "drop":
             to.drop(path)
             continue
         assert status is not None, "only what is deleted has left nothing"
-        mode = stat.S_IMODE(status.st_mode)
+        mode = stat.S_IMODE(status.st_mode) & (0o3777 if stat.S_ISDIR(status.st_mode) else 0o777)
         if step.kind == "link":
             to.take_link(path, step.target)
         elif step.kind == "directory":
-            to.take_directory(path, mode & 0o3777, attributes(f"{upper}/{path}"))
-            made.append(step)
-        elif step.kind == "mode":
-            to.take_mode(path, mode & 0o3777 if stat.S_ISDIR(status.st_mode) else mode & 0o777)
-        else:
+            # Open, until everything is in it.
+            to.take_directory(path, mode | 0o700, attributes(f"{upper}/{path}"))
+            directories.append(step)
+        elif step.kind == "file":
             source = f"{upper}/{path}"
             clean(source)
-            if mode & 0o7000:
-                os.chmod(source, mode & 0o777)
-            to.take_file(path, source, keep=keep)
-    for step in reversed(made):
-        assert step.made is not None, "a directory was made"
-        to.set_times(step.path, (step.made.st_atime_ns, step.made.st_mtime_ns))
+            to.take_file(path, source, mode, keep=keep)
+        elif stat.S_ISDIR(status.st_mode):
+            to.take_mode(path, mode | 0o700)
+            directories.append(step)
+        else:
+            to.take_mode(path, mode)
+    for step in reversed(directories):
+        assert step.made is not None, "a directory was made or its mode was changed"
+        if step.kind == "directory":
+            to.set_times(step.path, (step.made.st_atime_ns, step.made.st_mtime_ns))
+        to.take_mode(step.path, stat.S_IMODE(step.made.st_mode) & 0o3777)
 
 
 def forget(found: Differences) -> None:
@@ -228,10 +237,16 @@ def _is_in(path: str, directory: str) -> bool:
     return path == directory or not directory or path.startswith(directory + "/")
 
 
-def _version(base: str, path: str, status: os.stat_result | None) -> FileVersion | None:
+def _carried_mode(mode: int) -> int:
+    """The mode that something gets in the workspace: no program may leave one there that runs as its owner."""
+    return stat.S_IMODE(mode) & (0o3777 if stat.S_ISDIR(mode) else 0o777)
+
+
+def _version(base: str, path: str, status: os.stat_result | None, *, is_carried: bool = False) -> FileVersion | None:
     if status is None:
         return None
-    mode, place = stat.S_IMODE(status.st_mode), f"{base}/{path}"
+    mode = _carried_mode(status.st_mode) if is_carried else stat.S_IMODE(status.st_mode)
+    place = f"{base}/{path}"
     if stat.S_ISREG(status.st_mode):
         return FileVersion("file", status.st_size, mode, load=lambda: _content(place))
     if stat.S_ISLNK(status.st_mode):

@@ -37,6 +37,7 @@ class Overlay:
     since: int = 0
     is_copy: bool = False
     _lock: int = field(default=-1, repr=False)
+    _opened: dict[str, os.stat_result] = field(default_factory=dict[str, os.stat_result], repr=False)
 
     @property
     def upper(self) -> str:
@@ -80,7 +81,7 @@ class Overlay:
     def read(self, ignored: Callable[[str], str | None]) -> Reading:
         """What programs have changed in it so far, without scratch."""
         holds = _none if self.scratch is None else self.scratch.holds
-        return Reader(self.root, self.upper, ignored=ignored, is_scratch=holds).read()
+        return Reader(self.root, self.upper, ignored=ignored, is_scratch=holds, opened=self._opened).read()
 
     def close(self) -> None:
         """Let go of it."""
@@ -125,7 +126,8 @@ def _none(path: str) -> bool:
 def _ready_to_work(work: str) -> None:
     """What the kernel works in can be used again only when it is told that the last use, never synced, does not matter."""
     try:
-        os.chmod(f"{work}/work", 0o700)
+        for closed in (f"{work}/work", f"{work}/work/incompat"):
+            os.chmod(closed, 0o700)  # the kernel leaves them so that not even their owner gets in
     except FileNotFoundError:
         os.makedirs(work, exist_ok=True)
     else:

@@ -59,6 +59,7 @@ class Reader:
     """Walks one upper directory beside the lower one.
 
     `ignored` says of a path why it is left out, or None; `is_scratch` whether a directory stays out of the transaction.
+    `opened` remembers what had to be opened to be read, and how it was before.
     """
 
     def __init__(
@@ -68,8 +69,10 @@ class Reader:
         *,
         ignored: Callable[[str], str | None],
         is_scratch: Callable[[str], bool],
+        opened: dict[str, os.stat_result],
     ) -> None:
         self._lower, self._upper, self._ignored, self._is_scratch = lower, upper, ignored, is_scratch
+        self._opened = opened
         self._steps: list[Step] = []
         self._notes: list[tuple[str, str]] = []
         self._suspects: list[str] = []
@@ -95,7 +98,7 @@ class Reader:
 
     def _entry(self, path: str, has_lower: bool) -> bool | None:
         """Note what became of one path; for a directory to look into, whether there is something in the lower one too."""
-        made = os.lstat(self._at(self._upper, path))
+        made = self._accessible(path, os.lstat(self._at(self._upper, path)))
         reason = self._ignored(path)
         if reason is not None:
             self._notes.append((path, reason))
@@ -117,6 +120,17 @@ class Reader:
             if found is not None:
                 self._drop(path, found)
         return None
+
+    def _accessible(self, path: str, made: os.stat_result) -> os.stat_result:
+        """See that we can look into what a program closed even for its owner; gives the status that it left."""
+        needed = 0o700 if stat.S_ISDIR(made.st_mode) else 0o600 if stat.S_ISREG(made.st_mode) else 0
+        before = self._opened.get(path)
+        if before is not None and before.st_ino == made.st_ino:
+            return before
+        if made.st_mode & needed != needed and os.geteuid() != 0:
+            os.chmod(self._at(self._upper, path), stat.S_IMODE(made.st_mode) | needed)
+            self._opened[path] = made
+        return made
 
     def _made_directory(
         self, path: str, made: os.stat_result, found: os.stat_result | None, has_lower: bool

@@ -11,7 +11,7 @@ from wink.sandbox._hidden import hidden
 from wink.sandbox._settings import Profile
 
 _SYSTEM: Final = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/gnu")
-_PRIVATE: Final = ("/tmp", "/var/tmp", "/run", "/dev/shm")  # noqa: S108 - these are what the program gets of its own
+_PRIVATE: Final = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - these are what the program gets of its own
 _ROOT_MAY: Final = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "SETUID", "SETGID", "KILL")
 
 
@@ -65,6 +65,7 @@ def _system(profile: Profile) -> Iterator[str]:
         elif os.path.isdir(place):
             yield from ("--ro-bind", place, place)
     yield from ("--ro-bind-try", "/sys/devices/system", "/sys/devices/system", "--dev", "/dev", "--proc", "/proc")
+    yield from ("--perms", "0755", "--dir", "/run")
     for place in (*_PRIVATE, *((profile.home,) if profile.home else ())):
         yield from ("--perms", "1777" if place in _PRIVATE else "0700", "--size", size, "--tmpfs", place)
     if profile.network:
