@@ -61,6 +61,13 @@ def coverage(session: nox.Session) -> None:
     )
 
 
+@nox.session(python=MAIN, default=False)
+def escapes(session: nox.Session) -> None:
+    """All attacks on the sandbox from inside, also those that take minutes."""
+    session.install("-e", ".", *groups("test"))
+    session.run("pytest", "tests/sandbox/escapes", "tests/sandbox/escapes/slow_monsters.py", "--timeout=900")
+
+
 @nox.session(python=MAIN)
 def wheel(session: nox.Session) -> None:
     """The built wheel in an environment of its own: the demo, the commands, the plugins."""
