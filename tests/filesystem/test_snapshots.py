@@ -1,12 +1,13 @@
 """Snapshots of filesystems in memory."""
 
 import gc
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from wink.errors import HandleRevoked, SnapshotMismatch
-from wink.filesystem import HostFilesystem, InMemoryFilesystem
+from wink.filesystem import Filesystem, HostFilesystem, InMemoryFilesystem
 
 
 def test_a_snapshot_brings_everything_back(memory: InMemoryFilesystem) -> None:
@@ -127,3 +128,16 @@ def test_operations_that_change_nothing_do_not_pass_for_somebody_elses(tmp_path:
         assert [change.path for change in files.diff(before)] == ["a"]
         files.restore(before)
         assert files.list() == ()
+
+
+def test_a_file_moved_over_one_just_like_it_comes_back(files: Filesystem, tree: Callable[..., object]) -> None:
+    """Where it went nothing seems to have changed."""
+    files.write("a.txt", "same")
+    files.write("b.txt", "same")
+    snapshot = files.snapshot()
+    files.move("a.txt", "b.txt", overwrite=True)
+
+    assert [(change.kind, change.path) for change in files.diff(snapshot)] == [("deleted", "a.txt")]
+    files.restore(snapshot)
+
+    assert tree(files) == {"a.txt": b"same", "b.txt": b"same"}

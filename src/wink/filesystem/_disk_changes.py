@@ -142,11 +142,21 @@ def _folded(effects: list[Effect]) -> tuple[FileChange, ...]:
             entry.moved_from = (source.moved_from if source is not None else None) or moved_from
         elif not keeps_origin and after is not None:
             entry.moved_from = None
+    unchanged = [path for path, entry in net.items() if _is_same(entry.before, entry.after)]
+    for path in unchanged:
+        entry = net[path]
+        origin = net.get(entry.moved_from or "")
+        if origin is None or origin.before is None or entry.before is None or entry.after is None:
+            continue
+        if origin.before.mark.ino == entry.after.mark.ino:
+            # The file that was moved here took the place of one just like it, so nobody will look for it here; but the one
+            # that it replaced is kept.
+            origin.before = entry.before
+    for path in unchanged:
+        del net[path]
     changes: list[FileChange] = []
     for path, entry in net.items():
         before, after = entry.before, entry.after
-        if before is after or (before is not None and after is not None and before.is_same_as(after)):
-            continue
         origin = net.get(entry.moved_from) if before is None and entry.moved_from else None
         is_move = origin is not None and origin.before is not None and origin.after is None
         changes.append(
@@ -155,6 +165,10 @@ def _folded(effects: list[Effect]) -> tuple[FileChange, ...]:
             )
         )
     return tuple(changes)
+
+
+def _is_same(before: Side | None, after: Side | None) -> bool:
+    return before is after or (before is not None and after is not None and before.is_same_as(after))
 
 
 class _Effects:
