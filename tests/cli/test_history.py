@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -92,3 +94,20 @@ def test_looking_creates_nothing(cli: Cli, place: Path) -> None:
     assert cli("recover").out == "nothing to recover\n"
 
     assert not (place / ".wink").exists()
+
+
+def test_what_a_killed_process_left_is_told_in_words(cli: Cli, place: Path) -> None:
+    """Whatever command comes next says what was taken back, and names no more paths than can be read."""
+    program = (
+        "import os\nfrom wink.workspace import Workspace\nfiles = Workspace.open('.').filesystem\n"
+        "part = files.begin(transaction_id='cut-short')\n"
+        "for number in range(30):\n    part.handle.write(f'{number:02}.txt', 'x')\nos._exit(9)\n"
+    )
+    subprocess.run([sys.executable, "-c", program], cwd=place, check=False)
+
+    told = cli("log").err.splitlines()
+
+    assert told[0] == "wink: a process was killed in the middle of a call:"
+    assert told[1].startswith("  took back cut-short: 00.txt, 01.txt, ")
+    assert told[1].endswith(", 19.txt and 10 more")
+    assert not (place / "00.txt").exists()

@@ -6,11 +6,13 @@ import os
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from wink.errors import CommitFailed, RecordCorrupt, RecordError, RecordTooNew, RecordUnavailable
 from wink.record import Record
+from wink.record._database import Database
 from wink.transactions import CommitEntry
 
 MakeEntry = Callable[..., CommitEntry]
@@ -151,3 +153,23 @@ def test_record_that_cannot_be_opened_is_unavailable(state: Path, entry: MakeEnt
 
     with pytest.raises(RecordUnavailable, match="unable to open"):
         Record(str(state), connect=forbidden).check()
+
+
+@pytest.mark.parametrize(("code", "room", "told"), [(13, 9, True), (10 | 18 << 8, 0, True), (10, 9, False)])
+def test_a_full_disk_is_called_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, room: int, told: bool
+) -> None:
+    """SQLite calls it a disk I/O error when its own small files find no room."""
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorcode = code
+
+    def statvfs(path: str) -> SimpleNamespace:
+        return SimpleNamespace(f_bavail=room if path == str(tmp_path) else 0)
+
+    def opened(connection: sqlite3.Connection, is_same: bool) -> None:
+        """Nothing is opened here."""
+
+    monkeypatch.setattr(os, "statvfs", statvfs)
+    database = Database(str(tmp_path), on_open=opened)
+
+    assert ("the disk is full" in str(database.error(error))) == told

@@ -91,13 +91,25 @@ def test_what_people_did_is_never_overwritten(workspace: Workspace, root: Path) 
     assert tree(root).keys() == {"a.txt", "mine.txt"}
 
 
+@pytest.mark.parametrize("full", [False, True])
+def test_paths_where_nothing_was_done_are_told(workspace: Workspace, full: bool) -> None:
+    """A slip in a path must not look as if something had been restored."""
+    workspace.checkpoint("start", full=full)
+    call(workspace, lambda files, _: files.write("a.txt", "1"))
+    count = len(workspace.calls())
+
+    with pytest.raises(NothingToUndo):
+        workspace.restore("start", "slip")
+    assert len(workspace.calls()) == count
+
+
 def test_names_are_checked(workspace: Workspace) -> None:
     """A checkpoint stays what it is, and slips are told."""
     workspace.checkpoint("start")
 
     with pytest.raises(CheckpointExists, match="there is a checkpoint 'start' already"):
         workspace.checkpoint("start")
-    with pytest.raises(SessionNameError):
+    with pytest.raises(SessionNameError, match="'no good' cannot name a checkpoint"):
         workspace.checkpoint("no good")
     with pytest.raises(UnknownCheckpoint, match="there are start"):
         workspace.restore("strat")

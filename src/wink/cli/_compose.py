@@ -7,6 +7,7 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from wink.cli._shorten import visible
 from wink.cli._warnings import show_warnings
 from wink.filesystem import Filesystem
 from wink.plugins import Catalog
@@ -39,8 +40,12 @@ def open_workspace(path: str) -> Workspace:
     """Open a workspace, and say on standard error what was recovered from a call that died."""
     show_warnings()
     workspace = Workspace.open(path)
-    for recovered in workspace.recovered:
-        click.echo(f"wink: recovered: {recovered}", err=True)
+    if workspace.recovered:
+        from wink.cli._recover import recovery_lines
+
+        click.echo("wink: a process was killed in the middle of a call:", err=True)
+        for line in recovery_lines(workspace.recovered):
+            click.echo(visible(f"  {line}"), err=True)
     return workspace
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from typing import Final
 
 import click
 
@@ -15,6 +16,8 @@ from wink.errors import RecordCorrupt, RecordUnavailable
 from wink.filesystem import HostFilesystem, Recovered
 from wink.workspace import STATE_DIRECTORY, Otherwise, Workspace
 from wink.workspace import recover as recover_files
+
+_SHOWN: Final = 20
 
 
 @click.command()
@@ -40,18 +43,19 @@ def recover(workspace: str, keep: bool, undo: bool) -> None:
             raise
         with HostFilesystem(workspace, state=os.path.join(workspace, STATE_DIRECTORY)) as files:
             done = recover_files(files, None, 30.0, otherwise)
-    for line in _lines(done):
+    for line in recovery_lines(done):
         click.echo(visible(line))
+    if not done:
+        click.echo("nothing to recover")
 
 
-def _lines(done: Iterable[Recovered]) -> Iterable[str]:
-    told = False
+def recovery_lines(done: Iterable[Recovered]) -> Iterable[str]:
+    """What became of calls whose processes were killed, for people."""
     for one in done:
-        told = True
-        paths = ", ".join(one.paths) or "no file"
+        paths = ", ".join(one.paths[:_SHOWN]) or "no file"
+        if len(one.paths) > _SHOWN:
+            paths += f" and {len(one.paths) - _SHOWN} more"
         yield f"{'kept' if one.outcome == 'kept' else 'took back'} {one.transaction_id}: {paths}"
         for conflict in one.conflicts:
             where = f"; it is kept in {STATE_DIRECTORY}/{conflict.kept}" if conflict.kept else ""
             yield f"  {conflict.path} {conflict.reason}{where}"
-    if not told:
-        yield "nothing to recover"

@@ -79,15 +79,15 @@ class WorkspaceNeedsRecovery(TransactionError):
 
 
 class SessionNameError(WinkError, ValueError):
-    """A session's name has characters that it must not have, or is too long."""
+    """The name of a session, or of another `kind` of thing, has characters that it must not have, or is too long."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
-        super().__init__(name)
+    def __init__(self, name: str, kind: str = "session") -> None:
+        self.name, self.kind = name, kind
+        super().__init__(name, kind)
 
     def __str__(self) -> str:
         return (
-            f"{self.name!r} cannot name a session; use 1 to 64 of a-z, 0-9, '.', '_' and '-', "
+            f"{self.name!r} cannot name a {self.kind}; use 1 to 64 of a-z, 0-9, '.', '_' and '-', "
             f"beginning with a letter or a digit"
         )
 

@@ -34,6 +34,8 @@ _BUSY_SECONDS: Final = 10.0
 _CHECKPOINT_PAGES: Final = 4000
 _DAMAGED: Final = frozenset({11, 26})
 """SQLITE_CORRUPT and SQLITE_NOTADB."""
+_IO_ERROR: Final = 10
+_FULL: Final = 13
 
 
 class Database:
@@ -109,7 +111,17 @@ class Database:
         """What SQLite raised, in our words."""
         if getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGED:
             return RecordCorrupt(self.path, str(error))
-        return RecordUnavailable(self.path, str(error))
+        return RecordUnavailable(self.path, "the disk is full" if self._is_full(error) else str(error))
+
+    def _is_full(self, error: Exception) -> bool:
+        """SQLite says so only of the database itself; that there is no room for its index of the log is any I/O error."""
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if code != _IO_ERROR:
+            return code == _FULL
+        try:
+            return os.statvfs(self.state).f_bavail == 0
+        except OSError:
+            return False
 
     def _open(self) -> sqlite3.Connection:
         import sqlite3

@@ -48,7 +48,7 @@ class Try:
     """Changes that are not real yet. Made by `tries`, or by the first `use` of a new name."""
 
     def __init__(self, workspace: Workspace, name: str) -> None:
-        self.name = session_name(name)
+        self.name = session_name(name, "try")
         self._workspace = workspace
         self.overlay = Overlay(workspace.root, os.path.join(workspace.state, DIRECTORY, self.name))
 

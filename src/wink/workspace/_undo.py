@@ -86,8 +86,8 @@ class Reverting:
             wanted, conflicts = plan(versions, changes)
         else:
             wanted, conflicts, stays = everything(versions, changes)
-            if not wanted and not conflicts and not targets:
-                raise NothingToUndo("everything is as it was")
+            if not wanted and not conflicts and (paths or not targets):
+                raise NothingToUndo("everything there is as it was" if paths else "everything is as it was")
         state = () if paths else targets
         try:
             self._record.check_reverts(state)
@@ -166,7 +166,8 @@ def choose_last(record: Record, n: int) -> tuple[Past, ...]:
             found.append(past)
             if len(found) == n:
                 return tuple(found)
-    raise NothingToUndo(f"there are only {len(found)} calls to undo" if found else "there is nothing to undo")
+    calls = "is only 1 call" if len(found) == 1 else f"are only {len(found)} calls"
+    raise NothingToUndo(f"there {calls} to undo" if found else "there is nothing to undo")
 
 
 def choose_call(record: Record, call: int, transaction: int, *, committed: bool) -> tuple[Past, ...]:

@@ -252,7 +252,7 @@ class Workspace:
         """
         from wink.workspace._undo import take_lease
 
-        name = session_name(name)
+        name = session_name(name, "checkpoint")
         if full:
             from wink.workspace._everything import IGNORED_BYTES, checkpoint
 
