@@ -84,8 +84,10 @@ def test_what_git_would_run_is_refused(repository: Place, name: str) -> None:
 
 def test_a_new_repository_is_refused(place: Place) -> None:
     """Its hooks and settings would be the next git command's."""
-    with pytest.raises(MergeRefused, match="would plant a git repository"):
-        place.run("git init -q; echo x > a")
+    with pytest.raises(MergeRefused, match="would plant a git repository") as caught:
+        place.run("git init -q; git init -q sub; echo x > a")
+
+    assert caught.value.paths == (".git", "sub/.git"), "what lies in them need not be named"
 
 
 def test_deleting_a_directory_with_a_repository_in_it_is_refused(place: Place) -> None:

@@ -51,6 +51,20 @@ def test_every_kind_of_change_is_carried(place: Place) -> None:
     assert not os.listxattr(root / "tool")
 
 
+def test_the_mode_that_is_told_is_the_one_that_is_given(place: Place) -> None:
+    """Setuid bits are taken off, so they are no change: neither to a file of 755 nor to any other."""
+    for name in ("tool", "other"):
+        (place.root / name).write_text(name)
+        (place.root / name).chmod(0o755)
+
+    ran = place.run("chmod 4755 tool; chmod 6700 other; touch made; chmod 4750 made")
+
+    modes = {change.path: change.after.mode for change in ran.found.changes() if change.after is not None}
+    assert ran.paths.keys() == {"other", "made"}
+    assert (modes["other"], modes["made"]) == (0o700, 0o750)
+    assert (place.root / "other").stat().st_mode & 0o7777 == 0o700
+
+
 def test_a_file_that_somebody_else_changed_meanwhile_is_a_conflict(place: Place) -> None:
     """Nothing is merged then, not even what nobody else touched, and the path is named."""
     (place.root / "a").write_text("a")
