@@ -19,7 +19,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 from wink.sandbox._overlay import Overlay, remove
-from wink.sandbox._upper import Step
+from wink.sandbox._upper import DEEPEST, Step
 
 _INDEX: Final = "index.json"
 _FICLONE: Final = 0x40049409
@@ -163,16 +163,20 @@ class WorkspaceCopy:
 
     def _made(self, path: str, steps: list[Step], notes: list[tuple[str, str]]) -> None:
         """Everything in a directory that was made: whatever had these names before went with what it takes the place of."""
-        for name, status in sorted(self._names(self._copy, path).items()):
-            below = f"{path}/{name}"
-            if self._passed(below) or not _is_kept(status.st_mode):
-                notes.append((below, "is not kept"))
-            elif stat.S_ISDIR(status.st_mode):
-                if not self._is_scratch(below):
-                    steps.append(Step("directory", below, None, status))
-                    self._made(below, steps, notes)
-            else:
-                self._changed_file(below, status, None, None, steps)
+        pending = [path]
+        while pending:
+            above = pending.pop()
+            for name, status in sorted(self._names(self._copy, above).items()):
+                below = f"{above}/{name}"
+                if self._passed(below) or not _is_kept(status.st_mode):
+                    notes.append((below, "is not kept"))
+                elif not stat.S_ISDIR(status.st_mode):
+                    self._changed_file(below, status, None, None, steps)
+                elif not self._is_scratch(below):
+                    is_too_deep = len(os.fsencode(f"{self._copy}/{below}")) > DEEPEST
+                    steps.append(Step("directory", below, None, status, is_too_deep=is_too_deep))
+                    if not is_too_deep:
+                        pending.append(below)
 
     def _changed_file(
         self,

@@ -18,7 +18,7 @@ from typing import Final, Literal
 _PREFIXES: Final = ("user.overlay.", "trusted.overlay.")
 """What the kernel's marks begin with: in overlays that we mount, and in those that the host's root mounts."""
 _CHUNK: Final = 1 << 20
-_DEEPEST: Final = 4096 - 256 - 2
+DEEPEST: Final = 4096 - 256 - 2
 """The longest path of a directory in which every name still makes a path."""
 _KEEPS: Final = "keeps the extended attributes that it had: those of a directory that was there already are not merged"
 
@@ -149,7 +149,7 @@ class Reader:
             self._drop(path, found)
         elif has_lower and self._mark(path, "origin") is not None:
             self._suspects.append(path)
-        is_too_deep = len(os.fsencode(self._at(self._upper, path))) > _DEEPEST
+        is_too_deep = len(os.fsencode(self._at(self._upper, path))) > DEEPEST
         self._steps.append(Step("directory", path, None, made, is_too_deep=is_too_deep))
         return None if is_too_deep else False
 

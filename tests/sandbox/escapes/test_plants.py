@@ -11,8 +11,8 @@ import pytest
 from tests.sandbox.conftest import Place
 from tests.sandbox.escapes.conftest import World, by_run_command, by_try, wink
 
-from wink.errors import ProgramNotStarted
-from wink.sandbox import PROGRAMS, Command, Overlay, opened, state_of
+from wink.errors import MergeRefused, ProgramNotStarted
+from wink.sandbox import PROGRAMS, Command, CopyGuard, Overlay, opened, state_of
 
 PLANTS = {
     "a hook": "echo evil > .git/hooks/post-checkout; chmod +x .git/hooks/post-checkout",
@@ -166,3 +166,19 @@ def test_mount_through_a_link_is_refused(place: Place, tmp_path: Path) -> None:
     with opened(Overlay(str(tmp_path / "link"), f"{state_of(place.files)}/{PROGRAMS}/one")) as overlay:
         with pytest.raises(ProgramNotStarted, match="a link stands where a directory was"):
             place.sandbox.run(Command(("true",), env={"PATH": "/usr/bin:/bin"}), overlay)
+
+
+def test_deep_tree_in_a_copy_is_refused(place: Place) -> None:
+    """Where the host has no overlays, programs work on a copy; the same holds there."""
+    script = "import os\nfor _ in range(1500): os.mkdir('ddd'); os.chdir('ddd')"
+    part = place.files.begin()
+    place.files.turns.acquire(10)
+    try:
+        with CopyGuard().open(part, place.sandbox) as guarded:
+            assert guarded.run(Command(("/usr/bin/python3", "-c", script))).status == 0
+            with pytest.raises(MergeRefused, match="so deep"):
+                guarded.keep()
+    finally:
+        part.undo()
+        place.files.turns.release()
+    assert list(place.root.glob("ddd")) == []
