@@ -32,8 +32,8 @@ STATE_DIRECTORY: Final = ".wink"
 """Where a workspace keeps its state unless told otherwise, beneath its root."""
 
 
-FOLDED_AT_CLOSE: Final = 512
-"""So many calls at most are folded while somebody waits for a workspace to close; the others are the next one's."""
+FOLDED_AT_ONCE: Final = 512
+"""So many calls at most are folded while somebody waits for something else; the others are left to the next one."""
 
 
 class Workspace:
@@ -261,6 +261,8 @@ class Workspace:
             return done.not_restorable
         with take_lease(self._files):
             self._record.checkpoint(name)
+        self._folding.wait()
+        self._folding.quietly(most=FOLDED_AT_ONCE)
         return ()
 
     def checkpoints(self) -> tuple[Checkpoint, ...]:
@@ -347,7 +349,7 @@ class Workspace:
             self._closed = True
         self._folding.wait()
         if self._folding.is_worth_it():
-            self._folding.quietly(most=FOLDED_AT_CLOSE)
+            self._folding.quietly(most=FOLDED_AT_ONCE)
         self._folding.close()
         self._record.close()
         self._files.close()
