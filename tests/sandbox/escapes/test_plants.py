@@ -170,7 +170,7 @@ def test_mount_through_a_link_is_refused(place: Place, tmp_path: Path) -> None:
 
 def test_deep_tree_in_a_copy_is_refused(place: Place) -> None:
     """Where the host has no overlays, programs work on a copy; the same holds there."""
-    script = "import os\nfor _ in range(1500): os.mkdir('ddd'); os.chdir('ddd')"
+    script = "import os\nfor _ in range(200): os.mkdir('d' * 30); os.chdir('d' * 30)"
     part = place.files.begin()
     place.files.turns.acquire(10)
     try:
@@ -181,4 +181,4 @@ def test_deep_tree_in_a_copy_is_refused(place: Place) -> None:
     finally:
         part.undo()
         place.files.turns.release()
-    assert list(place.root.glob("ddd")) == []
+    assert list(place.root.glob("ddd*")) == []
