@@ -130,6 +130,8 @@ class Machine(RuleBasedStateMachine):
         self.may_be_lost: list[Taken] = []
 
     def teardown(self) -> None:
+        while self.backend.parts:
+            self.backend.abort()
         self.backend.close()
 
     @rule(
