@@ -1,5 +1,8 @@
 """Run the examples in the pages: README and docs as Sybil sees them, docstrings as doctests."""
 
+from collections.abc import Iterator
+
+import pytest
 from sybil import Sybil
 from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
 
@@ -7,3 +10,12 @@ pytest_collect_file = Sybil(
     parsers=[PythonCodeBlockParser(), SkipParser()],
     patterns=["README.md", "docs/**/*.md"],
 ).pytest()
+
+
+@pytest.fixture(autouse=True)
+def no_call_is_left_behind() -> Iterator[None]:
+    """A test that leaves a call active would have every later one in this process work inside that call."""
+    yield
+    from wink.transactions import current_transaction
+
+    assert current_transaction() is None, "this test left a call active"

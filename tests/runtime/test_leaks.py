@@ -72,7 +72,7 @@ def test_calls_leave_no_threads_and_no_descriptors(busy: Rig) -> None:
     for _ in range(10):
         all_sorts(busy)
     for thread in threading.enumerate():
-        if thread.name.startswith("wink-"):
+        if thread.name == "wink-handler":
             thread.join(60)
 
     assert left_open() <= descriptors

@@ -21,7 +21,7 @@ class PodmanConfig:
     put there is kept for the next command, and never becomes part of the workspace.
     """
 
-    image: str
+    image: str = field(default="", metadata={"description": "The image that commands run in; there is no usual one."})
     network: bool = field(default=False, metadata={"description": "Let commands reach the network."})
     memory: str = field(
         default="512m",

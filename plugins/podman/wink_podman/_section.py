@@ -55,7 +55,9 @@ class PodmanSandboxSection(Section[Any]):
             raise PromptValidationError("give the image that commands run in, or a config with one, and not both")
         self.config = config or PodmanConfig(image=image or "")
         if not self.config.image.strip():
-            raise PromptValidationError("the image that commands run in has no name")
+            raise PromptValidationError(
+                "no image is named that commands run in; set image under [tool.wink.plugins.podman] in your wink.toml"
+            )
         self._files = _file_tools(catalog, read_before_write=read_before_write)
         super().__init__(
             title,
