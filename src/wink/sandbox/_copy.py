@@ -19,7 +19,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 from wink.sandbox._overlay import Overlay, remove
-from wink.sandbox._upper import DEEPEST, Step
+from wink.sandbox._upper import DEEPEST, Step, attributes
 
 _INDEX: Final = "index.json"
 _FICLONE: Final = 0x40049409
@@ -205,8 +205,10 @@ class WorkspaceCopy:
         steps.append(Step("file", path, found, status))
 
     def _has_same_content(self, path: str, known: Mark, made: os.stat_result, found: os.stat_result) -> bool:
-        """Whether a file that something happened to still has its content, owner and time of change."""
+        """Whether a file that something happened to still has its content, owner, attributes and time of change."""
         if known[1:4] != _mark(made)[1:4] or (made.st_uid, made.st_gid) != (found.st_uid, found.st_gid):
+            return False
+        if attributes(f"{self._copy}/{path}") != attributes(f"{self._root}/{path}"):
             return False
         with (
             open(f"{self._copy}/{path}", "rb", buffering=0) as one,
