@@ -140,3 +140,20 @@ def test_a_file_moved_over_one_just_like_it_comes_back(files: Filesystem) -> Non
     files.restore(snapshot)
 
     assert (files.read("a.txt").content, files.read("b.txt").content) == ("same", "same")
+
+
+def test_content_that_was_written_once_more_over_itself_is_found(files: Filesystem) -> None:
+    """It is another file then, and no change that anybody would be told of."""
+    files.write("a.txt", "first")
+    files.write("b.txt", "moved")
+    snapshot = files.snapshot()
+    files.move("b.txt", "a.txt", overwrite=True)
+    files.write("a.txt", "moved")
+    later = files.snapshot()
+    files.write("a.txt", "other")
+
+    for _ in range(2):
+        files.restore(snapshot)
+        assert (files.read("a.txt").content, files.read("b.txt").content) == ("first", "moved")
+        files.restore(later)
+        assert (files.read("a.txt").content, files.exists("b.txt")) == ("moved", False)

@@ -77,10 +77,7 @@ class Versions:
         if stream is None:
             return None
         with stream:
-            hasher = hashlib.sha256()
-            while chunk := stream.read(1 << 20):
-                hasher.update(chunk)
-        digest = hasher.hexdigest()
+            digest = _digest(stream)
         if kept is not None:
             kept.digest = digest
         return digest
@@ -98,7 +95,8 @@ class Versions:
                 return self._places.open(path)[0]
             after = self._next(path, version, position)
             if after is None:
-                return None
+                is_there = now is not None and self._is_copy(path, version, now, position)
+                return self._places.open(path)[0] if is_there else None
             path, version, position = after
         return None
 
@@ -122,11 +120,27 @@ class Versions:
                 return None
         return stream
 
+    def _is_copy(self, path: str, version: FileVersion, other: FileVersion, position: int) -> bool:
+        """Whether the content of a version was written once more over itself, which is no change that would be recorded."""
+        kept = other.kept
+        if other.kind != "file" or other.size != version.size or kept is None:
+            return False
+        known = self._known.get(_mark(version)) or (version.kept and version.kept.digest)
+        if known is None:
+            return False
+        if kept.staged is not None:
+            return known == self.digest(path, other, position)
+        stream = self._places.open(path)[0]
+        with stream:
+            return known == _digest(stream)
+
     def _next(self, path: str, version: FileVersion, position: int) -> tuple[str, FileVersion, int] | None:
         """Where a later transaction, or this one itself, put the version: into staging, or to another path."""
         for later, change in self.changes.get(path, ()):
             before = change.before
-            if later < position or before is None or not has_mark_of(version, before):
+            if later < position or before is None:
+                continue
+            if not has_mark_of(version, before) and not self._is_copy(path, version, before, later):
                 continue
             if before.kept is not None and before.kept.staged is not None:
                 return path, before, later
@@ -183,6 +197,13 @@ def has_mark_of(one: FileVersion, other: FileVersion) -> bool:
     if mine is None or theirs is None or one.kind != other.kind or one.size != other.size:
         return False
     return (mine.inode, mine.modified_ns) == (theirs.inode, theirs.modified_ns)
+
+
+def _digest(stream: BinaryIO) -> str:
+    hasher = hashlib.sha256()
+    while chunk := stream.read(1 << 20):
+        hasher.update(chunk)
+    return hasher.hexdigest()
 
 
 def _mark(version: FileVersion) -> object:
