@@ -47,3 +47,17 @@ def test_what_has_no_lines_is_told_in_one() -> None:
     assert FileChange("f", version(b"a"), version(b"b")).without_content().diff().startswith("f: a file of")
     assert FileChange("f", version(b"a"), version(b"a", mode=0o755)).diff() == "f: mode 644 became 755\n"
     assert FileChange("d", directory, FileVersion("directory", 0, 0o700)).diff() == "d: mode 755 became 700\n"
+
+
+def test_no_name_can_pass_for_lines_of_a_diff() -> None:
+    """Somebody reads these before they accept what a program did; so names with controls in them stand in quotes, as in git."""
+    forged = "x\n--- a/safe\n+++ b/safe\x1b[2J"
+
+    told = FileChange(forged, version(b"a\n"), version(b"b\n")).diff()
+
+    assert told == (
+        r'--- "a/x\n--- a/safe\n+++ b/safe\x1b[2J"' + "\n"
+        r'+++ "b/x\n--- a/safe\n+++ b/safe\x1b[2J"' + "\n@@ -1 +1 @@\n-a\n+b\n"
+    )
+    link = FileVersion("link", 3, 0o777, forged)
+    assert FileChange(forged, None, link).diff().count("\n") == 1

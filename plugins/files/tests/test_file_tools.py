@@ -101,6 +101,14 @@ def test_ls_marks_links(tmp_path: Path) -> None:
         assert Agent(disk).says("ls") == ".: 2 entries\n\na.txt  1 byte\nb.txt@"
 
 
+def test_ls_makes_up_no_size(tmp_path: Path) -> None:
+    """Files of names that no path can have cannot be asked for theirs; 0 bytes would be a lie."""
+    (tmp_path / "a\nb").write_text("text")
+
+    with HostFilesystem(str(tmp_path)) as disk:
+        assert Agent(disk).says("ls") == ".: 1 entry\n\na\\nb"
+
+
 @pytest.mark.parametrize("path", ["missing", "README.md"])
 def test_ls_of_what_is_no_directory_fails_with_a_way_on(agent: Agent, path: str) -> None:
     """The model learns which of the two it is, and what to do."""

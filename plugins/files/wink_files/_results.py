@@ -9,11 +9,11 @@ from typing import Any, Final
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One name in a directory; `size` is in bytes, and 0 for anything but a file."""
+    """One name in a directory; `size` is in bytes, and None for anything but a file and where it cannot be asked for."""
 
     name: str
     kind: str
-    size: int = 0
+    size: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,4 +204,6 @@ def _entry_line(entry: Entry) -> str:
     name = shown(entry.name)
     if entry.kind == "directory":
         return f"{name}/"
-    return f"{name}@" if entry.kind == "link" else f"{name}  {count(entry.size, 'byte')}"
+    if entry.kind == "link":
+        return f"{name}@"
+    return name if entry.size is None else f"{name}  {count(entry.size, 'byte')}"

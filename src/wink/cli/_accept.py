@@ -8,7 +8,7 @@ import shlex
 import click
 
 from wink.cli._calls import echo_diff, opened_for_reading, when, workspace_option
-from wink.cli._shorten import fit, visible
+from wink.cli._shorten import fit, one_line, visible
 from wink.cli._try import tell_changes
 from wink.cli._wrong import wrong
 from wink.limits import utc_now
@@ -43,7 +43,7 @@ def accept(paths: tuple[str, ...], workspace: str, name: str | None, session: st
             return
         tell_changes(done.changes, f"accepted (c{done.call})")
         for path, reason in done.notes:
-            click.echo(visible(f"  {path} {reason}"))
+            click.echo(one_line(f"  {path} {reason}"))
         if not done.is_over:
             click.echo("  the rest is still being tried")
 

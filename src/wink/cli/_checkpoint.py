@@ -8,7 +8,7 @@ import click
 
 from wink.cli._calls import call_number, opened_for_reading, when, workspace_option
 from wink.cli._progress import counting
-from wink.cli._shorten import visible
+from wink.cli._shorten import one_line
 from wink.cli._undo import tell
 from wink.cli._wrong import wrong
 from wink.limits import utc_now
@@ -47,7 +47,7 @@ def checkpoint(name: str | None, workspace: str, full: bool, ignored_megabytes: 
                 )
             click.echo(f"checkpoint {name}")
             for path, reason in missing[:_SHOWN]:
-                click.echo(visible(f"  not restorable: {path} {reason}"))
+                click.echo(one_line(f"  not restorable: {path} {reason}"))
             if len(missing) > _SHOWN:
                 click.echo(f"  and {len(missing) - _SHOWN} more")
         else:

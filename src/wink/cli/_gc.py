@@ -7,7 +7,7 @@ from datetime import timedelta
 import click
 
 from wink.cli._calls import opened_for_reading, workspace_option
-from wink.cli._shorten import visible
+from wink.cli._shorten import one_line
 from wink.workspace import STATE_DIRECTORY
 
 
@@ -28,4 +28,4 @@ def gc(workspace: str, calls: int, days: int, megabytes: int, dry_run: bool) -> 
     what = "would free" if dry_run else "freed"
     click.echo(f"{what} {done.bytes} bytes of {done.calls} calls; {done.bytes_left} bytes stay")
     for conflict in conflicts:
-        click.echo(visible(f"{conflict.path} {conflict.reason}; it is kept in {STATE_DIRECTORY}/{conflict.kept}"))
+        click.echo(one_line(f"{conflict.path} {conflict.reason}; it is kept in {STATE_DIRECTORY}/{conflict.kept}"))

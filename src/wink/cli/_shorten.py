@@ -27,6 +27,15 @@ def visible(text: str) -> str:
     return _CONTROLS.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
+def one_line(text: str) -> str:
+    r"""`visible`, on one line: a name with a newline in it could pass for another line of a list.
+
+    >>> print(one_line("a\n  - b"))
+    a\n  - b
+    """
+    return visible(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
 def fit(text: str, width: int) -> str:
     """The text on one line of at most `width` characters.
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from wink.cli._calls import opened_for_reading, workspace_option
-from wink.cli._shorten import visible
+from wink.cli._shorten import one_line
 from wink.cli._wrong import wrong
 from wink.errors import MergeRefused, TryConflict
 from wink.filesystem import FileChange
@@ -124,7 +124,7 @@ def _tell(changes: tuple[FileChange, ...], notes: tuple[tuple[str, str], ...], n
         return
     tell_changes(changes, f"tried{'' if name == 'default' else ' as ' + name}, nothing of this is real yet", err=True)
     for path, reason in notes[:_SHOWN]:
-        click.echo(visible(f"  {path} {reason}"), err=True)
+        click.echo(one_line(f"  {path} {reason}"), err=True)
     if changes:
         which = "" if name == "default" else f" --name {name}"
         click.echo(
@@ -138,6 +138,6 @@ def tell_changes(changes: tuple[FileChange, ...], what: str, *, err: bool = Fals
     number = len(changes)
     click.echo(f"wink: {what}: {number} {'path' if number == 1 else 'paths'}", err=err)
     for change in changes[:_SHOWN]:
-        click.echo(visible(f"  {_SIGNS[change.kind]} {change.path}"), err=err)
+        click.echo(one_line(f"  {_SIGNS[change.kind]} {change.path}"), err=err)
     if number > _SHOWN:
         click.echo(f"  … {number - _SHOWN} more", err=err)

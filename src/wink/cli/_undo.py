@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from wink.cli._calls import call_number, echo_diff, opened_for_reading, workspace_option
-from wink.cli._shorten import visible
+from wink.cli._shorten import one_line
 from wink.cli._wrong import wrong
 from wink.workspace import Reverted
 
@@ -51,8 +51,8 @@ def tell(done: Reverted, what: str) -> None:
     else:
         signs = {"created": "+", "modified": "~", "deleted": "-"}
         for change in done.changes:
-            click.echo(visible(f"  {signs[change.kind]} {change.path}"))
+            click.echo(one_line(f"  {signs[change.kind]} {change.path}"))
     if done.types:
         click.echo(f"  session state: {', '.join(name.rpartition(':')[2] for name in done.types)}")
     for path in done.kept:
-        click.echo(visible(f"  {path} stays: somebody else has changed it"))
+        click.echo(one_line(f"  {path} stays: somebody else has changed it"))

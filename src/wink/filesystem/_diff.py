@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 from wink.filesystem._change import FileChange, FileVersion
+
+_CONTROLS: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def unified_diff(change: FileChange) -> str:
@@ -25,12 +30,24 @@ def unified_diff(change: FileChange) -> str:
     lines = lines_of(
         _lines(old),
         _lines(new),
-        "/dev/null" if before is None else f"a/{old_path}",
-        "/dev/null" if after is None else f"b/{new_path}",
+        "/dev/null" if before is None else quoted_path(f"a/{old_path}"),
+        "/dev/null" if after is None else quoted_path(f"b/{new_path}"),
     )
     return header + "".join(
         line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
     )
+
+
+def quoted_path(path: str) -> str:
+    r"""A path as git writes it in a diff: in quotes where it has controls in it, which could pass for lines of the diff.
+
+    >>> quoted_path("src/a.py"), quoted_path("a\n--- b")
+    ('src/a.py', '"a\\n--- b"')
+    """
+    if not _CONTROLS.search(path):
+        return path
+    escaped = path.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), escaped) + '"'
 
 
 def _text(version: FileVersion | None) -> str | None:
@@ -57,26 +74,26 @@ def _mode_lines(change: FileChange) -> str:
     before, after = change.before, change.after
     if before is None or after is None or before.mode == after.mode:
         return ""
-    return f"{change.path}: mode {before.mode:o} became {after.mode:o}\n"
+    return f"{quoted_path(change.path)}: mode {before.mode:o} became {after.mode:o}\n"
 
 
 def _describe(change: FileChange) -> str:
     before, after = change.before, change.after
     if before is None and after is not None:
-        moved = f", moved from {change.moved_from}" if change.moved_from else ""
-        return f"{change.path}: created {_what(after)}{moved}"
+        moved = f", moved from {quoted_path(change.moved_from)}" if change.moved_from else ""
+        return f"{quoted_path(change.path)}: created {_what(after)}{moved}"
     if after is None and before is not None:
-        return f"{change.path}: deleted {_what(before)}"
+        return f"{quoted_path(change.path)}: deleted {_what(before)}"
     assert before is not None
     assert after is not None
     if before.kind == after.kind == "directory":
-        return _mode_lines(change).rstrip("\n") or f"{change.path}: directory touched"
-    return f"{change.path}: {_what(before)} became {_what(after)}"
+        return _mode_lines(change).rstrip("\n") or f"{quoted_path(change.path)}: directory touched"
+    return f"{quoted_path(change.path)}: {_what(before)} became {_what(after)}"
 
 
 def _what(version: FileVersion) -> str:
     if version.kind == "file":
         return f"a file of {version.size} bytes"
     if version.kind == "link":
-        return f"a link to {version.target}"
+        return f"a link to {quoted_path(version.target or '')}"
     return "a directory" if version.kind == "directory" else "something that is no file"
