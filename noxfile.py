@@ -14,6 +14,8 @@ nox.options.stop_on_first_error = False
 PROJECT = nox.project.load_toml("pyproject.toml")
 PYTHONS = ["3.11", "3.12", "3.13"]
 MAIN = f"{sys.version_info.major}.{sys.version_info.minor}"
+# Attacks, containers, crashes and whole commands: minutes of other programs' work, the same under every Python.
+OTHER_PROCESSES = ["tests/faults", "tests/saves", "tests/sandbox/escapes", "tests/tries", "plugins/podman/tests"]
 SOURCES = ["src", "plugins", "tests", "benchmarks", "noxfile.py"]
 
 
@@ -47,9 +49,10 @@ def layers(session: nox.Session) -> None:
 
 @nox.session(python=PYTHONS)
 def tests(session: nox.Session) -> None:
-    """The tests of wink and of the plugins that ship with it."""
+    """The tests of wink and of the plugins that ship with it; what happens in other processes is tried on one Python."""
     session.install("-e", ".", *groups("test"))
-    session.run("pytest", "-n", "auto", "--dist=loadfile", *session.posargs)
+    once = [] if session.python == MAIN or session.posargs else [f"--ignore={path}" for path in OTHER_PROCESSES]
+    session.run("pytest", "-n", "auto", "--dist=loadfile", *once, *session.posargs)
 
 
 @nox.session(python=MAIN, default=False)
