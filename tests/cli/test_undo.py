@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Done
+from tests.workspace.working import call
+
+from wink.workspace import Workspace
 
 Cli = Callable[..., Done]
 
@@ -77,3 +80,15 @@ def test_wrong_input_is_one_line(worked: Cli, arguments: tuple[str, ...]) -> Non
 
     assert (done.status, done.out) == (2, "")
     assert done.err.count("\n") == 1
+
+
+def test_no_more_paths_are_listed_than_can_be_read(cli: Cli, place: Path) -> None:
+    """A call that changed thousands of files fits a screen when it is undone; the rest is counted."""
+    with Workspace.open(str(place)) as workspace:
+        call(workspace, lambda files, _: [files.write(f"{number:02}.txt", "x") for number in range(25)])
+
+    lines = cli("undo").out.splitlines()
+
+    assert lines[1] == "  - 00.txt"
+    assert lines[20:22] == ["  - 19.txt", "  … 5 more"]
+    assert not (place / "24.txt").exists()

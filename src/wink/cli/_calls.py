@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any, Final, TypeVar
 
 import click
 
-from wink.cli._shorten import visible
+from wink.cli._shorten import one_line, visible
 from wink.cli._wrong import wrong
 from wink.filesystem import FileChange
 from wink.record import CallRow
 from wink.workspace import Workspace
 
+SHOWN: Final = 20
+"""So many paths are listed."""
+_SIGNS: Final = {"created": "+", "modified": "~", "deleted": "-"}
 _CALL: Final = re.compile(r"c?([0-9]{1,15})")
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -92,6 +95,14 @@ def echo_diff(changes: Iterable[FileChange]) -> None:
             continue
         for line in text.splitlines():
             click.echo(click.style(visible(line), fg=_colour(line)))
+
+
+def echo_paths(changes: Sequence[FileChange], *, err: bool = False) -> None:
+    """Print which paths changed and how, not more of them than can be read."""
+    for change in changes[:SHOWN]:
+        click.echo(one_line(f"  {_SIGNS[change.kind]} {change.path}"), err=err)
+    if len(changes) > SHOWN:
+        click.echo(f"  … {len(changes) - SHOWN} more", err=err)
 
 
 def _colour(line: str) -> str | None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from wink.cli._calls import opened_for_reading, workspace_option
+from wink.cli._calls import SHOWN, echo_paths, opened_for_reading, workspace_option
 from wink.cli._shorten import one_line
 from wink.cli._wrong import wrong
 from wink.errors import MergeRefused, TryConflict
@@ -20,8 +20,6 @@ from wink.sandbox import Command, Overlay, Sandbox, allowed
 from wink.tries import PROFILES, Run, Try, private_home, profile_named, run_here
 
 _KILLED = 130
-_SHOWN = 20
-_SIGNS = {"created": "+", "modified": "~", "deleted": "-"}
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -123,7 +121,7 @@ def _tell(changes: tuple[FileChange, ...], notes: tuple[tuple[str, str], ...], n
         click.echo("wink: it changed nothing", err=True)
         return
     tell_changes(changes, f"tried{'' if name == 'default' else ' as ' + name}, nothing of this is real yet", err=True)
-    for path, reason in notes[:_SHOWN]:
+    for path, reason in notes[:SHOWN]:
         click.echo(one_line(f"  {path} {reason}"), err=True)
     if changes:
         which = "" if name == "default" else f" --name {name}"
@@ -137,7 +135,4 @@ def tell_changes(changes: tuple[FileChange, ...], what: str, *, err: bool = Fals
     """Say which files changed, not too many of them."""
     number = len(changes)
     click.echo(f"wink: {what}: {number} {'path' if number == 1 else 'paths'}", err=err)
-    for change in changes[:_SHOWN]:
-        click.echo(one_line(f"  {_SIGNS[change.kind]} {change.path}"), err=err)
-    if number > _SHOWN:
-        click.echo(f"  … {number - _SHOWN} more", err=err)
+    echo_paths(changes, err=err)

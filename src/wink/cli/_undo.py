@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from wink.cli._calls import call_number, echo_diff, opened_for_reading, workspace_option
+from wink.cli._calls import call_number, echo_diff, echo_paths, opened_for_reading, workspace_option
 from wink.cli._shorten import one_line
 from wink.cli._wrong import wrong
 from wink.workspace import Reverted
@@ -49,9 +49,7 @@ def tell(done: Reverted, what: str) -> None:
     if done.call is None:
         echo_diff(done.changes)
     else:
-        signs = {"created": "+", "modified": "~", "deleted": "-"}
-        for change in done.changes:
-            click.echo(one_line(f"  {signs[change.kind]} {change.path}"))
+        echo_paths(done.changes)
     if done.types:
         click.echo(f"  session state: {', '.join(name.rpartition(':')[2] for name in done.types)}")
     for path in done.kept:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import selectors
-import signal
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -42,16 +41,6 @@ class Ended:
     duration: float
     stdout: Output
     stderr: Output
-
-    @property
-    def signal_name(self) -> str | None:
-        """The signal that ended the program, if its status says so."""
-        if self.status is None or self.status <= 128:
-            return None
-        try:
-            return signal.Signals(self.status - 128).name
-        except ValueError:
-            return None
 
 
 class Stop:
