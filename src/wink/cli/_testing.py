@@ -14,6 +14,8 @@ from wink.plugins import Catalog, Settings
 from wink.runtime import ToolCall, ToolExecutor
 
 _SHELL = "shell.commands"
+_NOT_RUN = (126, 127)
+"""What a shell says of a program that it cannot start: the interpreter lies where the sandbox does not show it."""
 _QUIET = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHON_COLORS": "0", "PYTHONIOENCODING": "utf-8"}
 
 
@@ -38,7 +40,7 @@ def _confined(python: str, directory: Path, seconds: float) -> TestsRan | None:
         with prompt.resources:
             call = {"command": f"{shlex.quote(python)} -m unittest", "env": _QUIET, "timeout_seconds": seconds}
             value = executor.execute(ToolCall("run_command", call)).result.value
-    if value is None or not hasattr(value, "stderr"):
+    if value is None or not hasattr(value, "stderr") or value.exit_code in _NOT_RUN:
         return None
     if value.exit_code is None:
         return TestsRan(False, f"not done after {seconds:.0f} seconds")

@@ -154,7 +154,9 @@ class OverlayCommitFailed(CommitFailed):
 
     def __str__(self) -> str:
         paths = ", ".join(map(repr, self.paths))
-        after = f"; not put back there: {', '.join(map(repr, self.left))}" if self.left else "; nothing was changed there"
+        after = (
+            f"; not put back there: {', '.join(map(repr, self.left))}" if self.left else "; nothing was changed there"
+        )
         return f"cannot commit to {self.lower!r}: {paths} {self.reason}{after}"
 
 

@@ -37,9 +37,14 @@ def toolchain(root: str, home: str | None) -> tuple[str, ...]:
     """Where the running Python lies, if programs would not see it otherwise."""
     places = dict.fromkeys(os.path.realpath(place) for place in (sys.prefix, sys.base_prefix, sys.base_exec_prefix))
     hidden = [place for place in places if not _is_in(place, "/usr") and not _is_in(place, root)]
-    # Never a directory that the home or the workspace lies in: that would show all of it.
+    # Never a directory that the home or the workspace lies in: that would show all of it. A virtual environment is
+    # shown all the same: it holds nothing but what programs need.
     return tuple(
-        place for place in hidden if place != "/" and not (home and _is_in(home, place)) and not _is_in(root, place)
+        place
+        for place in hidden
+        if place != "/"
+        and not (home and _is_in(home, place))
+        and (not _is_in(root, place) or os.path.isfile(f"{place}/pyvenv.cfg"))
     )
 
 
