@@ -10,15 +10,17 @@ if TYPE_CHECKING:
     from wink.history._archive import Archive
     from wink.history._everything import TakenIn, take_in
     from wink.history._listing import Item
+    from wink.history._repository import repository
     from wink.history._store import Store
 
-__all__ = ["Archive", "Folding", "Item", "Store", "TakenIn", "take_in"]
+__all__ = ["Archive", "Folding", "Item", "Store", "TakenIn", "repository", "take_in"]
 
 # Most workspaces are opened and closed without a look at their history (PEP 562).
 _LATER = {
     "Archive": "_archive",
     "Item": "_listing",
     "Store": "_store",
+    "repository": "_repository",
     "TakenIn": "_everything",
     "take_in": "_everything",
 }

@@ -28,7 +28,7 @@ HISTORY: Final = "refs/wink/history"
 _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _PARTS: Final = ("objects", "objects/pack", "objects/info", "refs", "refs/heads", "refs/wink")
 # Nobody's git tidies up by itself here, or keeps logs of what we do to references.
-_CONFIG: Final = b"[core]\n\trepositoryformatversion = 0\n\tbare = true\n\tlogAllRefUpdates = false\n[gc]\n\tauto = 0\n"
+CONFIG: Final = b"[core]\n\trepositoryformatversion = 0\n\tbare = true\n\tlogAllRefUpdates = false\n[gc]\n\tauto = 0\n"
 _DROPPED: Final = "tmp_dropped_"
 """How the index of a pack is called that is being removed."""
 _KINDS: Final[dict[bytes, Kind]] = {b"blob": "blob", b"tree": "tree", b"commit": "commit"}
@@ -251,7 +251,7 @@ class Store:
         for part in _PARTS if make else ("objects", "objects/pack"):
             self._directories[part] = self._enter(part, make=make)
         if make:
-            for name, content in (("config", _CONFIG), ("HEAD", b"ref: refs/heads/wink\n")):
+            for name, content in (("config", CONFIG), ("HEAD", b"ref: refs/heads/wink\n")):
                 if not _is_plain(self._directories[""], name):
                     self._write("", name, content)
 

@@ -18,9 +18,11 @@ from wink.record import CallRow, Checkpoint, Durability, Record
 from wink.session import Session
 from wink.workspace._direct import DirectChanges
 from wink.workspace._names import session_name
-from wink.workspace._root import can_keep_state, workspace_root
+from wink.workspace._root import can_keep_state, check_state, workspace_root
 
 if TYPE_CHECKING:
+    from git import Repo
+
     from wink.filesystem import FileChange, Recovered
     from wink.workspace._collect import Collected
     from wink.workspace._recovery import Otherwise
@@ -78,6 +80,7 @@ class Workspace:
         path = workspace_root(root)
         given = os.path.join(path, STATE_DIRECTORY) if state is None else os.fspath(state)
         place = os.path.abspath(given)
+        check_state(place, may_be_link=state is not None)
         record = Record(place, durability=durability)
         record.check()
         files = HostFilesystem(path, state=place, durability=durability, read_only=not can_keep_state(place))
@@ -336,6 +339,15 @@ class Workspace:
         """
         self._folding.wait()
         return self._folding.fold()
+
+    def history(self) -> Repo | None:
+        """What has been folded, as a bare repository for GitPython; None while that is nothing. Raises `HistoryDamaged`.
+
+        `fold` brings it up to date. Reading it is safe at any time; writing to it is for wink alone.
+        """
+        from wink.history import repository
+
+        return repository(self.state)
 
     def undone(self) -> frozenset[int]:
         """The transactions that are taken back at present, by `CallRow.transaction`."""

@@ -1,0 +1,51 @@
+"""The history as GitPython reads it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from wink.errors import HistoryDamaged
+from wink.workspace import Workspace
+
+
+def test_programs_read_it_as_any_repository(tmp_path: Path) -> None:
+    """Log, trees and diffs, with the calls' own words."""
+    with Workspace.open(tmp_path) as workspace:
+        assert workspace.history() is None
+        workspace.filesystem.write("a.txt", "one\n")
+        workspace.filesystem.write("a.txt", "two\n")
+        workspace.fold()
+        found = workspace.history()
+        assert found is not None
+        with found:
+            assert found.bare
+            last, first = list(found.iter_commits("refs/wink/history"))[:2]
+            assert (last.tree / "a.txt").data_stream.read() == b"two\n"
+            (diff,) = first.diff(last, create_patch=True)
+            assert b"-one\n+two" in diff.diff  # type: ignore[operator]
+            assert "Wink-Call: c2" in str(last.message)
+
+
+@pytest.mark.parametrize("planted", ["config", "info/attributes", "commondir"])
+def test_settings_that_somebody_planted_are_refused(tmp_path: Path, planted: str) -> None:
+    """Git would run what they name."""
+    with Workspace.open(tmp_path) as workspace:
+        workspace.filesystem.write("a.txt", "one\n")
+        workspace.fold()
+        place = Path(workspace.state) / "store.git" / planted
+        place.parent.mkdir(exist_ok=True)
+        with open(place, "a") as file:
+            file.write("[diff]\n\texternal = touch /tmp/owned\n")
+        with pytest.raises(HistoryDamaged, match="settings"):
+            workspace.history()
+
+
+def test_what_is_no_repository_is_one_clear_error(tmp_path: Path) -> None:
+    """Whatever lies there."""
+    with Workspace.open(tmp_path) as workspace:
+        workspace.filesystem.write("a.txt", "one\n")
+        (Path(workspace.state) / "store.git").mkdir()
+        with pytest.raises(HistoryDamaged):
+            workspace.history()
