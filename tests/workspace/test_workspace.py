@@ -74,6 +74,28 @@ def test_root_that_is_no_directory_is_refused(root: Path, name: str, says: str) 
         Workspace.open("")
 
 
+def test_a_link_to_the_state_of_another_workspace_is_not_followed(root: Path, tmp_path: Path) -> None:
+    """It may have come with a download: calls would be recorded, taken back and kept in places of somebody else's choice."""
+    other = tmp_path / "other"
+    other.mkdir()
+    with Workspace.open(other) as workspace:
+        workspace.filesystem.write("a.txt", "theirs")
+    before = (other / ".wink/record.db").read_bytes()
+    (root / ".wink").symlink_to(other / ".wink")
+
+    with pytest.raises(RecordCorrupt, match=r"it is a link, and could lead anywhere; .* move it away"):
+        Workspace.open(root)
+    assert (other / ".wink/record.db").read_bytes() == before
+
+
+def test_a_file_in_the_place_of_the_state_is_told(root: Path) -> None:
+    """Rather than each call failing for a reason that is hard to find."""
+    (root / ".wink").write_text("x")
+
+    with pytest.raises(RecordCorrupt, match="it is no directory"):
+        Workspace.open(root)
+
+
 def test_same_name_is_the_same_session(root: Path) -> None:
     """Two parts of a program that ask for one session must not each have a memory of their own."""
     with Workspace.open(root) as workspace:

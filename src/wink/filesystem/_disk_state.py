@@ -24,7 +24,9 @@ class State:
 
     def __init__(self, root: int, root_path: str, where: str | None) -> None:
         self._root, self._lock = root, threading.Lock()
-        self.where: Final = f"{root_path}/{NESTED}" if where is None else os.path.realpath(where)
+        # The usual place is not resolved, even if it is given: what has this name in a workspace may be a link.
+        usual = f"{root_path}/{NESTED}"
+        self.where: Final = usual if where is None or _is_at(where, root_path) else os.path.realpath(where)
         inside = os.path.relpath(self.where, root_path)
         self.within: Final = None if inside == ".." or inside.startswith("../") else inside
         self._fd = self._conflicts = self.wal = self.staged = -1
@@ -96,6 +98,11 @@ class State:
             if fd >= 0:
                 os.close(fd)
         self._fd = self._conflicts = self.wal = self.staged = -1
+
+
+def _is_at(where: str, root: str) -> bool:
+    above, name = os.path.split(os.path.abspath(where))
+    return name == NESTED and os.path.realpath(above) == root
 
 
 def _directory(parent: int, name: str, *, make: bool) -> int:

@@ -1,11 +1,11 @@
-"""Find out whether a directory can be a workspace, and one that can be changed."""
+"""Find out whether a directory can be a workspace, one that can be changed, and where its state is."""
 
 from __future__ import annotations
 
 import os
 import stat
 
-from wink.errors import WorkspaceRootError
+from wink.errors import RecordCorrupt, WorkspaceRootError
 
 
 def workspace_root(root: str | os.PathLike[str]) -> str:
@@ -38,3 +38,15 @@ def can_keep_state(state: str) -> bool:
     while not os.path.lexists(place) and place != os.path.dirname(place):
         place = os.path.dirname(place)
     return os.access(place, os.W_OK | os.X_OK)
+
+
+def check_state(state: str, *, may_be_link: bool) -> None:
+    """Raise `RecordCorrupt` where `state` is no directory, or a link: one that came with a workspace could lead anywhere."""
+    try:
+        found = os.stat(state, follow_symlinks=may_be_link)
+    except OSError:
+        return
+    if stat.S_ISLNK(found.st_mode):
+        raise RecordCorrupt(state, "it is a link, and could lead anywhere")
+    if not stat.S_ISDIR(found.st_mode):
+        raise RecordCorrupt(state, "it is no directory")

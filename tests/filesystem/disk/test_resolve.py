@@ -210,11 +210,12 @@ def test_the_state_in_the_root_is_hidden(store: DiskStore, tree: Path) -> None:
             store.open(path)
 
 
-def test_a_state_that_is_a_link_is_not_followed(tree: Path, tmp_path: Path, open_store: Any) -> None:
-    """A workspace may come with a link of that name."""
+@pytest.mark.parametrize("is_given", [False, True])
+def test_a_state_that_is_a_link_is_not_followed(tree: Path, tmp_path: Path, open_store: Any, is_given: bool) -> None:
+    """A workspace may come with a link of that name; that the place is given, as workspaces do, makes it no safer."""
     (tmp_path / "outside").mkdir()
     (tree / ".wink").symlink_to("../outside")
-    frame = open_store(tree).begin("tx")
+    frame = open_store(tree, **({"state": str(tree / ".wink")} if is_given else {})).begin("tx")
 
     with pytest.raises(OSError, match=r"top\.txt"):
         frame.put("top.txt", b"x")
