@@ -13,7 +13,7 @@ class Change:
     """The net changes of one call, in the order of their first touch.
 
     `rolled_back` says that the files are as they were before the call; the changes then tell what was undone. `guard` is
-    what a program ran under (`overlay`, `inotify`, `scan`, `none`), None where the call ran none, and `unseen` says in a
+    what a program ran under (`overlay`, `scan`, `podman`, `none`), None where the call ran none, and `unseen` says in a
     sentence each what that guard cannot see. `conflicts` are what somebody else had saved where the call's changes were
     taken back, and where it is kept. A Change is false when no file changed.
     """
