@@ -88,6 +88,17 @@ def test_a_link_to_the_state_of_another_workspace_is_not_followed(root: Path, tm
     assert (other / ".wink/record.db").read_bytes() == before
 
 
+@pytest.mark.parametrize("name", ["programs", "scratch", "staged", "store.git", "tries", "wal", "record.db"])
+def test_links_within_the_state_are_not_followed(root: Path, tmp_path: Path, name: str) -> None:
+    """Leftovers of programs are deleted, tries are made: in no directory that a downloaded workspace names."""
+    (tmp_path / "other").mkdir()
+    (root / ".wink").mkdir()
+    (root / ".wink" / name).symlink_to(tmp_path / "other")
+
+    with pytest.raises(RecordCorrupt, match=f"{name}.*it is a link"):
+        Workspace.open(root)
+
+
 def test_a_file_in_the_place_of_the_state_is_told(root: Path) -> None:
     """Rather than each call failing for a reason that is hard to find."""
     (root / ".wink").write_text("x")

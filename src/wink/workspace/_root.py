@@ -41,12 +41,19 @@ def can_keep_state(state: str) -> bool:
 
 
 def check_state(state: str, *, may_be_link: bool) -> None:
-    """Raise `RecordCorrupt` where `state` is no directory, or a link: one that came with a workspace could lead anywhere."""
+    """Raise `RecordCorrupt` where `state` is no directory, or a link, or has links in it.
+
+    A link that came with a workspace could lead anywhere, and what is there would be written to, and cleaned up.
+    """
     try:
         found = os.stat(state, follow_symlinks=may_be_link)
+        if stat.S_ISLNK(found.st_mode):
+            raise RecordCorrupt(state, "it is a link, and could lead anywhere")
+        if not stat.S_ISDIR(found.st_mode):
+            raise RecordCorrupt(state, "it is no directory")
+        with os.scandir(state) as entries:
+            links = sorted(entry.name for entry in entries if entry.is_symlink())
     except OSError:
         return
-    if stat.S_ISLNK(found.st_mode):
-        raise RecordCorrupt(state, "it is a link, and could lead anywhere")
-    if not stat.S_ISDIR(found.st_mode):
-        raise RecordCorrupt(state, "it is no directory")
+    if links:
+        raise RecordCorrupt(os.path.join(state, links[0]), "it is a link, and could lead anywhere")
