@@ -245,6 +245,15 @@ def test_write_file_refuses_what_is_too_large(files: Filesystem, content: str) -
     assert not files.exists("a.txt")
 
 
+@pytest.mark.parametrize("text", ["half \ud83d", "\udcff"])
+def test_half_a_character_is_refused_with_a_way_on(agent: Agent, text: str) -> None:
+    """Models cut emoji in two; JSON carries the halves, and no file can."""
+    said = agent.refuses("write_file", file_path="new.txt", content=text)
+
+    assert "is half a character, which no file can hold; write the whole character instead" in said
+    assert agent.refuses("read_file", file_path="new.txt").startswith("'new.txt' does not exist")
+
+
 def test_write_file_into_git_is_refused(agent: Agent) -> None:
     """A planted hook is code execution later."""
     said = agent.refuses("write_file", file_path=".git/hooks/pre-commit", content="x")

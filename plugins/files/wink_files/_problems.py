@@ -45,18 +45,21 @@ def for_the_model(
             return handler(self, *args, **kwargs)
         except HandleRevoked:
             raise  # the call is over: there is nobody to tell
-        except (OSError, NotText, *WORDED) as error:
+        except (OSError, NotText, UnicodeEncodeError, *WORDED) as error:
             return ToolResult[Any].error(explanation(error))
 
     return careful
 
 
-def explanation(error: OSError | NotText | EditFailed | PatternError) -> str:
+def explanation(error: OSError | NotText | UnicodeEncodeError | EditFailed | PatternError) -> str:
     """What the model is told; nothing of the host is in it.
 
     >>> explanation(FileNotFoundError(2, "No such file or directory", "a.txt"))
     "'a.txt' does not exist; find the right path with ls or glob"
     """
+    if isinstance(error, UnicodeEncodeError):
+        found = error.object[error.start : error.end]
+        return f"{found!a} is half a character, which no file can hold; write the whole character instead"
     if isinstance(error, WORDED):
         return str(error)
     if isinstance(error, NotText):
