@@ -14,8 +14,18 @@ nox.options.stop_on_first_error = False
 PROJECT = nox.project.load_toml("pyproject.toml")
 PYTHONS = ["3.11", "3.12", "3.13"]
 MAIN = f"{sys.version_info.major}.{sys.version_info.minor}"
-# Attacks, containers, crashes and whole commands: minutes of other programs' work, the same under every Python.
-OTHER_PROCESSES = ["tests/faults", "tests/saves", "tests/sandbox/escapes", "tests/tries", "plugins/podman/tests"]
+# Attacks, containers, crashes and whole commands: minutes of work of the system and of other programs, which is the same
+# under every Python.
+OF_THE_SYSTEM = [
+    "tests/faults",
+    "tests/filesystem/confinement",
+    "tests/filesystem/disk",
+    "tests/history",
+    "tests/sandbox",
+    "tests/saves",
+    "tests/tries",
+    "plugins/podman/tests",
+]
 SOURCES = ["src", "plugins", "tests", "benchmarks", "noxfile.py"]
 
 
@@ -49,10 +59,10 @@ def layers(session: nox.Session) -> None:
 
 @nox.session(python=PYTHONS)
 def tests(session: nox.Session) -> None:
-    """The tests of wink and of the plugins that ship with it; what happens in other processes is tried on one Python."""
+    """The tests of wink and of the plugins that ship with it; what tries the system is run on one Python."""
     session.install("-e", ".", *groups("test"))
-    once = [] if session.python == MAIN or session.posargs else [f"--ignore={path}" for path in OTHER_PROCESSES]
-    session.run("pytest", "-n", "auto", "--dist=loadfile", *once, *session.posargs)
+    once = [] if session.python == MAIN or session.posargs else [f"--ignore={path}" for path in OF_THE_SYSTEM]
+    session.run("pytest", "-n", "auto", "--dist=loadfile", "--durations=10", *once, *session.posargs)
 
 
 @nox.session(python=MAIN, default=False)
