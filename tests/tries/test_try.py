@@ -339,18 +339,52 @@ def test_an_interactive_program_has_a_terminal_of_its_own(place: Path, environme
         start_new_session=True,
     )
     os.close(theirs)
-    shown = read_until(ours, "ready")
-    assert "not a tty" not in shown
-    assert "33 77" in shown
-    os.write(ours, b"yes\n")
-    read_until(ours, "got yes")
-    os.write(ours, b"\x03")
-    read_until(ours, "caught")
-    os.write(ours, b"more\n")
-    rest = read_until(ours, "drop")
-    assert process.wait(60) == 0, rest
-    os.close(ours)
+    try:
+        shown = read_until(ours, "ready")
+        assert "not a tty" not in shown
+        assert "33 77" in shown
+        os.write(ours, b"yes\n")
+        read_until(ours, "got yes")
+        os.write(ours, b"\x03")
+        read_until(ours, "caught")
+        os.write(ours, b"more\n")
+        rest = read_until(ours, "drop")
+        assert process.wait(60) == 0, rest
+    finally:
+        os.close(ours)
+        process.kill()
+        process.wait()
     assert (place / "a.txt").read_text() == "one\n"
+
+
+def test_when_its_terminal_goes_the_program_goes(place: Path, environment: dict[str, str]) -> None:
+    """A window that was closed leaves nothing running."""
+    ours, theirs = os.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "wink", "try", "--", "sh", "-c", "trap '' HUP; echo ready; sleep 1000"],
+        cwd=place,
+        env=environment,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+    )
+    os.close(theirs)
+    try:
+        read_until(ours, "ready")
+        os.close(ours)
+        assert process.wait(60) != 0
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_a_directory_of_a_repository_finds_its_git(wink: Wink, place: Path, environment: dict[str, str]) -> None:
+    """Agents work in parts of large repositories, too."""
+    environment["HOME"] = str(place.parent)
+    subprocess.run(["git", "init", "-q", str(place)], check=True)
+    done = wink("try", "--workspace", "src", "--", "git", "rev-parse", "--show-toplevel")
+    assert done.stdout == f"{place}\n", done.stderr
 
 
 def read_until(fd: int, text: str) -> str:

@@ -103,7 +103,12 @@ def _run(
     cwd = _inside(root)
     sandbox = Sandbox(made)
     started, clock = utc_now(), time.monotonic()
-    status = run_here(sandbox, Command(argv, cwd, allowed(os.environ, chosen.env)), overlay, mounts)
+    env = allowed(os.environ, chosen.env)
+    if chosen.machine:
+        # The workspace is a mount of its own now, and may be a directory of a repository that begins above it.
+        env["GIT_DISCOVERY_ACROSS_FILESYSTEM"] = "1"
+    tried.note(Run(argv, started, 0.0, None))
+    status = run_here(sandbox, Command(argv, cwd, env), overlay, mounts)
     tried.note(Run(argv, started, time.monotonic() - clock, status))
     return status
 

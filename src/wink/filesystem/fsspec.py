@@ -1,7 +1,7 @@
 """The same files for libraries that speak fsspec: `wink` (disk), `wink-memory`, and a call's own view behind `.fs`.
 
-    fsspec.open("wink://src/a.py", root="/work/project")    # a path is relative to the root, and stays beneath it
-    pandas.read_csv("wink://data.csv", storage_options={"root": "/work/project"})
+    fsspec.open("wink://src/a.py", root="/srv/project")    # a path is relative to the root, and stays beneath it
+    pandas.read_csv("wink://data.csv", storage_options={"root": "/srv/project"})
     fsspec.filesystem("wink-memory")                        # files of its own
 
 `wink` takes the options of `HostFilesystem`: `root`, `state`, `durability`, `read_only`, `portable_names`. A leading `/`

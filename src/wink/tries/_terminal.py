@@ -11,7 +11,7 @@ import sys
 import termios
 import tty
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from types import FrameType
 from typing import Final
@@ -92,13 +92,16 @@ def _relayed(command: Command, channel: Channel, ours: int, resized: int) -> int
                     if not shown:
                         watched.remove(ours)
                         is_shown = True
-                    _write(1, shown)
+                    with suppress(OSError):  # the terminal is gone, which reading from it will tell
+                        _write(1, shown)
                 elif fd == 0:
                     typed = _read(0)
                     if typed:
                         _write(ours, typed)
-                    else:
+                    else:  # the terminal is gone, and nobody is there to end the program
                         watched.remove(0)
+                        said.is_killed = True
+                        channel.kill()
                 elif fd == resized:
                     os.read(resized, _CHUNK)
                     _copy_size(ours)

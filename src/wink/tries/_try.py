@@ -92,16 +92,18 @@ class Try:
             self.overlay.close()
 
     def note(self, run: Run) -> None:
-        """Keep that a program ran, while the try is in use."""
+        """Keep that a program runs, or how it ended if it is the one that was noted last, while the try is in use."""
         facts = self._facts()
-        facts.setdefault("runs", []).append(
-            {
-                "argv": list(run.argv),
-                "started_at": run.started_at.isoformat(),
-                "seconds": round(run.seconds, 3),
-                "status": run.status,
-            }
-        )
+        runs = facts.setdefault("runs", [])
+        noted = {
+            "argv": list(run.argv),
+            "started_at": run.started_at.isoformat(),
+            "seconds": round(run.seconds, 3),
+            "status": run.status,
+        }
+        if runs and runs[-1]["started_at"] == noted["started_at"]:
+            runs.pop()
+        runs.append(noted)
         self._keep(facts)
 
     def differences(self) -> Differences:
