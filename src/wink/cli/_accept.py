@@ -9,7 +9,7 @@ import click
 
 from wink.cli._calls import echo_diff, opened_for_reading, when, workspace_option
 from wink.cli._shorten import fit, one_line, visible
-from wink.cli._try import tell_changes
+from wink.cli._try import paths_of, tell_changes
 from wink.cli._wrong import wrong
 from wink.limits import utc_now
 from wink.tries import Try, tries
@@ -35,7 +35,7 @@ def accept(paths: tuple[str, ...], workspace: str, name: str | None, session: st
         tried = chosen_try(opened, name)
         done = tried.accept(*paths, session=session, dry_run=dry_run)
         if dry_run:
-            click.echo(f"would accept {len(done.changes)} paths of the try {tried.name!r}")
+            click.echo(f"would accept {paths_of(len(done.changes))} of the try {tried.name!r}")
             echo_diff(done.changes)
             return
         if done.call is None:
@@ -59,7 +59,7 @@ def drop(paths: tuple[str, ...], workspace: str, name: str | None, dry_run: bool
         tried = chosen_try(opened, name)
         done = tried.drop(*paths, dry_run=dry_run)
         if dry_run:
-            click.echo(f"would forget {len(done.changes)} paths of the try {tried.name!r}")
+            click.echo(f"would forget {paths_of(len(done.changes))} of the try {tried.name!r}")
             echo_diff(done.changes)
             return
         tell_changes(done.changes, "forgotten")

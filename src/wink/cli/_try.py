@@ -139,5 +139,14 @@ def _tell(changes: tuple[FileChange, ...], notes: tuple[tuple[str, str], ...], n
 def tell_changes(changes: tuple[FileChange, ...], what: str, *, err: bool = False) -> None:
     """Say which files changed, not too many of them."""
     number = len(changes)
-    click.echo(f"wink: {what}: {number} {'path' if number == 1 else 'paths'}", err=err)
+    click.echo(f"wink: {what}: {paths_of(number)}", err=err)
     echo_paths(changes, err=err)
+
+
+def paths_of(number: int) -> str:
+    """A number of paths, in words.
+
+    >>> paths_of(1), paths_of(2)
+    ('1 path', '2 paths')
+    """
+    return f"{number} path{'' if number == 1 else 's'}"

@@ -13,7 +13,7 @@ from wink.filesystem.fsspec import FilesystemView
 class OverlayFileSystem(FilesystemView):
     """Files over another fsspec filesystem, which stays as it is: `fs`, or one made of `target_protocol` and its options.
 
-        fsspec.filesystem("wink-overlay", fs=s3, fo="bucket/data", upper="/work/changes")
+        fsspec.filesystem("wink-overlay", fs=s3, fo="bucket/data", upper="/srv/changes")
         fsspec.open("wink-overlay://table.csv::memory://data", "w")
 
     `fo` is the directory in it. `upper` is a directory for what is changed; without it changes end with this object. What was
