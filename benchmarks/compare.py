@@ -234,7 +234,7 @@ def table(figures: dict[tuple[int, int, str, str], float], sizes: list[int]) -> 
                 rival = "keep" if work == "fold" else work
                 theirs = [figures.get((size, count, rival, "git")), figures.get((size, 1, rival, "copy"))]
                 cells = [f"{own:.2f}", *("" if time is None else f"{time:.1f}" for time in theirs)]
-                ratios = ["" if time is None else f"{time / own:,.0f}" for time in theirs]
+                ratios = ["" if time is None else f"{time / own:,.{0 if time >= 10 * own else 1}f}" for time in theirs]
                 yield f"| {work} | {size:,} | {count} | {' | '.join((*cells, *ratios))} |"
 
 
