@@ -136,6 +136,7 @@ class _Contained:
         on_output: OnOutput | None = None,
         beat: Callable[[], object] | None = None,
     ) -> Ended:
+        """Run the program to its end."""
         self._found = None
         limits = self.sandbox.profile.limits
         seconds = limits.wall_seconds if limits.wall_seconds is not None else self.config.max_timeout_seconds
@@ -185,15 +186,18 @@ class _Contained:
         return _started(command, ended)
 
     def changes(self) -> tuple[FileChange, ...]:
+        """What it changed, one entry a path."""
         return self._differences().changes()
 
     def notes(self) -> Notes:
+        """What of it stays out."""
         found = self._differences()
         fresh = [path for path in found.scratch if path not in self._lent]
         notes = tuple(note for note in found.notes if note[0] not in self.masked)
         return (*notes, *((path, "is scratch, kept for the next command only") for path in fresh))
 
     def keep(self) -> None:
+        """Make it part of the call, which must have its turn; raises `MergeConflict` and `MergeRefused`."""
         self._found = None
         found = self._differences()
         self._own(found)

@@ -41,16 +41,20 @@ class _Copied:
         on_output: OnOutput | None = None,
         beat: Callable[[], object] | None = None,
     ) -> Ended:
+        """Run the program to its end."""
         self._found = None
         return self.sandbox.run(command, self.overlay, stop=stop, on_output=on_output, beat=beat)
 
     def changes(self) -> tuple[FileChange, ...]:
+        """What it changed, one entry a path."""
         return self._differences().changes()
 
     def notes(self) -> Notes:
+        """What of it stays out."""
         return self._differences().notes
 
     def keep(self) -> None:
+        """Make it part of the call, which must have its turn; raises `MergeConflict` and `MergeRefused`."""
         self._found = None
         found = self._differences()
         conflicts = self.copy.changed_meanwhile(found.steps)
