@@ -61,7 +61,7 @@ def test_call_comes_back_as_it_was_made(record: Record, entry: MakeEntry) -> Non
     """The row of a call is all that people have to understand it later."""
     change = FileChange("a.txt", FileVersion("file", 3, 0o644), FileVersion("file", 5, 0o755), "b.txt")
     made = FileChange("link", None, FileVersion("link", 5, 0o777, "a.txt"))
-    call = entry(decisions=(("rbw", True, None), ("order", False, "plan first")), changes=(change, made))
+    call = entry(decisions=(("rbw", True, None, False), ("order", False, "plan first", False)), changes=(change, made))
 
     record.commit(call)
 

@@ -227,3 +227,18 @@ def test_an_asynchronous_on_result_fails_the_call(rig: Rig) -> None:
 
     assert "its on_result is asynchronous" in reply.text
     rig.assert_nothing_happened()
+
+
+def test_a_denial_goes_before_asking(rig: Rig) -> None:
+    """Nobody is bothered about a call that may not run in any case; both verdicts are kept."""
+    rig.policies += [Fixed(PolicyDecision.ask("look"), "asks"), Fixed(PolicyDecision.deny("no"), "denies")]
+    rig.tool(succeed)
+
+    reply = rig.call("succeed")
+
+    assert reply.text == "no"
+    assert [(verdict.policy, verdict.allowed, verdict.asks) for verdict in rig.event.decisions] == [
+        ("asks", False, True),
+        ("denies", False, False),
+    ]
+    rig.assert_nothing_happened()

@@ -94,7 +94,7 @@ def test_every_call_has_a_row_that_says_how_it_ended(workspace: Workspace, kept:
     ]
     failed = workspace.calls()[3]
     assert {change.path for change in failed.changes} >= {"a.txt", "new/c.txt", "dir/b.txt"}
-    assert workspace.calls()[4].decisions == (("deny", False, "not this one"),)
+    assert workspace.calls()[4].decisions == (("deny", False, "not this one", False),)
 
 
 def test_calls_that_an_interruption_kept_from_running_have_rows(workspace: Workspace, kept: Rig) -> None:

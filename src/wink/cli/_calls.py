@@ -62,7 +62,10 @@ def json_of_call(call: CallRow, undone: frozenset[int]) -> dict[str, Any]:
         "prompt": call.prompt,
         "outcome": ending(call, undone),
         "arguments": arguments_of(call),
-        "decisions": [{"policy": name, "allowed": allowed, "reason": why} for name, allowed, why in call.decisions],
+        "decisions": [
+            {"policy": name, "allowed": allowed, "reason": why, "asks": asks}
+            for name, allowed, why, asks in call.decisions
+        ],
         "changes": [{"path": change.path, "kind": change.kind} for change in call.changes],
         "started_at": call.started_at.isoformat(),
         "milliseconds": round(call.duration.total_seconds() * 1000, 3),

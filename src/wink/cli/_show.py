@@ -61,8 +61,9 @@ def _lines(call: CallRow, end: str) -> Iterator[str]:
         yield f"\narguments:\n  {given}"
     if call.decisions:
         yield "\npolicies:"
-        for policy, allowed, reason in call.decisions:
-            yield f"  {policy}: {'allowed' if allowed else 'denied'}{f', {reason}' if reason else ''}"
+        for policy, allowed, reason, asks in call.decisions:
+            said = "allowed" if allowed else "asked a person" if asks else "denied"
+            yield f"  {policy}: {said}{f', {reason}' if reason else ''}"
     if call.rendered:
         yield "\nreply:"
         yield from (f"  {line}".rstrip() for line in call.rendered.split("\n"))

@@ -37,7 +37,7 @@ class CallRow:
 
     `position` grows with every call, `transaction` with every transaction. `committed` tells whether the transaction of the call stands; a nested call shares
     `transaction_id` and `changes` with the outermost one. `arguments` is JSON text, `rendered` what the model was sent,
-    `decisions` one `(policy, allowed, reason)` a policy that was asked. `changes` hold no file's content.
+    `decisions` one `(policy, allowed, reason, asks)` a policy that was asked. `changes` hold no file's content.
     """
 
     position: int
@@ -53,7 +53,7 @@ class CallRow:
     rendered: str
     started_at: datetime
     duration: timedelta
-    decisions: tuple[tuple[str, bool, str | None], ...]
+    decisions: tuple[tuple[str, bool, str | None, bool], ...]
     changes: tuple[FileChange, ...]
 
 
@@ -113,8 +113,13 @@ def read_calls(ask: Ask, session: str | None, limit: int | None, only: int | Non
                 rendered=rendered,
                 started_at=moment(started),
                 duration=timedelta(microseconds=took),
-                decisions=tuple([(policy, allowed, reason) for policy, allowed, reason in json.loads(decisions)]),
+                decisions=_decided(decisions),
                 changes=changes[tx],
             )
         )
     return tuple(rows)
+
+
+def _decided(text: str) -> tuple[tuple[str, bool, str | None, bool], ...]:
+    """Decisions as they were written; before there was asking, they had three parts."""
+    return tuple([(policy, allowed, reason, asks == [True]) for policy, allowed, reason, *asks in json.loads(text)])

@@ -34,8 +34,9 @@ class ToolReply:
 
 
 class PolicyVerdict(NamedTuple):
-    """What one policy said to one call."""
+    """What one policy said to one call; with `asks` it left the call to a person, and allowed nothing itself."""
 
     policy: str
     allowed: bool
     reason: str | None
+    asks: bool = False

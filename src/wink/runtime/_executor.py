@@ -19,7 +19,7 @@ from wink.resources import ResourceContext
 from wink.runtime._call import PolicyVerdict, ToolCall, ToolReply
 from wink.runtime._events import ToolInvoked
 from wink.runtime._outcomes import CallFailed, failed_after, fails_with_words, failure_of, words
-from wink.runtime._policing import ask, denial, tell
+from wink.runtime._policing import ask, denial, questions, tell
 from wink.runtime._results import check_result, json_text, new_values, rendered
 from wink.runtime._waiting import LEASE_SECONDS, Blocking, Cooperative, HandlerTimedOut, Waiting, drive
 from wink.session import Session, SliceDelta
@@ -229,6 +229,9 @@ class ToolExecutor:
             await waiting.sibling(after)
             call.verdicts = ask(policies, tool, call.params, context)
             denied = denial(call.verdicts)
+        asked = denied is None and questions(call.verdicts)
+        if asked:
+            raise CallFailed(f"{tool.name} needs approval: {'; '.join(str(one.reason) for one in asked)}", "denied")
         if denied is not None:
             raise CallFailed(denied.reason or "", "denied")
 
@@ -265,7 +268,7 @@ class ToolExecutor:
         await waiting.sibling(after)
         tool = _known(call.tool)
         call.verdicts = ask(self._rendered.policies_for_tool(tool.name), tool, call.params, _known(call.context))
-        denied = denial(call.verdicts)
+        denied = denial(call.verdicts) or next(iter(questions(call.verdicts)), None)
         if denied is not None:
             raise CallFailed(denied.reason or "", "denied")
 

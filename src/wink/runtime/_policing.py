@@ -14,12 +14,12 @@ from wink.tools import Tool, ToolContext, ToolResult
 def ask(
     policies: Sequence[ToolPolicy], tool: Tool[Any, Any], params: Any, context: ToolContext
 ) -> tuple[PolicyVerdict, ...]:
-    """The verdict of each policy, up to and including the first that denies."""
+    """The verdict of each policy, up to and including the first that denies; one that asks a person denies nothing yet."""
     verdicts: list[PolicyVerdict] = []
     for policy in policies:
         verdict = _verdict(policy, tool, params, context)
         verdicts.append(verdict)
-        if not verdict.allowed:
+        if not verdict.allowed and not verdict.asks:
             break
     return tuple(verdicts)
 
@@ -44,7 +44,12 @@ def tell(
 
 def denial(verdicts: Sequence[PolicyVerdict]) -> PolicyVerdict | None:
     """The verdict that denies the call, if one does."""
-    return verdicts[-1] if verdicts and not verdicts[-1].allowed else None
+    return verdicts[-1] if verdicts and not verdicts[-1].allowed and not verdicts[-1].asks else None
+
+
+def questions(verdicts: Sequence[PolicyVerdict]) -> tuple[PolicyVerdict, ...]:
+    """The verdicts that leave the call to a person."""
+    return tuple([verdict for verdict in verdicts if verdict.asks])
 
 
 def _verdict(policy: ToolPolicy, tool: Tool[Any, Any], params: Any, context: ToolContext) -> PolicyVerdict:
@@ -56,9 +61,11 @@ def _verdict(policy: ToolPolicy, tool: Tool[Any, Any], params: Any, context: Too
             if decision.allowed is True:
                 return PolicyVerdict(name, True, decision.reason)
             reason: Any = decision.reason
+            asks = decision.asks is True
             if not (isinstance(reason, str) and reason.strip()):
-                reason = f"policy {name!r} denied {tool.name} and gave no reason"
-            return PolicyVerdict(name, False, reason)
+                did = f"asked about {tool.name}" if asks else f"denied {tool.name}"
+                reason = f"policy {name!r} {did} and gave no reason"
+            return PolicyVerdict(name, False, reason, asks)
     except Exception as error:  # foreign code
         return PolicyVerdict(
             name, False, f"policy {name!r} denied {tool.name}: its check raised {type(error).__name__}"

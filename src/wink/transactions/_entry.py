@@ -19,7 +19,7 @@ class CommitEntry:
     """One call as the record keeps it.
 
     `arguments` is JSON text as it was parsed, `rendered` what the model was sent, `decisions` one
-    `(policy, allowed, reason)` a policy that was asked, `effects` what its tool declares that it may touch.
+    `(policy, allowed, reason, asks)` a policy that was asked, `effects` what its tool declares that it may touch.
     """
 
     transaction_id: str
@@ -32,7 +32,7 @@ class CommitEntry:
     rendered: str
     started_at: datetime
     duration: timedelta
-    decisions: tuple[tuple[str, bool, str | None], ...]
+    decisions: tuple[tuple[str, bool, str | None, bool], ...]
     deltas: tuple[SliceDelta, ...]
     changes: tuple[FileChange, ...]
     effects: str = "workspace"
