@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from wink.limits import TokenUsage
 from wink.prompt import RenderedPrompt
@@ -11,24 +12,38 @@ from wink.runtime import ToolCall, ToolReply
 
 @dataclass(frozen=True, slots=True)
 class ModelTurn:
-    """One answer of a model: text, tool calls, or both. Without calls it is the last one."""
+    """One answer of a model: text, tool calls, or both. Without calls it is the last one.
+
+    `provider_data` are plain JSON values that the adapter wants back with the conversation, such as the items of a
+    provider that demands them unchanged.
+    """
 
     text: str = ""
     calls: tuple[ToolCall, ...] = ()
     usage: TokenUsage = field(default_factory=TokenUsage)
+    provider_data: Any = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A turn and the replies to its calls, one each, in their order."""
+    """A turn and the replies to its calls, one each, in their order.
+
+    `note` is what the run itself has to say to the model after the replies, as a user would: feedback, or why an answer
+    does not end the work. An answer without calls that was not the end has a note and no replies.
+    """
 
     turn: ModelTurn
     replies: tuple[ToolReply, ...]
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """All that a model is sent: the rendered prompt and what has been said since."""
+    """All that a model is sent: the rendered prompt and what has been said since.
+
+    The prompt is the latest rendering: when the model opens a section, the next request has the new text and tools, and
+    the exchanges stay as they were.
+    """
 
     prompt: RenderedPrompt
     exchanges: tuple[Exchange, ...] = ()

@@ -1,8 +1,12 @@
 """Errors of model adapters and scripts."""
 
-from wink.errors._core import WinkError
+from collections.abc import Sequence
+from typing import Any
 
-__all__ = ["ScriptError", "ScriptMismatch"]
+from wink.errors._core import WinkError
+from wink.errors._prompt import PromptEvaluationError
+
+__all__ = ["RunStateError", "RunSuspended", "ScriptError", "ScriptMismatch"]
 
 
 class ScriptError(WinkError, ValueError):
@@ -18,3 +22,28 @@ class ScriptError(WinkError, ValueError):
 
 class ScriptMismatch(ScriptError):
     """A run went another way than its script expects."""
+
+
+class RunSuspended(PromptEvaluationError):
+    """A run waits until a person has answered; `phase` is `approval`.
+
+    `requests` are the calls that were asked about. `state` is how far the run has come: give it to `evaluate` as
+    `resume`, in another process too, when they have been answered.
+    """
+
+    def __init__(self, requests: Sequence[Any], state: Any, prompt_name: str = "") -> None:
+        self.requests, self.state = tuple(requests), state
+        names = ", ".join(str(getattr(request, "id", request)) for request in self.requests)
+        super().__init__(f"the run waits for approval: {names}", "approval", prompt_name)
+        self.args = (self.requests, state, prompt_name)
+
+
+class RunStateError(WinkError, ValueError):
+    """A stored run cannot be read; `problem` says why."""
+
+    def __init__(self, problem: str) -> None:
+        self.problem = problem
+        super().__init__(problem)
+
+    def __str__(self) -> str:
+        return f"this is not the state of a run: {self.problem}"

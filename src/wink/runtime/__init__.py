@@ -7,6 +7,7 @@ from wink.runtime._events import PromptExecuted, PromptRendered, RenderedTools, 
 from wink.runtime._executor import ToolExecutor
 from wink.runtime._outcomes import OUTCOMES, Ending
 from wink.runtime._snapshots import CompositeSnapshot, create_snapshot, restore_snapshot, tool_transaction
+from wink.runtime._waiting import drive, in_own_loop
 from wink.session import (
     Append,
     Clear,
@@ -67,6 +68,8 @@ __all__ = [
     "Upsert",
     "append_all",
     "create_snapshot",
+    "drive",
+    "in_own_loop",
     "reducer",
     "replace_latest",
     "replace_latest_by",

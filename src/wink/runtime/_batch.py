@@ -20,7 +20,9 @@ TOGETHER: Final = 16
 Ended = ToolReply | BaseException
 
 
-def run_batch(executor: ToolExecutor, calls: Sequence[ToolCall]) -> tuple[ToolReply, ...]:
+def run_batch(
+    executor: ToolExecutor, calls: Sequence[ToolCall], *, return_exceptions: bool
+) -> tuple[ToolReply | Exception, ...]:
     """Run the calls on this thread, and neighbouring reads on threads."""
     ended: list[Ended] = []
     for group in groups(executor, calls):
@@ -31,10 +33,12 @@ def run_batch(executor: ToolExecutor, calls: Sequence[ToolCall]) -> tuple[ToolRe
             for call in calls[len(ended) + len(group) :]:
                 executor.skip(call)
             raise
-    return _replies(ended)
+    return _replies(ended, return_exceptions)
 
 
-async def arun_batch(executor: ToolExecutor, calls: Sequence[ToolCall]) -> tuple[ToolReply, ...]:
+async def arun_batch(
+    executor: ToolExecutor, calls: Sequence[ToolCall], *, return_exceptions: bool
+) -> tuple[ToolReply | Exception, ...]:
     """Run the calls as coroutines, and neighbouring reads as tasks."""
     ended: list[Ended] = []
     for group in groups(executor, calls):
@@ -44,7 +48,7 @@ async def arun_batch(executor: ToolExecutor, calls: Sequence[ToolCall]) -> tuple
             for call in calls[len(ended) + len(group) :]:
                 executor.skip(call)
             raise
-    return _replies(ended)
+    return _replies(ended, return_exceptions)
 
 
 def groups(executor: ToolExecutor, calls: Sequence[ToolCall]) -> Iterator[list[ToolCall]]:
@@ -143,8 +147,8 @@ def _outcome(result: Callable[[], ToolReply]) -> Ended:
         return error
 
 
-def _replies(ended: Sequence[Ended]) -> tuple[ToolReply, ...]:
+def _replies(ended: Sequence[Ended], return_exceptions: bool) -> tuple[ToolReply | Exception, ...]:
     for outcome in ended:
-        if isinstance(outcome, BaseException):
+        if isinstance(outcome, BaseException) and not (return_exceptions and isinstance(outcome, Exception)):
             raise outcome
-    return tuple(outcome for outcome in ended if isinstance(outcome, ToolReply))
+    return tuple(outcome for outcome in ended if isinstance(outcome, ToolReply | Exception))

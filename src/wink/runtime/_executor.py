@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, cast
+from typing import Any, Literal, cast, overload
 
 from wink.errors import HandleRevoked, ParseError, RollbackFailed, WinkError, WorkspaceBusy, WorkspaceNeedsRecovery
 from wink.filesystem import FileChange, Filesystem
@@ -87,22 +87,43 @@ class ToolExecutor:
         """Execute one call without blocking the event loop, except for sync handlers without a timeout."""
         return await self._execute(call, Cooperative())
 
-    def execute_batch(self, calls: Sequence[ToolCall]) -> tuple[ToolReply, ...]:
+    @overload
+    def execute_batch(
+        self, calls: Sequence[ToolCall], *, return_exceptions: Literal[False] = False
+    ) -> tuple[ToolReply, ...]: ...
+    @overload
+    def execute_batch(
+        self, calls: Sequence[ToolCall], *, return_exceptions: Literal[True]
+    ) -> tuple[ToolReply | Exception, ...]: ...
+    def execute_batch(
+        self, calls: Sequence[ToolCall], *, return_exceptions: bool = False
+    ) -> tuple[ToolReply | Exception, ...]:
         """Execute the calls of one model turn, and reply in their order.
 
         Neighbouring calls of tools that only read run together, on threads; all others run one after the other. Each
         is a transaction of its own: a call that fails never loses, cancels or undoes another. When calls raise, the
-        others still run to their end, and then the first exception is raised.
+        others still run to their end, and then the first exception is raised, or, with `return_exceptions`, each stands in
+        its reply's place.
         """
         from wink.runtime._batch import run_batch
 
-        return run_batch(self, calls)
+        return run_batch(self, calls, return_exceptions=return_exceptions)
 
-    async def aexecute_batch(self, calls: Sequence[ToolCall]) -> tuple[ToolReply, ...]:
+    @overload
+    async def aexecute_batch(
+        self, calls: Sequence[ToolCall], *, return_exceptions: Literal[False] = False
+    ) -> tuple[ToolReply, ...]: ...
+    @overload
+    async def aexecute_batch(
+        self, calls: Sequence[ToolCall], *, return_exceptions: Literal[True]
+    ) -> tuple[ToolReply | Exception, ...]: ...
+    async def aexecute_batch(
+        self, calls: Sequence[ToolCall], *, return_exceptions: bool = False
+    ) -> tuple[ToolReply | Exception, ...]:
         """Like `execute_batch`, on the running event loop."""
         from wink.runtime._batch import arun_batch
 
-        return await arun_batch(self, calls)
+        return await arun_batch(self, calls, return_exceptions=return_exceptions)
 
     async def execute_after(self, call: ToolCall, waiting: Waiting, before: Future[None]) -> ToolReply:
         """Execute a read beside its siblings, and end it after `before`, when the calls before it have ended."""

@@ -80,15 +80,23 @@ class Blocking:
                 return returned
             # A function that only turns out to be asynchronous when it is called.
             call = _awaited(returned)
-        own = OwnLoop(call)
-        if timeout is None and not _loop_is_running():
-            return own()
-        running = _in_thread(own)
-        try:
-            return running.result() if timeout is None else _result(running, timeout)
-        except BaseException:
-            own.cancel()
-            raise
+        return in_own_loop(call, timeout)
+
+
+def in_own_loop(call: Callable[[], Any], timeout: float | None = None) -> Any:
+    """Run a coroutine function in an event loop of its own, beside one that may be running on this thread.
+
+    Raises `HandlerTimedOut` after `timeout` seconds.
+    """
+    own = OwnLoop(call)
+    if timeout is None and not _loop_is_running():
+        return own()
+    running = _in_thread(own)
+    try:
+        return running.result() if timeout is None else _result(running, timeout)
+    except BaseException:
+        own.cancel()
+        raise
 
 
 class Cooperative:

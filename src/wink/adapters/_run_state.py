@@ -1,0 +1,177 @@
+"""How far a run has come, so that another process can go on with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+from wink.adapters._conversation import Exchange, ModelTurn
+from wink.errors import RunStateError
+from wink.limits import TokenUsage
+from wink.runtime import ToolCall, ToolReply
+from wink.tools import ToolResult
+
+FORMAT: Final = 1
+"""The format of `RunState.to_json`."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunState:
+    """What has been said so far, and the turn that is not answered yet, if there is one.
+
+    `replies` are those to the calls of `turn` that have ended, `None` for the others. Values of results do not survive
+    `to_json`, the texts that the model was sent do.
+
+    >>> RunState.from_json(RunState("review").to_json()) == RunState("review")
+    True
+    """
+
+    prompt_name: str
+    exchanges: tuple[Exchange, ...] = ()
+    turn: ModelTurn | None = None
+    replies: tuple[ToolReply | None, ...] = ()
+    usage: TokenUsage = field(default_factory=TokenUsage)
+
+    def to_json(self) -> str:
+        """The state as JSON text."""
+        from wink.serde import dumps
+
+        return dumps(_stored(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> RunState:
+        """The state that `to_json` wrote; raises `RunStateError` for anything else."""
+        from wink.serde import parse
+
+        try:
+            stored = parse(_Stored, text, extra="ignore")
+        except ValueError as error:
+            raise RunStateError(str(error)) from error
+        if stored.format != FORMAT:
+            raise RunStateError(f"it has format {stored.format}, and this version of wink reads {FORMAT}")
+        return cls(
+            prompt_name=stored.prompt_name,
+            exchanges=tuple(_exchange(one) for one in stored.exchanges),
+            turn=None if stored.turn is None else _turn(stored.turn),
+            replies=tuple(None if one is None else _reply(one) for one in stored.replies),
+            usage=stored.usage,
+        )
+
+
+class RunJournal(Protocol):
+    """Keeps a run while it goes on, so that what ends it loses nothing.
+
+    The evaluation tells it of each step before the next one begins. `executed` is asked when a run is resumed.
+    """
+
+    def turned(self, number: int, turn: ModelTurn) -> None:
+        """The model has answered for the `number`th time, from 1; nothing of it has been executed."""
+        ...
+
+    def replied(self, number: int, replies: Sequence[ToolReply], note: str) -> None:
+        """The turn has been answered: with replies to its calls, or with a note alone."""
+        ...
+
+    def suspended(self, state: RunState) -> None:
+        """The run waits for a person; `state.replies` are those of the unanswered turn."""
+        ...
+
+    def stopped(self, problem: str) -> None:
+        """The run has failed; it can be resumed."""
+        ...
+
+    def ended(self, text: str) -> None:
+        """The run has come to its end."""
+        ...
+
+    def executed(self, call_id: str) -> str | None:
+        """The text that a call of this run came to, if it has committed; it must not be executed again."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _StoredCall:
+    name: str
+    arguments: Any
+    call_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class _StoredTurn:
+    text: str
+    calls: tuple[_StoredCall, ...]
+    usage: TokenUsage
+    provider_data: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class _StoredReply:
+    call_id: str
+    name: str
+    text: str
+    success: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _StoredExchange:
+    turn: _StoredTurn
+    replies: tuple[_StoredReply, ...]
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    format: int
+    prompt_name: str
+    exchanges: tuple[_StoredExchange, ...]
+    turn: _StoredTurn | None
+    replies: tuple[_StoredReply | None, ...]
+    usage: TokenUsage
+
+
+def _stored(state: RunState) -> _Stored:
+    return _Stored(
+        format=FORMAT,
+        prompt_name=state.prompt_name,
+        exchanges=tuple(
+            _StoredExchange(_stored_turn(one.turn), tuple(_stored_reply(reply) for reply in one.replies), one.note)
+            for one in state.exchanges
+        ),
+        turn=None if state.turn is None else _stored_turn(state.turn),
+        replies=tuple(None if one is None else _stored_reply(one) for one in state.replies),
+        usage=state.usage,
+    )
+
+
+def _stored_turn(turn: ModelTurn) -> _StoredTurn:
+    calls = tuple(_StoredCall(call.name, _plain(call.arguments), call.call_id) for call in turn.calls)
+    return _StoredTurn(turn.text, calls, turn.usage, turn.provider_data)
+
+
+def _plain(arguments: str | Mapping[str, Any]) -> str | dict[str, Any]:
+    """Arguments as the model sent them: text stays text, bad JSON too."""
+    return arguments if isinstance(arguments, str) else dict(arguments)
+
+
+def _stored_reply(reply: ToolReply) -> _StoredReply:
+    return _StoredReply(reply.call_id, reply.name, reply.text, reply.success)
+
+
+def _turn(stored: _StoredTurn) -> ModelTurn:
+    calls = tuple(ToolCall(call.name, call.arguments, call.call_id) for call in stored.calls)
+    return ModelTurn(stored.text, calls, stored.usage, stored.provider_data)
+
+
+def _reply(stored: _StoredReply) -> ToolReply:
+    return told(ToolCall(stored.name, call_id=stored.call_id), stored.text, success=stored.success)
+
+
+def _exchange(stored: _StoredExchange) -> Exchange:
+    return Exchange(_turn(stored.turn), tuple(_reply(one) for one in stored.replies), stored.note)
+
+
+def told(call: ToolCall, text: str, *, success: bool) -> ToolReply:
+    """A reply of which only the text is known."""
+    result = ToolResult[Any](text, None, success=success)
+    return ToolReply(call.call_id, call.name, text, success, result)
