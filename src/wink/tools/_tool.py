@@ -9,6 +9,7 @@ from wink.errors import ParseError, Problem, PromptValidationError, SerdeError
 from wink.serde import Extra, dumps, parse, schema
 from wink.tools._agreement import check_example, check_handler, handler_signature, params_class, settled_types
 from wink.tools._checks import Effects, checked_description, checked_name, checked_option, checked_timeout
+from wink.tools._described import checked_descriptions, describe
 from wink.tools._example import ToolExample
 from wink.tools._handler import ToolHandler
 from wink.tools._types import Container, Result, shown
@@ -17,6 +18,17 @@ ParamsT = TypeVar("ParamsT")
 ResultT = TypeVar("ResultT")
 
 _EXTRA: Final = ("forbid", "ignore", "allow")
+_ARGUMENTS: Final = (
+    "name",
+    "description",
+    "handler",
+    "examples",
+    "accepts_overrides",
+    "effects",
+    "timeout",
+    "extra",
+    "param_descriptions",
+)
 
 
 class Tool(Generic[ParamsT, ResultT]):
@@ -31,6 +43,7 @@ class Tool(Generic[ParamsT, ResultT]):
       `process` starts programs, `external` acts where nothing can be undone.
     * `timeout`: seconds after which the call fails and is rolled back.
     * `extra`: what becomes of arguments that the parameters do not have; see `wink.serde.parse`.
+    * `param_descriptions`: for fields of the parameters other words than their `metadata["description"]`.
 
     What can be checked without compiling the types is checked here, and raises `PromptValidationError` naming tool and
     dataclass; `check` does the rest. A tool never changes; `replace` makes another one.
@@ -55,6 +68,7 @@ class Tool(Generic[ParamsT, ResultT]):
         "handler",
         "is_async",
         "name",
+        "param_descriptions",
         "params_type",
         "result_container",
         "result_type",
@@ -69,6 +83,7 @@ class Tool(Generic[ParamsT, ResultT]):
     effects: Effects
     timeout: float | None
     extra: Extra
+    param_descriptions: Mapping[str, str]
     params_type: type[Any] | None
     result_type: type[Any] | None
     result_container: Container
@@ -85,11 +100,13 @@ class Tool(Generic[ParamsT, ResultT]):
         effects: Effects = "workspace",
         timeout: float | None = None,
         extra: Extra = "forbid",
+        param_descriptions: Mapping[str, str] | None = None,
         _types: tuple[Any, Any] | None = None,
     ) -> None:
         checked_name(name)
         signature = handler_signature(name, handler)
         params, result = settled_types(name, _types, signature)
+        params_type = params_class(name, params)
         values: dict[str, object] = {
             "name": name,
             "description": checked_description(name, description),
@@ -99,7 +116,8 @@ class Tool(Generic[ParamsT, ResultT]):
             "effects": checked_option(name, "effects", effects, get_args(Effects)),
             "timeout": checked_timeout(name, timeout),
             "extra": checked_option(name, "extra", extra, _EXTRA),
-            "params_type": params_class(name, params),
+            "param_descriptions": checked_descriptions(name, params_type, param_descriptions),
+            "params_type": params_type,
             "result_type": result.type,
             "result_container": result.container,
             "is_async": signature is not None and signature.is_async,
@@ -207,9 +225,12 @@ class Tool(Generic[ParamsT, ResultT]):
         if self._params is None:
             return {"type": "object", "properties": {}, "additionalProperties": self.extra != "forbid"}
         try:
-            return schema(self._params, extra=self.extra)
+            described = schema(self._params, extra=self.extra)
         except SerdeError as error:
             raise PromptValidationError(str(error), tool=self.name, dataclass=self.params_type) from error
+        if self.param_descriptions:
+            describe(described, self.params_type, self.param_descriptions)
+        return described
 
     def check(self) -> None:
         """Check what needs the types compiled: that every field can be read, and that the examples keep their own rules.
@@ -235,8 +256,7 @@ class Tool(Generic[ParamsT, ResultT]):
         >>> Tool[None, None]("ls", "List files.").replace(name="list_files").name
         'list_files'
         """
-        kept = ("name", "description", "handler", "examples", "accepts_overrides", "effects", "timeout", "extra")
-        arguments: dict[str, Any] = {key: getattr(self, key) for key in kept} | changes
+        arguments: dict[str, Any] = {key: getattr(self, key) for key in _ARGUMENTS} | changes
         return type(self)(**arguments, _types=(self._params, self._result.annotation))
 
     def __copy__(self) -> "Tool[ParamsT, ResultT]":
