@@ -12,6 +12,7 @@ from wink.prompt import (
     ReadBeforeWritePolicy,
     RenderedPrompt,
     Section,
+    SectionVisibility,
     TextSection,
     Tool,
     ToolsSection,
@@ -47,6 +48,33 @@ assert_type(prompt.tools(), tuple[Tool[Any, Any], ...])
 assert_type(prompt.resources.get(Filesystem), Filesystem)
 assert_type(prompt.find_section(TextSection[Task]), TextSection[Task])
 assert_type(prompt.find_section("two"), Section[Any])
+
+
+def summarised_without_parameters(task: Task | None = None) -> SectionVisibility:
+    """A `visibility` function."""
+    return SectionVisibility.FULL if task else SectionVisibility.SUMMARY
+
+
+Section("Rules", summary="What is allowed.", visibility=SectionVisibility.SUMMARY)
+MarkdownSection("Rules", "x", summary="What is allowed.", visibility=summarised_without_parameters)
+ToolsSection("Rules", [], visibility="summary")  # pyright: ignore[reportArgumentType]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """An answer."""
+
+    line: int
+
+
+# What a template declares as its output is what its prompts and renderings speak of; without any it may be anything.
+one, many = PromptTemplate[Finding]("ns", "one"), PromptTemplate[list[Finding]]("ns", "many")
+assert_type(one, PromptTemplate[Finding])
+assert_type(Prompt(one), Prompt[Finding])
+assert_type(Prompt(many).bind(Task("x")).render(), RenderedPrompt[list[Finding]])
+assert_type(Prompt(template), Prompt[Any])
+anything: Prompt = Prompt(many)
+some_object: Prompt[object] = Prompt(one)
 
 # What tools and executors ask of prompts and policies, ours satisfy.
 as_prompt: PromptLike = prompt

@@ -19,6 +19,7 @@ from wink.prompt._section import Section
 from wink.prompt._template import PromptTemplate
 from wink.prompt._text_section import TextSection
 from wink.prompt._tools_section import ToolsSection
+from wink.prompt._visibility import SectionVisibility
 from wink.tools import Tool, ToolContext, ToolExample, ToolHandler, ToolRenderableResult, ToolResult
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ __all__ = [
     "PromptValidationError",
     "RenderedPrompt",
     "Section",
+    "SectionVisibility",
     "SequentialDependencyPolicy",
     "TextSection",
     "Tool",

@@ -9,7 +9,7 @@ from wink.errors import PromptValidationError
 if TYPE_CHECKING:
     from wink.session import Session
 
-__all__ = ["Enabled", "Enablement"]
+__all__ = ["Enabled", "Enablement", "wanted"]
 
 Enabled = Callable[..., bool]
 """Called as `enabled()`, `enabled(session=...)`, `enabled(params)` or `enabled(params, session=...)`, as it is declared."""
@@ -24,7 +24,7 @@ class Enablement:
         if not callable(enabled):
             raise PromptValidationError(f"enabled must be a function, not {enabled!r}", section_path)
         self._enabled = enabled
-        self.needs_params, self.needs_session = _wanted(enabled, section_path)
+        self.needs_params, self.needs_session = wanted(enabled, "enabled", section_path)
 
     def __call__(self, params: Any, session: "Session | None") -> bool:
         """Ask, handing over what the callable wants. A rendering without a session passes `None` for it."""
@@ -35,12 +35,12 @@ class Enablement:
         return bool(answer)
 
 
-def _wanted(enabled: Enabled, section_path: tuple[str, ...]) -> tuple[bool, bool]:
-    """Whether a callable wants parameters, and whether it wants the session."""
+def wanted(decide: Callable[..., Any], what: str, section_path: tuple[str, ...]) -> tuple[bool, bool]:
+    """Whether the callable that decides about `what` wants parameters, and whether it wants the session."""
     try:
-        parameters = inspect.signature(enabled).parameters.values()
+        parameters = inspect.signature(decide).parameters.values()
     except (ValueError, TypeError):
-        raise PromptValidationError(f"the signature of {enabled!r} cannot be read; wrap it", section_path) from None
+        raise PromptValidationError(f"the signature of {decide!r} cannot be read; wrap it", section_path) from None
     positional = session = False
     for parameter in parameters:
         if parameter.name == "session" and parameter.kind is not parameter.POSITIONAL_ONLY:
@@ -51,7 +51,7 @@ def _wanted(enabled: Enabled, section_path: tuple[str, ...]) -> tuple[bool, bool
             continue
         elif parameter.default is parameter.empty:
             raise PromptValidationError(
-                f"enabled cannot be given {parameter.name!r}; it is called with (), (params), (*, session) "
+                f"{what} cannot be given {parameter.name!r}; it is called with (), (params), (*, session) "
                 "or (params, *, session)",
                 section_path,
             )

@@ -8,6 +8,7 @@ from wink.prompt._enablement import Enabled
 from wink.prompt._params import refuse_unknown
 from wink.prompt._section import P, Section
 from wink.prompt._text import Text
+from wink.prompt._visibility import Visibility
 from wink.tools import Tool
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ class MarkdownSection(Section[P]):
         tools: Sequence[Tool[Any, Any]] = (),
         policies: Sequence[ToolPolicy] = (),
         accepts_overrides: bool = True,
+        summary: str | None = None,
+        visibility: Visibility | None = None,
     ) -> None:
         super().__init__(
             title,
@@ -53,6 +56,8 @@ class MarkdownSection(Section[P]):
             tools=tools,
             policies=policies,
             accepts_overrides=accepts_overrides,
+            summary=summary,
+            visibility=visibility,
         )
         self._text = Text(template, (self.key,))
         if self.params_type is not None:

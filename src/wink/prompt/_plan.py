@@ -133,7 +133,9 @@ def _node(
         default = parent.default_params if default is None else default
     if params_type is None and section.enablement is not None and section.enablement.needs_params:
         raise PromptValidationError("enabled asks for parameters, but the section has none", path)
-    refuse_unknown(section.placeholders(), params_type, path)
+    if params_type is None and section.choice is not None and section.choice.needs_params:
+        raise PromptValidationError("visibility asks for parameters, but the section has none", path)
+    refuse_unknown(section.placeholders() | section.summary_placeholders(), params_type, path)
     own = tuple(section.policies())
     around = prompt_policies if parent is None else parent.governing
     return Node(

@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 from types import GenericAlias
-from typing import TYPE_CHECKING, Any, Self, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast, overload
 
 from wink.errors import PromptValidationError
 from wink.policies import ToolPolicy
+from wink.prompt._answer import Out_co
 from wink.prompt._params import instance_of
 from wink.prompt._render import enabled_nodes, render
 from wink.prompt._rendered import RenderedPrompt
@@ -24,7 +25,7 @@ __all__ = ["Prompt"]
 S = TypeVar("S", bound=Section[Any])
 
 
-class Prompt:
+class Prompt(Generic[Out_co]):
     """A template together with parameters and resources, which an adapter can evaluate.
 
     >>> from wink.prompt import MarkdownSection, PromptTemplate
@@ -38,12 +39,19 @@ class Prompt:
     if not TYPE_CHECKING:  # annotations of programs name the type of its output
         __class_getitem__ = classmethod(GenericAlias)
 
-    def __init__(self, template: PromptTemplate) -> None:
+    def __init__(
+        self,
+        template: PromptTemplate[Out_co],
+        overrides_store: Any = None,
+        overrides_tag: str = "latest",
+    ) -> None:
         if not isinstance(cast("object", template), PromptTemplate):
             raise PromptValidationError(
                 f"a prompt is made of a template, not of {template!r}; write Prompt(PromptTemplate(ns, key, sections=...))"
             )
         self.template = template
+        self.overrides_store = overrides_store
+        self.overrides_tag = overrides_tag
         self._params: dict[type, object] = {}
         self._resources = PromptResources(template.resources, template.plan)
 
@@ -77,7 +85,7 @@ class Prompt:
         self._params.update(checked)
         return self
 
-    def render(self, *params: object, session: "Session | None" = None, check: bool = True) -> RenderedPrompt:
+    def render(self, *params: object, session: "Session | None" = None, check: bool = True) -> RenderedPrompt[Out_co]:
         """The text and the tools that a model is given now.
 
         `params` count for this rendering only and win over those that were bound. Before a session's first rendering
@@ -90,6 +98,7 @@ class Prompt:
         return render(
             self.template.plan,
             name=self.name,
+            answer=self.template.answer,
             bound=self._params | self._checked(params) if params else self._params,
             session=session,
             check=check,

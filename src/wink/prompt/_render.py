@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from wink.errors import PromptRenderError, PromptValidationError
+from wink.prompt._answer import Answer
 from wink.prompt._enablement import Enablement
 from wink.prompt._examples import examples_block
 from wink.prompt._params import required_fields
@@ -23,8 +24,8 @@ _DEEPEST_HEADING: Final = 6
 
 
 def render(
-    plan: Plan, *, name: str, bound: Mapping[type, object], session: "Session | None", check: bool
-) -> RenderedPrompt:
+    plan: Plan, *, name: str, answer: Answer, bound: Mapping[type, object], session: "Session | None", check: bool
+) -> RenderedPrompt[Any]:
     """Render the sections of `plan` that are enabled now."""
     enabled = enabled_nodes(plan, bound, session)
     by_name = tools_by_name(node for node, _, _ in enabled)
@@ -37,6 +38,10 @@ def render(
         tools=tuple(tool for tool, _ in by_name.values()),
         policies=distinct((*(policy for node, _, _ in enabled for policy in node.policies), *plan.prompt_policies)),
         governing={name: node.governing for name, (_, node) in by_name.items()},
+        output_type=answer.type,
+        container=answer.container,
+        allow_extra_keys=answer.allow_extra_keys,
+        output=answer.annotation,
     )
 
 

@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from types import GenericAlias, MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic
 
 from wink.policies import ToolPolicy
+from wink.prompt._answer import Container, Out_co
 from wink.tools import Tool
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ __all__ = ["RenderedPrompt"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RenderedPrompt:
+class RenderedPrompt(Generic[Out_co]):
     """One rendering of a prompt; it does not change when the session or the prompt's parameters do.
 
     `str()` of it is its text.
@@ -32,6 +33,16 @@ class RenderedPrompt:
     """For each tool's name the policies that are asked about its calls."""
     deadline: "Deadline | None" = None
     """When the evaluation that this rendering was made for has to end."""
+    output_type: type[Any] | None = None
+    """The dataclass of the answer, or of an array's items; `None` when the answer is plain text."""
+    container: Container | None = None
+    """Whether the answer is one `object` or an `array` of them; `None` when it is plain text."""
+    allow_extra_keys: bool = False
+    """Whether the answer may have keys that `output_type` does not."""
+    output: Any = None
+    """The output as the template declares it, such as `list[Finding]`; the same as `output_type` for one object."""
+    descriptor: Any = None
+    """What of the prompt can be overridden, with a hash of each text."""
     _by_name: dict[str, Tool[Any, Any]] = field(init=False, repr=False)
 
     if not TYPE_CHECKING:  # annotations of programs name the type of its output

@@ -11,7 +11,9 @@ from wink.policies import ToolPolicy
 from wink.prompt._checks import all_of, checked_key, checked_title
 from wink.prompt._enablement import Enabled, Enablement
 from wink.prompt._installing import install_once
-from wink.prompt._params import instance_of
+from wink.prompt._params import instance_of, refuse_unknown
+from wink.prompt._text import Text
+from wink.prompt._visibility import SectionVisibility, Visibility, VisibilityChoice
 from wink.tools import Tool
 
 if TYPE_CHECKING:
@@ -47,6 +49,10 @@ class Section(Generic[P]):
     * `tools` are offered to the model while the section is enabled; `policies` govern them, and those of the sections
       below.
     * `accepts_overrides` says whether people may replace the section's text without touching the code.
+    * `summary` is a template like the text of `MarkdownSection`. It is shown in place of everything else, the tools and
+      the children too, while the section's visibility is `SectionVisibility.SUMMARY`; the model can then open it.
+    * `visibility` is how much is shown as long as nobody has opened or closed the section: a `SectionVisibility`, `FULL`
+      by default, or what decides it at each rendering, called as `enabled` is.
 
     Raises `PromptValidationError` for what cannot work.
     """
@@ -74,6 +80,8 @@ class Section(Generic[P]):
         tools: Sequence[Tool[Any, Any]] = (),
         policies: Sequence[ToolPolicy] = (),
         accepts_overrides: bool = True,
+        summary: str | None = None,
+        visibility: Visibility | None = None,
     ) -> None:
         self.title = checked_title(title)
         self.key = checked_key(key, self.title)
@@ -82,6 +90,11 @@ class Section(Generic[P]):
         self.children = all_of(Section, children, "children", (self.key,))
         self.enablement = None if enabled is None else Enablement(enabled, (self.key,))
         self.accepts_overrides = accepts_overrides
+        self.summary = summary
+        self.visibility = visibility
+        self._summary = None if summary is None else Text(summary, (self.key,))
+        self.choice = None if visibility is None else VisibilityChoice(visibility, (self.key,))
+        self._check_summary()
         self._tools = all_of(Tool, tools, "tools", (self.key,))
         self._policies = all_of(ToolPolicy, policies, "policies", (self.key,))
         self._refuse_equal_tool_names()
@@ -99,6 +112,14 @@ class Section(Generic[P]):
     def placeholders(self) -> frozenset[str]:
         """The names that the text takes from the parameters; checked when the template is built."""
         return frozenset()
+
+    def render_summary(self, params: P | None) -> str:
+        """What is shown while the section is summarised: `summary`, filled in."""
+        return "" if self._summary is None else self._summary.fill(params)
+
+    def summary_placeholders(self) -> frozenset[str]:
+        """The names that the summary takes from the parameters; checked when the template is built."""
+        return frozenset() if self._summary is None else self._summary.placeholders
 
     def tools(self) -> tuple[Tool[Any, Any], ...]:
         """The tools that this section brings, in order. Asked once, when a template is built from the section."""
@@ -151,6 +172,18 @@ class Section(Generic[P]):
             raise PromptValidationError(
                 f"default_params is a {type(params).__qualname__}", (self.key,), dataclass=self.params_type
             )
+
+    def _check_summary(self) -> None:
+        if self._summary is None:
+            if self.choice is not None and self.choice.fixed is not SectionVisibility.FULL:
+                raise PromptValidationError(
+                    "the section can be summarised, but has no summary; pass summary='what it is about'", (self.key,)
+                )
+            return
+        if not self._summary.source:
+            raise PromptValidationError("the summary is empty; say in a line what the section is about", (self.key,))
+        if self.params_type is not None:
+            refuse_unknown(self._summary.placeholders, self.params_type, (self.key,))
 
     def _refuse_equal_tool_names(self) -> None:
         names = [tool.name for tool in self._tools]

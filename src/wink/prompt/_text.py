@@ -19,12 +19,14 @@ class Text:
     `$name` and `${name}` are placeholders, `$$` is a dollar sign; any other dollar sign is refused with its line.
     """
 
-    __slots__ = ("_template", "_whole", "placeholders")
+    __slots__ = ("_template", "_whole", "placeholders", "source")
 
     placeholders: frozenset[str]
+    source: str
+    """The template as it was written, without its indentation."""
 
     def __init__(self, source: str, section_path: tuple[str, ...]) -> None:
-        source = dedent(source).strip()
+        self.source = source = dedent(source).strip()
         self._template = Template(source)
         if not self._template.is_valid():
             raise PromptValidationError(_stray_dollar(self._template), section_path)

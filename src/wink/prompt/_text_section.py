@@ -8,6 +8,7 @@ from wink.prompt._enablement import Enabled
 from wink.prompt._markdown_section import MarkdownSection
 from wink.prompt._params import type_and_default
 from wink.prompt._section import P, Section
+from wink.prompt._visibility import Visibility
 from wink.tools import Tool
 
 __all__ = ["TextSection"]
@@ -38,6 +39,8 @@ class TextSection(MarkdownSection[P]):
         tools: Sequence[Tool[Any, Any]] = (),
         policies: Sequence[ToolPolicy] = (),
         accepts_overrides: bool = True,
+        summary: str | None = None,
+        visibility: Visibility | None = None,
     ) -> None:
         self.params_type, default_params = type_and_default(params, self.params_type)
         super().__init__(
@@ -50,4 +53,6 @@ class TextSection(MarkdownSection[P]):
             tools=tools,
             policies=policies,
             accepts_overrides=accepts_overrides,
+            summary=summary,
+            visibility=visibility,
         )

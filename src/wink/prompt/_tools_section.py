@@ -8,6 +8,7 @@ from wink.prompt._enablement import Enabled
 from wink.prompt._params import refuse_unknown, type_and_default
 from wink.prompt._section import P, Section
 from wink.prompt._text import Text
+from wink.prompt._visibility import Visibility
 from wink.tools import Tool
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ class ToolsSection(Section[P]):
         enabled: Enabled | None = None,
         policies: Sequence[ToolPolicy] = (),
         accepts_overrides: bool = True,
+        summary: str | None = None,
+        visibility: Visibility | None = None,
     ) -> None:
         self.params_type, default_params = type_and_default(params, self.params_type)
         super().__init__(
@@ -47,6 +50,8 @@ class ToolsSection(Section[P]):
             tools=tools,
             policies=policies,
             accepts_overrides=accepts_overrides,
+            summary=summary,
+            visibility=visibility,
         )
         self._text = Text(description or "", (self.key,))
         if self.params_type is not None:
