@@ -21,7 +21,7 @@ from wink.runtime._events import ToolInvoked
 from wink.runtime._outcomes import CallFailed, failed_after, fails_with_words, failure_of, words
 from wink.runtime._policing import ask, denial, questions, tell
 from wink.runtime._results import check_result, json_text, new_values, rendered
-from wink.runtime._waiting import LEASE_SECONDS, Blocking, Cooperative, HandlerTimedOut, Waiting, drive
+from wink.runtime._waiting import LEASE_SECONDS, Apart, Blocking, Cooperative, HandlerTimedOut, Waiting, drive
 from wink.session import Session, SliceDelta
 from wink.tools import Tool, ToolContext, ToolResult
 from wink.transactions import Change, CommitEntry, Outcome, Recorder, Transaction, turns_to_take
@@ -83,9 +83,12 @@ class ToolExecutor:
         """Execute one call and wait for its end; an async handler gets an event loop of its own."""
         return drive(self._execute(call, Blocking()))
 
-    async def aexecute(self, call: ToolCall) -> ToolReply:
-        """Execute one call without blocking the event loop, except for sync handlers without a timeout."""
-        return await self._execute(call, Cooperative())
+    async def aexecute(self, call: ToolCall, *, apart: bool = False) -> ToolReply:
+        """Execute one call without blocking the event loop, except for sync handlers without a timeout.
+
+        With `apart` every handler runs on a thread of its own, so that none can block the loop or end it.
+        """
+        return await self._execute(call, Apart() if apart else Cooperative())
 
     @overload
     def execute_batch(

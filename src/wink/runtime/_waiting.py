@@ -146,6 +146,37 @@ class Cooperative:
         raise HandlerTimedOut
 
 
+class Apart(Cooperative):
+    """Waits like `Cooperative`, and keeps every handler away from the loop's thread, on one that can be left behind.
+
+    For a server: whatever a handler does, its loop goes on answering. An async handler gets an event loop of its own.
+    """
+
+    __slots__ = ()
+
+    async def handler(
+        self, call: Callable[[], Any], *, is_async: bool, timeout: float | None, apart: bool = False
+    ) -> Any:
+        """Run a handler on a thread; one that is given up cannot change anything any more."""
+        del apart  # all are
+        import asyncio
+
+        on_thread = _OnThread(call, is_async=is_async)
+        running = asyncio.wrap_future(_in_thread(on_thread))
+        running.add_done_callback(_forget)
+        try:
+            await asyncio.wait([running], timeout=timeout)
+        except BaseException:
+            if on_thread.cancel():
+                # As above: it may clean up. A sync one cannot be interrupted, so nothing would be gained by waiting.
+                await asyncio.wait([running], timeout=CLEANUP_SECONDS)
+            raise
+        if running.done():
+            return running.result()
+        on_thread.cancel()
+        raise HandlerTimedOut
+
+
 CLEANUP_SECONDS = 1.0
 """How long a cancelled handler may clean up."""
 
@@ -182,6 +213,35 @@ class OwnLoop:
         if self._cancelled:
             raise asyncio.CancelledError
         return await self._call()
+
+
+class _OnThread:
+    """A handler as a thread runs it: in an event loop of its own as soon as it turns out to be asynchronous."""
+
+    __slots__ = ("_call", "_cancelled", "_own")
+
+    def __init__(self, call: Callable[[], Any], *, is_async: bool) -> None:
+        self._call = call
+        self._own: OwnLoop | None = OwnLoop(call) if is_async else None
+        self._cancelled = False
+
+    def __call__(self) -> Any:
+        if self._own is None:
+            returned = self._call()
+            if not hasattr(returned, "__await__"):
+                return returned
+            self._own = OwnLoop(_awaited(returned))
+            if self._cancelled:
+                self._own.cancel()
+        return self._own()
+
+    def cancel(self) -> bool:
+        """Cancel it where that is possible; whether it is."""
+        self._cancelled = True
+        own = self._own
+        if own is not None:
+            own.cancel()
+        return own is not None
 
 
 def _awaited(returned: Any) -> Callable[[], Any]:

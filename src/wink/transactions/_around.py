@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from contextvars import ContextVar
+from contextvars import Context, ContextVar
 from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
@@ -18,9 +18,9 @@ active: Final[ContextVar[Transaction | None]] = ContextVar("wink_transaction", d
 """The innermost one."""
 
 
-def current_transaction() -> Transaction | None:
-    """The innermost transaction that is active in this context."""
-    return active.get()
+def current_transaction(context: Context | None = None) -> Transaction | None:
+    """The innermost transaction that is active in this context, or in another one, which may be in use by a thread."""
+    return active.get() if context is None else context.get(active)
 
 
 def take_turn() -> None:
