@@ -21,7 +21,16 @@ from wink.errors import (
 )
 from wink.limits import Budget, BudgetTracker, Deadline, Heartbeat, RunContext, TokenUsage, utc_now
 from wink.prompt import Prompt
-from wink.runtime import PromptExecuted, PromptRendered, RenderedTools, ToolCall, ToolExecutor, ToolReply
+from wink.runtime import (
+    READ_RESULT,
+    PromptExecuted,
+    PromptRendered,
+    RenderedTools,
+    ToolCall,
+    ToolExecutor,
+    ToolReply,
+    with_read_result,
+)
 from wink.session import Session
 from wink.transactions import limits_around
 
@@ -104,7 +113,8 @@ class Evaluation:
         self.deadline = min(given, key=lambda deadline: deadline.expires_at) if given else None
 
     def _render(self, exchanges: tuple[Exchange, ...]) -> None:
-        rendered = replace(self.prompt.render(session=self.session), deadline=self.deadline)
+        rendered = with_read_result(self.prompt.render(session=self.session), self.session)
+        rendered = replace(rendered, deadline=self.deadline)
         self.session.publish(PromptRendered(rendered.prompt_name, rendered.text, utc_now()))
         names = tuple(tool.name for tool in rendered.tools)
         self.session.publish(RenderedTools(rendered.prompt_name, names, utc_now()))
@@ -185,7 +195,7 @@ class Evaluation:
             state = RunState(self._name, self._conversation.exchanges, turn, tuple(replies), self._used)
             raise RunSuspended(waiting, state, self._name)
         self._go_on(turn, tuple(reply for reply in replies if reply is not None), self._feedback())
-        if opened:
+        if opened or self._has_more_to_read():
             self._render(self._conversation.exchanges)
 
     def _opened(self, call: ToolCall, wanted: VisibilityExpansionRequired) -> ToolReply:
@@ -199,6 +209,11 @@ class Evaluation:
         apply_expansion(self.session, wanted)
         keys = ", ".join(wanted.section_keys)
         return told(call, f"opened {keys}: the text is in the prompt now, and so are the tools", success=True)
+
+    def _has_more_to_read(self) -> bool:
+        """Whether a result was too long to be sent whole, for the first time; the model needs the tool then."""
+        rendered = self._conversation.prompt
+        return rendered.tool(READ_RESULT) is None and with_read_result(rendered, self.session) is not rendered
 
     def _feedback(self) -> str:
         if not getattr(self.prompt.template, "feedback_providers", ()):

@@ -15,7 +15,7 @@ from wink.cli._shorten import visible
 from wink.cli._wrong import nearest, wrong
 from wink.errors import ParseError
 from wink.prompt import RenderedPrompt
-from wink.runtime import ToolCall, ToolExecutor
+from wink.runtime import ToolCall, ToolExecutor, with_read_result
 from wink.tools import Tool
 
 
@@ -45,7 +45,7 @@ def call(
     with open_workspace(workspace) as opened:
         prompt = compose(opened, installed_catalog(workspace), sections=sections, policies=policies)
         state = opened.session(session)
-        rendered = prompt.render(session=state, check=False)
+        rendered = with_read_result(prompt.render(session=state, check=False), state)
         found = _find(rendered, tool)
         text = json_arguments if json_arguments is not None else json.dumps(_values(found, arguments))
         try:

@@ -6,5 +6,20 @@ from wink.record._database import Durability
 from wink.record._folds import Folds, Stored, Unfolded
 from wink.record._past import Past
 from wink.record._record import Loader, Record
+from wink.record._results import KEPT_BYTES, KEPT_RESULTS, Results
 
-__all__ = ["CallRow", "Checkpoint", "Durability", "Folds", "Listed", "Loader", "Past", "Record", "Stored", "Unfolded"]
+__all__ = [
+    "KEPT_BYTES",
+    "KEPT_RESULTS",
+    "CallRow",
+    "Checkpoint",
+    "Durability",
+    "Folds",
+    "Listed",
+    "Loader",
+    "Past",
+    "Record",
+    "Results",
+    "Stored",
+    "Unfolded",
+]

@@ -20,6 +20,7 @@ from wink.record._database import Connect, Durability
 from wink.record._folds import Folds
 from wink.record._ledger import Ledger, was_read_only
 from wink.record._past import Past, read_past, read_undone, types_written
+from wink.record._results import Results
 
 if TYPE_CHECKING:
     from wink.filesystem import FileChange
@@ -165,6 +166,18 @@ class Record:
         session.load(self.loader(session.name))
         session.recorder = self
         session.direct_recorder = partial(self.direct, session)
+
+    def keep_result(self, name: str, text: str) -> None:
+        """Keep the text of a result that was too long to be sent; raises where it cannot be."""
+        Results(self._database.state).keep(name, text)
+
+    def kept_result(self, name: str) -> str | None:
+        """The text that was kept under `name`; None when it is not there any more."""
+        return Results(self._database.state).find(name)
+
+    def kept_results(self) -> tuple[str, ...]:
+        """The names of the results that are kept, newest first."""
+        return Results(self._database.state).names()
 
     def identity(self, session: str) -> tuple[str, datetime] | None:
         """Id and creation time of a session that was stored before."""

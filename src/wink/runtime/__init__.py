@@ -2,11 +2,12 @@
 
 from wink.errors import SnapshotRestoreError, SnapshotSerializationError
 from wink.limits import Budget, BudgetTracker, Deadline, Heartbeat, RunContext, TokenUsage
-from wink.runtime._call import PolicyVerdict, ToolCall, ToolReply
+from wink.runtime._call import READ_RESULT, RESULT_LIMIT, PolicyVerdict, ToolCall, ToolReply
 from wink.runtime._events import PromptExecuted, PromptRendered, RenderedTools, ToolInvoked
 from wink.runtime._executor import ToolExecutor
 from wink.runtime._outcomes import OUTCOMES, Ending
 from wink.runtime._snapshots import CompositeSnapshot, create_snapshot, restore_snapshot, tool_transaction
+from wink.runtime._spill import ResultKept, with_read_result
 from wink.runtime._waiting import drive, in_own_loop
 from wink.session import (
     Append,
@@ -50,8 +51,11 @@ __all__ = [
     "PolicyVerdict",
     "PromptExecuted",
     "PromptRendered",
+    "READ_RESULT",
+    "RESULT_LIMIT",
     "RenderedTools",
     "Replace",
+    "ResultKept",
     "RunContext",
     "Session",
     "SliceAccessor",
@@ -76,4 +80,5 @@ __all__ = [
     "restore_snapshot",
     "tool_transaction",
     "upsert_by",
+    "with_read_result",
 ]

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from wink.tools import ToolResult
+
+RESULT_LIMIT: Final = 50_000
+"""How many characters of a result a model is sent; what is longer is kept, and shown in part."""
+
+LEAST_LIMIT: Final = 1_000
+"""The smallest limit that leaves room for a beginning, an end and the way to the rest."""
+
+READ_RESULT: Final = "read_result"
+"""The name of the tool that gives the rest."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from wink.errors import HandleRevoked, ParseError, RollbackFailed, WinkError, Wo
 from wink.filesystem import FileChange, Filesystem
 from wink.limits import BudgetTracker, Deadline, Heartbeat, RunContext, utc_now
 from wink.resources import ResourceContext
-from wink.runtime._call import PolicyVerdict, ToolCall, ToolReply
+from wink.runtime._call import LEAST_LIMIT, READ_RESULT, RESULT_LIMIT, PolicyVerdict, ToolCall, ToolReply
 from wink.runtime._events import ToolInvoked
 from wink.runtime._outcomes import CallFailed, failed_after, fails_with_words, failure_of, words
 from wink.runtime._policing import ask, denial, questions, tell
@@ -75,7 +75,11 @@ class ToolExecutor:
         budget_tracker: BudgetTracker | None = None,
         heartbeat: Heartbeat | None = None,
         run_context: RunContext | None = None,
+        result_limit: int = RESULT_LIMIT,
     ) -> None:
+        if result_limit < LEAST_LIMIT:
+            raise ValueError(f"result_limit is {result_limit}; it is a number of characters, at least {LEAST_LIMIT}")
+        self._result_limit = result_limit
         self._prompt, self._rendered, self._session, self._adapter = prompt, rendered, session, adapter
         self._deadline, self._budget, self._heartbeat, self._run = deadline, budget_tracker, heartbeat, run_context
 
@@ -171,13 +175,21 @@ class ToolExecutor:
         return self._reply(call)
 
     def _look_up(self, call: _Call) -> None:
-        call.tool = self._rendered.tool(call.request.name)
+        call.tool = self._rendered.tool(call.request.name) or self._own_tool(call.request.name)
         if call.tool is None:
             raise CallFailed(self._unknown(call.request.name), "refused")
         if call.tool.handler is None:
             raise CallFailed(f"{call.tool.name} cannot be called: it has no handler", "refused")
         resources: ResourceContext = self._prompt.resources
         call.resources, call.root = resources, resources.get_optional(Filesystem)
+
+    def _own_tool(self, name: str) -> Tool[Any, Any] | None:
+        """The tool that a shortened result speaks of, also where it was rendered before there was one."""
+        if name != READ_RESULT:
+            return None
+        from wink.runtime._spill import read_result_tool
+
+        return read_result_tool()
 
     def _parse(self, call: _Call) -> None:
         tool = _known(call.tool)
@@ -304,7 +316,7 @@ class ToolExecutor:
             raise CallFailed(problem)
         result, step = _known(call.result), "its result could not be rendered"
         try:
-            call.text = rendered(tool, result)
+            call.text = self._bounded(call, rendered(tool, result))
             if not result.success:
                 raise CallFailed(call.text)
             step = "the session could not take its result"
@@ -343,7 +355,7 @@ class ToolExecutor:
             call.change = call.transaction.change
         began = None if call.context is None else call.tool
         failure = failure_of(error, name=call.request.name, tool=began, prompt_name=self._name)
-        call.text, call.outcome, call.error = failure.text, failure.outcome, failure.detail
+        call.text, call.outcome, call.error = self._bounded(call, failure.text), failure.outcome, failure.detail
         own = isinstance(returned, ToolResult) and returned.success is False and call.text == said
         kept_aside = call.change.kept_aside()
         if kept_aside:
@@ -352,6 +364,16 @@ class ToolExecutor:
         self._record_attempt(call)
         if failure.raising is not None:
             raise failure.raising
+
+    def _bounded(self, call: _Call, text: str) -> str:
+        """What is sent of a text, which is kept where it is too long."""
+        if len(text) <= self._result_limit:
+            return text
+        from wink.runtime._spill import read_result_tool, shortened
+
+        if call.tool is read_result_tool():
+            return text  # a page has a limit of its own
+        return shortened(self._session, call.request.name, call.call_id, text, self._result_limit)
 
     def _record_attempt(self, call: _Call) -> None:
         try:
