@@ -4,6 +4,8 @@ from wink.errors import (
     _adapters,
     _core,
     _files,
+    _mcp,
+    _mcp_mount,
     _plugins,
     _policies,
     _prompt,
@@ -18,6 +20,8 @@ from wink.errors import (
 from wink.errors._adapters import *
 from wink.errors._core import *
 from wink.errors._files import *
+from wink.errors._mcp import *
+from wink.errors._mcp_mount import *
 from wink.errors._plugins import *
 from wink.errors._policies import *
 from wink.errors._prompt import *
@@ -33,6 +37,8 @@ __all__: list[str] = []
 __all__ += _adapters.__all__
 __all__ += _core.__all__
 __all__ += _files.__all__
+__all__ += _mcp.__all__
+__all__ += _mcp_mount.__all__
 __all__ += _plugins.__all__
 __all__ += _policies.__all__
 __all__ += _prompt.__all__
