@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from wink.adapters._conversation import Conversation, ModelTurn
 from wink.adapters._evaluation import MAX_TURNS, Evaluation
-from wink.adapters._response import PromptResponse
+from wink.adapters._response import Out_co, PromptResponse
 from wink.adapters._run_state import RunJournal, RunState
 from wink.limits import Budget, Deadline, Heartbeat, RunContext
 from wink.prompt import Prompt
@@ -39,7 +39,7 @@ class ProviderAdapter:
 
     def evaluate(
         self,
-        prompt: Prompt,
+        prompt: Prompt[Out_co],
         *,
         session: Session,
         deadline: Deadline | None = None,
@@ -50,7 +50,7 @@ class ProviderAdapter:
         approvals: Any = None,
         journal: RunJournal | None = None,
         resume: RunState | None = None,
-    ) -> PromptResponse:
+    ) -> PromptResponse[Out_co]:
         """Work on `prompt` until the model answers without calling a tool, and its answer is what the prompt asks for.
 
         A tool call never ends the evaluation, whatever becomes of it. Inside a tool call the deadline and the budget of
@@ -70,7 +70,7 @@ class ProviderAdapter:
 
     async def aevaluate(
         self,
-        prompt: Prompt,
+        prompt: Prompt[Out_co],
         *,
         session: Session,
         deadline: Deadline | None = None,
@@ -81,7 +81,7 @@ class ProviderAdapter:
         approvals: Any = None,
         journal: RunJournal | None = None,
         resume: RunState | None = None,
-    ) -> PromptResponse:
+    ) -> PromptResponse[Out_co]:
         """Like `evaluate`, on the running event loop. Cancelling it takes back the call that is under way."""
         if type(self).evaluate is not ProviderAdapter.evaluate:
             import asyncio

@@ -20,17 +20,17 @@ class AgentLoop:
     def __init__(self, *, adapter: ProviderAdapter, budget: Budget | None = None) -> None:
         self.adapter, self.budget = adapter, budget
 
-    def prepare(self, request: Any) -> tuple[Prompt, Session]:
+    def prepare(self, request: Any) -> tuple[Prompt[Any], Session]:
         """The prompt and the session for a request."""
         del request
         raise NotImplementedError(f"{type(self).__qualname__} does not override `prepare`")
 
-    def finish(self, prompt: Prompt, session: Session) -> None:
+    def finish(self, prompt: Prompt[Any], session: Session) -> None:
         """Called after each request, also after one that failed, when the prompt's resources are closed."""
 
     def execute(
         self, request: Any, *, deadline: Deadline | None = None, budget: Budget | None = None
-    ) -> tuple[PromptResponse, Session]:
+    ) -> tuple[PromptResponse[Any], Session]:
         """Work on a request; gives the response and the session that was used. Raises like `evaluate`."""
         prompt, session = self.prepare(request)
         try:

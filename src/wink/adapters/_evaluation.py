@@ -52,7 +52,7 @@ class Evaluation:
     """What one evaluation works with; `run` is its life."""
 
     adapter: Any
-    prompt: Prompt
+    prompt: Prompt[Any]
     session: Session
     deadline: Deadline | None = None
     budget: Budget | None = None
@@ -72,11 +72,15 @@ class Evaluation:
     _expansions: int = 0
     _retried: dict[str, int] = field(default_factory=dict[str, int])
 
-    async def run(self, ask: Asking, execute: Executing) -> PromptResponse:
+    async def run(self, ask: Asking, execute: Executing) -> PromptResponse[Any]:
         """Work until the model answers without calling a tool, and nothing is missing from its answer."""
         try:
             self._take_limits()
             self._render(self.resume.exchanges if self.resume is not None else ())
+            if self.prompt.template.feedback_providers:
+                from wink.prompt.guardrails import watch_feedback
+
+                watch_feedback(prompt=self.prompt, session=self.session, deadline=self.deadline)
             turn, replies = self._pending()
             while True:
                 if turn is None:
@@ -216,9 +220,9 @@ class Evaluation:
         return rendered.tool(READ_RESULT) is None and with_read_result(rendered, self.session) is not rendered
 
     def _feedback(self) -> str:
-        if not getattr(self.prompt.template, "feedback_providers", ()):
+        if not self.prompt.template.feedback_providers:
             return ""
-        from wink.prompt import collect_feedback
+        from wink.prompt.guardrails import collect_feedback
 
         return collect_feedback(
             prompt=self.prompt, session=self.session, deadline=self.deadline, filesystem=self.prompt.filesystem()
@@ -235,10 +239,10 @@ class Evaluation:
 
     # -- an answer without calls
 
-    def _judge(self, turn: ModelTurn) -> PromptResponse | None:
+    def _judge(self, turn: ModelTurn) -> PromptResponse[Any] | None:
         """The response, or None when the model has been told what is missing."""
         output, problem = None, ""
-        if getattr(self._conversation.prompt, "container", None) is not None:
+        if self._conversation.prompt.container is not None:
             from wink.prompt import parse_structured_output
 
             try:
@@ -255,10 +259,10 @@ class Evaluation:
 
     def _missing(self, turn: ModelTurn, output: Any) -> str:
         """What the task still lacks, in the checker's words."""
-        checker: Any = getattr(self.prompt.template, "task_completion_checker", None)
+        checker = self.prompt.template.task_completion_checker
         if checker is None:
             return ""
-        from wink.prompt import TaskCompletionContext
+        from wink.prompt.guardrails import TaskCompletionContext, check_completion
 
         context = TaskCompletionContext(
             session=self.session,
@@ -266,17 +270,12 @@ class Evaluation:
             filesystem=self.prompt.filesystem(),
             adapter=self.adapter,
         )
-        try:
-            result = checker.check(context)
-            complete, feedback = result.complete, result.feedback
-        except Exception as error:  # foreign code
-            problem = f"the completion checker raised {type(error).__name__}: {error}"
-            raise self._over("completion", problem) from error
-        if complete is True:
+        result = check_completion(checker, context)
+        if result.complete:
             return ""
-        text = feedback or "The task is not complete."
-        self._count("completion", text, None)
-        return text
+        feedback = result.feedback or "The task is not complete."
+        self._count("completion", feedback, None)
+        return feedback
 
     def _count(self, phase: str, problem: str, error: Exception | None) -> None:
         """Raise when the model has been told often enough."""
@@ -284,7 +283,7 @@ class Evaluation:
         if count > RETRIES:
             raise self._over(phase, f"{problem} (told {RETRIES} times)") from error
 
-    def _end(self, response: PromptResponse) -> None:
+    def _end(self, response: PromptResponse[Any]) -> None:
         if self.journal is not None:
             self.journal.ended(response.text)
         duration = timedelta(seconds=time.perf_counter() - self._started)

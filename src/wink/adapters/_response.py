@@ -5,18 +5,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from types import GenericAlias
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic
 
 from wink.adapters._conversation import ModelTurn
 
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    Out_co = TypeVar("Out_co", default=Any, covariant=True)
+else:
+    from typing import TypeVar
+
+    Out_co = TypeVar("Out_co", covariant=True)
+
 
 @dataclass(frozen=True, slots=True)
-class PromptResponse:
+class PromptResponse(Generic[Out_co]):
     """What an evaluation came to: the model's last text; `output` is its parsed form where the prompt declares one."""
 
     prompt_name: str
     text: str
-    output: Any = None
+    output: Out_co | None = None
 
     if not TYPE_CHECKING:  # annotations of programs name the type of `output`
         __class_getitem__ = classmethod(GenericAlias)
