@@ -1,21 +1,26 @@
 """What a tree of sections comes to, worked out once for a template and checked on the way."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakSet
 
 from wink.errors import DuplicateToolName, PromptValidationError, SectionNotFound
 from wink.policies import ToolPolicy
 from wink.prompt._body import Body
+from wink.prompt._expansion import install_visibility
 from wink.prompt._params import refuse_unknown
 from wink.prompt._section import Section
 from wink.tools import Tool
 
 if TYPE_CHECKING:
+    from wink.prompt.overrides import PromptDescriptor
     from wink.session import Session
 
-__all__ = ["Node", "Plan", "distinct"]
+__all__ = ["RESERVED", "Node", "Plan", "distinct", "tools_by_name"]
+
+RESERVED: Final = ("open_sections", "read_section")
+"""The tools that wink brings to a prompt with summarised sections."""
 
 
 @dataclass(slots=True, eq=False)
@@ -33,11 +38,19 @@ class Node:
     """All policies of the section's tools: its own, those of the sections around it outwards, then the prompt's."""
     conditional: bool
     """Whether this section or one around it decides at each rendering if it takes part."""
+    summary: Callable[[Any], str] | None = None
+    """Writes the summary from the parameters; `None` for a section that cannot be summarised."""
+    key: str = ""
+    """What the model calls the section: the keys of its path with dots between them, or slashes if that is not clear."""
     children: "tuple[Node, ...]" = ()
     checked: bool = False
     """Whether the tools have been checked in depth, which waits for the first rendering."""
     examples: str | None = None
     """The tools' examples as text, once they have been rendered."""
+
+    def below(self) -> "Iterator[Node]":
+        """All sections below this one, in order."""
+        return _walk(self.children)
 
 
 @dataclass(slots=True, eq=False)
@@ -52,6 +65,12 @@ class Plan:
     """Those of all sections, then the template's, each once."""
     governing: dict[str, tuple[ToolPolicy, ...]]
     params_types: frozenset[type[Any]]
+    names: dict[str, list[Node]]
+    """What the model may call each section; several sections may read alike."""
+    descriptor: "PromptDescriptor | None" = None
+    """What of the template can be overridden, once somebody has asked."""
+    can_summarise: bool = False
+    """Whether any section has a summary."""
     _installed: "WeakSet[Session]" = field(default_factory=lambda: WeakSet[Any]())
 
     @classmethod
@@ -61,6 +80,9 @@ class Plan:
         roots = _nodes(sections, None, tuple(policies), seen)
         nodes = tuple(_walk(roots))
         tools_by_name(node for node in nodes if not node.conditional)
+        can_summarise = any(node.summary is not None for node in nodes)
+        if can_summarise:
+            _refuse_reserved_names(nodes)
         governing: dict[str, tuple[ToolPolicy, ...]] = {}
         for node in nodes:
             for tool in node.tools:
@@ -72,12 +94,15 @@ class Plan:
             policies=distinct((*(policy for node in nodes for policy in node.policies), *policies)),
             governing=governing,
             params_types=frozenset(node.params_type for node in nodes if node.params_type is not None),
+            names=_names(nodes),
+            can_summarise=can_summarise,
         )
 
     def install(self, session: "Session") -> None:
         """Let every section prepare `session`, once; a section that raises is asked again at the next rendering."""
         if session in self._installed:
             return
+        install_visibility(session)
         for node in self.nodes:
             node.section.install_once(session)
         self._installed.add(session)
@@ -148,7 +173,21 @@ def _node(
         policies=own,
         governing=distinct((*own, *around)),
         conditional=section.enablement is not None or (parent is not None and parent.conditional),
+        summary=None if section.summary is None else section.render_summary,
     )
+
+
+def _names(nodes: Sequence[Node]) -> dict[str, list[Node]]:
+    """What sections can be called: their keys with slashes, which no key contains, and with dots, which some do."""
+    names = {"/".join(node.path): [node] for node in nodes}
+    for node in nodes:
+        dotted = names.setdefault(".".join(node.path), [])
+        if node not in dotted:
+            dotted.append(node)
+    for node in nodes:
+        dotted = ".".join(node.path)
+        node.key = dotted if len(names[dotted]) == 1 else "/".join(node.path)
+    return names
 
 
 def _walk(nodes: Iterable[Node]) -> Iterator[Node]:
@@ -166,6 +205,14 @@ def tools_by_name(nodes: Iterable[Node]) -> dict[str, tuple[Tool[Any, Any], Node
                 raise DuplicateToolName(tool.name, _place(found[tool.name][1]), _place(node))
             found[tool.name] = (tool, node)
     return found
+
+
+def _refuse_reserved_names(nodes: Iterable[Node]) -> None:
+    """Where sections can be summarised, two tools are always wink's own."""
+    for node in nodes:
+        for tool in node.tools:
+            if tool.name in RESERVED:
+                raise DuplicateToolName(tool.name, _place(node), "wink itself, for the sections that have a summary")
 
 
 def _place(node: Node) -> str:

@@ -8,11 +8,13 @@ from wink.errors import PromptValidationError
 from wink.policies import ToolPolicy
 from wink.prompt._answer import Out_co
 from wink.prompt._params import instance_of
-from wink.prompt._render import enabled_nodes, render
+from wink.prompt._render import offered_tools, render
 from wink.prompt._rendered import RenderedPrompt
 from wink.prompt._resources import PromptResources
 from wink.prompt._section import Section
+from wink.prompt._selection import chosen_visibilities, selected
 from wink.prompt._template import PromptTemplate
+from wink.prompt._visibility import SectionVisibility
 from wink.tools import Tool
 
 if TYPE_CHECKING:
@@ -85,13 +87,22 @@ class Prompt(Generic[Out_co]):
         self._params.update(checked)
         return self
 
-    def render(self, *params: object, session: "Session | None" = None, check: bool = True) -> RenderedPrompt[Out_co]:
+    def render(
+        self,
+        *params: object,
+        session: "Session | None" = None,
+        check: bool = True,
+        visibility_overrides: Mapping[tuple[str, ...], SectionVisibility] | None = None,
+    ) -> RenderedPrompt[Out_co]:
         """The text and the tools that a model is given now.
 
         `params` count for this rendering only and win over those that were bound. Before a session's first rendering
         every section prepares it (`Section.install`). Raises `PromptRenderError` when parameters are missing or a
         section fails, and `PromptValidationError` when a tool's examples or schema turn out to be wrong. Compiling every
         schema takes milliseconds a tool, once; without `check` each waits until its tool is called.
+
+        `visibility_overrides` says for this rendering how sections are shown, by their paths; it wins over what
+        the session says, which wins over what the sections decide themselves.
         """
         if session is not None:
             self.template.plan.install(session)
@@ -101,16 +112,19 @@ class Prompt(Generic[Out_co]):
             answer=self.template.answer,
             bound=self._params | self._checked(params) if params else self._params,
             session=session,
+            visibilities=chosen_visibilities(self.template.plan, session, visibility_overrides),
             check=check,
         )
 
     def tools(self, session: "Session | None" = None) -> tuple[Tool[Any, Any], ...]:
-        """The tools of the sections that are enabled now, in the order of their declaration.
+        """The tools of the sections that are enabled and shown in full now, in the order of their declaration.
 
         Parameters may still be missing, unless a section decides by them whether it is enabled.
         """
-        enabled = enabled_nodes(self.template.plan, self._params, session, to_render=False)
-        return tuple(tool for node, _, _ in enabled for tool in node.tools)
+        plan = self.template.plan
+        return offered_tools(
+            plan, selected(plan, self._params, session, chosen_visibilities(plan, session), to_render=False)
+        )
 
     @property
     def policies(self) -> tuple[ToolPolicy, ...]:

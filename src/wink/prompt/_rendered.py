@@ -11,6 +11,7 @@ from wink.tools import Tool
 
 if TYPE_CHECKING:
     from wink.limits import Deadline
+    from wink.prompt._disclosure import Disclosure
 
 __all__ = ["RenderedPrompt"]
 
@@ -43,6 +44,8 @@ class RenderedPrompt(Generic[Out_co]):
     """The output as the template declares it, such as `list[Finding]`; the same as `output_type` for one object."""
     descriptor: Any = None
     """What of the prompt can be overridden, with a hash of each text."""
+    disclosure: "Disclosure | None" = field(default=None, repr=False)
+    """The sections of which only a summary is shown, for the tools that open them; `None` when all is shown."""
     _by_name: dict[str, Tool[Any, Any]] = field(init=False, repr=False)
 
     if not TYPE_CHECKING:  # annotations of programs name the type of its output
@@ -55,6 +58,11 @@ class RenderedPrompt(Generic[Out_co]):
     def tool_param_descriptions(self) -> Mapping[str, Mapping[str, str]]:
         """For each tool's name the descriptions of its parameters, of those that have one."""
         return MappingProxyType({tool.name: MappingProxyType(_descriptions(tool)) for tool in self.tools})
+
+    @property
+    def summarised(self) -> tuple[str, ...]:
+        """The keys of the sections of which only a summary is shown, such as `rules.style`."""
+        return () if self.disclosure is None else self.disclosure.keys
 
     def tool(self, name: str) -> Tool[Any, Any] | None:
         """The tool called `name`, or `None` when no enabled section brings one."""
