@@ -2,7 +2,18 @@
 
 from wink.errors._core import WinkError
 
-__all__ = ["ExtraMissing", "TooManySessions"]
+__all__ = ["ClientSettingRefused", "ExtraMissing", "TooManySessions"]
+
+
+class ClientSettingRefused(WinkError):
+    """A value cannot be written into the configuration of an MCP client so that the client takes it as it stands."""
+
+    def __init__(self, client: str, value: str, problem: str) -> None:
+        self.client, self.value, self.problem = client, value, problem
+        super().__init__(client, value, problem)
+
+    def __str__(self) -> str:
+        return f"{self.value!r} cannot be put into the configuration of {self.client}: {self.problem}; use another path"
 
 
 class ExtraMissing(WinkError, ImportError):
