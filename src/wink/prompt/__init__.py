@@ -8,9 +8,17 @@ from wink.errors import (
     PromptRenderError,
     PromptValidationError,
     ToolValidationError,
+    VisibilityExpansionRequired,
 )
 from wink.policies import PolicyDecision, PolicyState, SequentialDependencyPolicy, ToolPolicy, policy_state
 from wink.prompt._enablement import Enabled
+from wink.prompt._expansion import (
+    ClearAllVisibilityOverrides,
+    ClearVisibilityOverride,
+    SetVisibilityOverride,
+    VisibilityOverrides,
+    apply_expansion,
+)
 from wink.prompt._markdown_section import MarkdownSection
 from wink.prompt._prompt import Prompt
 from wink.prompt._rendered import RenderedPrompt
@@ -19,7 +27,25 @@ from wink.prompt._section import Section
 from wink.prompt._template import PromptTemplate
 from wink.prompt._text_section import TextSection
 from wink.prompt._tools_section import ToolsSection
-from wink.prompt._visibility import SectionVisibility
+from wink.prompt._visibility import SectionVisibility, Visibility
+from wink.prompt.guardrails import (
+    CompositeChecker,
+    DeadlineFeedback,
+    Feedback,
+    FeedbackContext,
+    FeedbackProvider,
+    FeedbackProviderConfig,
+    FeedbackTrigger,
+    FileCreatedTrigger,
+    FileOutputChecker,
+    StaticFeedbackProvider,
+    TaskCompletionChecker,
+    TaskCompletionContext,
+    TaskCompletionResult,
+    check_completion,
+    collect_feedback,
+    watch_feedback,
+)
 from wink.tools import Tool, ToolContext, ToolExample, ToolHandler, ToolRenderableResult, ToolResult
 
 if TYPE_CHECKING:
@@ -28,8 +54,19 @@ if TYPE_CHECKING:
     ReadBeforeWritePolicy: Callable[..., ToolPolicy]
 
 __all__ = [
+    "ClearAllVisibilityOverrides",
+    "ClearVisibilityOverride",
+    "CompositeChecker",
     "DeadlineExceededError",
+    "DeadlineFeedback",
     "Enabled",
+    "Feedback",
+    "FeedbackContext",
+    "FeedbackProvider",
+    "FeedbackProviderConfig",
+    "FeedbackTrigger",
+    "FileCreatedTrigger",
+    "FileOutputChecker",
     "MarkdownSection",
     "PolicyDecision",
     "PolicyState",
@@ -43,6 +80,11 @@ __all__ = [
     "Section",
     "SectionVisibility",
     "SequentialDependencyPolicy",
+    "SetVisibilityOverride",
+    "StaticFeedbackProvider",
+    "TaskCompletionChecker",
+    "TaskCompletionContext",
+    "TaskCompletionResult",
     "TextSection",
     "Tool",
     "ToolContext",
@@ -53,7 +95,14 @@ __all__ = [
     "ToolResult",
     "ToolValidationError",
     "ToolsSection",
+    "Visibility",
+    "VisibilityExpansionRequired",
+    "VisibilityOverrides",
+    "apply_expansion",
+    "check_completion",
+    "collect_feedback",
     "policy_state",
+    "watch_feedback",
 ]
 
 if not TYPE_CHECKING:  # a checker that saw this would take any name for granted

@@ -15,6 +15,7 @@ from wink.prompt._section import Section
 from wink.prompt._selection import chosen_visibilities, selected
 from wink.prompt._template import PromptTemplate
 from wink.prompt._visibility import SectionVisibility
+from wink.prompt.guardrails import watch_feedback
 from wink.tools import Tool
 
 if TYPE_CHECKING:
@@ -106,6 +107,7 @@ class Prompt(Generic[Out_co]):
         """
         if session is not None:
             self.template.plan.install(session)
+            watch_feedback(prompt=self, session=session)
         return render(
             self.template.plan,
             name=self.name,

@@ -11,6 +11,7 @@ from wink.prompt._answer import Answer, Container, Out_co, answer_of
 from wink.prompt._checks import KEY, all_of
 from wink.prompt._plan import Plan
 from wink.prompt._section import Section
+from wink.prompt.guardrails import FeedbackProviderConfig, TaskCompletionChecker, checked_checker
 
 if TYPE_CHECKING:
     from wink.resources import ResourceRegistry
@@ -44,8 +45,8 @@ class PromptTemplate(Generic[Out_co]):
     name: str
     sections: tuple[Section[Any], ...]
     policies: tuple[ToolPolicy, ...]
-    feedback_providers: tuple[Any, ...]
-    task_completion_checker: Any
+    feedback_providers: tuple[FeedbackProviderConfig, ...]
+    task_completion_checker: TaskCompletionChecker | None
     resources: "ResourceRegistry | Mapping[type, object] | None"
     answer: Answer
     """What the answer is to be, taken apart; for `Prompt`."""
@@ -73,8 +74,8 @@ class PromptTemplate(Generic[Out_co]):
         name: str | None = None,
         sections: Sequence[Section[Any]] = (),
         policies: Sequence[ToolPolicy] = (),
-        feedback_providers: Sequence[Any] = (),
-        task_completion_checker: Any = None,
+        feedback_providers: Sequence[FeedbackProviderConfig] = (),
+        task_completion_checker: TaskCompletionChecker | None = None,
         allow_extra_keys: bool = False,
         resources: "ResourceRegistry | Mapping[type, object] | None" = None,
         *,
@@ -94,8 +95,8 @@ class PromptTemplate(Generic[Out_co]):
             "name": name or key,
             "sections": checked_sections,
             "policies": checked_policies,
-            "feedback_providers": tuple(feedback_providers),
-            "task_completion_checker": task_completion_checker,
+            "feedback_providers": all_of(FeedbackProviderConfig, feedback_providers, "feedback_providers", ()),
+            "task_completion_checker": checked_checker(task_completion_checker),
             "resources": resources,
             "answer": answer_of(_output, allow_extra_keys=allow_extra_keys),
             "plan": Plan.of(checked_sections, checked_policies),
