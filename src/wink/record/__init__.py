@@ -1,5 +1,6 @@
 """What calls did, kept in SQLite: the one place that decides whether a call happened."""
 
+from wink.record._approvals import ApprovalRow, ApprovalState, ApprovalTable
 from wink.record._calls import CallRow
 from wink.record._checkpoints import Checkpoint, Listed
 from wink.record._database import Durability
@@ -7,10 +8,14 @@ from wink.record._folds import Folds, Stored, Unfolded
 from wink.record._past import Past
 from wink.record._record import Loader, Record
 from wink.record._results import KEPT_BYTES, KEPT_RESULTS, Results
+from wink.record._runs import RunRow, RunTable, Started, TurnRow
 
 __all__ = [
     "KEPT_BYTES",
     "KEPT_RESULTS",
+    "ApprovalRow",
+    "ApprovalState",
+    "ApprovalTable",
     "CallRow",
     "Checkpoint",
     "Durability",
@@ -20,6 +25,10 @@ __all__ = [
     "Past",
     "Record",
     "Results",
+    "RunRow",
+    "RunTable",
+    "Started",
     "Stored",
+    "TurnRow",
     "Unfolded",
 ]

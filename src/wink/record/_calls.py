@@ -20,9 +20,10 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 
 _INSERT_CALL: Final = """INSERT INTO calls
-    (tx, call_id, tool, prompt, outcome, started_at, duration, decisions, arguments, rendered, effects, inverse)
+    (tx, call_id, tool, prompt, outcome, started_at, duration, decisions, arguments, rendered, effects, inverse,
+    run, approval)
     VALUES (?, CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), ?, ?, ?, CAST(? AS TEXT), CAST(? AS TEXT),
-        CAST(? AS TEXT), ?, ?)"""
+        CAST(? AS TEXT), ?, ?, ?, ?)"""
 _SELECT_CALLS: Final = """SELECT calls.seq, tx, transactions.id, name, committed, call_id, tool, prompt, outcome, started_at, duration,
     decisions, arguments, rendered
     FROM calls CROSS JOIN transactions ON transactions.seq = tx CROSS JOIN sessions ON sessions.id = session
@@ -85,6 +86,8 @@ def write_call(connection: sqlite3.Connection, tx: int, entry: CommitEntry, inve
             entry.rendered,
             entry.effects,
             inverse,
+            entry.run or None,
+            entry.approval or None,
         ),
     )
 

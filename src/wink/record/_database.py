@@ -142,7 +142,7 @@ class Database:
             # Paths and texts may hold lone surrogates; see `_binding`.
             connection.text_factory = _text
             connection.execute("PRAGMA trusted_schema = OFF")
-            check_or_create(self.path, connection)
+            check_or_create(self.path, connection, is_read_only=self._read_only)
             if not self._read_only:
                 use_write_ahead_log(connection)
                 connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")

@@ -11,9 +11,9 @@ Rules of this module, all of whose methods are called under the database's lock:
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from wink.errors import (
     CommitFailed,
@@ -24,6 +24,7 @@ from wink.errors import (
     WorkspaceReadOnly,
 )
 from wink.limits import Clock
+from wink.record._approvals import use_up
 from wink.record._calls import microseconds, write_call
 from wink.record._changes import write_changes
 from wink.record._checkpoints import Listed, write_checkpoint, write_listed
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from wink.filesystem import FileChange
     from wink.session import SliceDelta
     from wink.transactions import CommitEntry
+
+T = TypeVar("T")
 
 _INSERT: Final = "INSERT INTO transactions (id, session, committed, deltas, changes) VALUES (?, ?, ?, ?, ?)"
 _KEEP_INVERSE: Final = "UPDATE transactions SET inverse = ? WHERE seq = ?"
@@ -108,6 +111,26 @@ class Ledger:
         except Exception as error:
             self._resolve(transaction_id, error)
         self.others.note_own(tx)
+
+    def change(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Store something beside transactions in one step; raises `CommitFailed`, as `put` does, when that failed."""
+        try:
+            self.settle()
+            connection = self.database.writable()
+            if connection.in_transaction:
+                self._roll_back(connection)
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                done = work(connection)
+                connection.execute("COMMIT")
+            except BaseException:
+                self._roll_back(connection)
+                raise
+        except CommitFailed:
+            raise
+        except Exception as error:
+            raise CommitFailed(f"nothing was stored: {explain(error)}") from error
+        return done
 
     def checkpoint(self, name: str, listed: Listed | None = None) -> bool:
         """Name the last position; False when the name is taken. Raises `CommitFailed`."""
@@ -190,6 +213,10 @@ class Ledger:
         except Exception as error:
             raise self.database.error(error) from error
 
+    def now(self) -> datetime:
+        """The time, by the record's clock."""
+        return self._clock()
+
     def refuse_if_closed(self) -> None:
         """Raise `WorkspaceClosed` after the workspace was closed."""
         if self.closed:
@@ -234,6 +261,8 @@ class Ledger:
             last = len(calls) - 1
             for at, entry in enumerate(calls):
                 write_call(connection, tx, entry, inverse if at == last else None)
+                if entry.approval or entry.effects == "external":
+                    use_up(connection, entry, committed=committed)
             if inverse is not None and not calls:
                 connection.execute(_KEEP_INVERSE, (inverse, tx))
             if changes:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from wink.errors import CheckpointExists, CommitFailed, WorkspaceNeedsRecovery
 from wink.limits import Clock, utc_now
+from wink.record._approvals import ApprovalTable
 from wink.record._calls import CallRow, moment, read_calls
 from wink.record._changes import committed_changes
 from wink.record._checkpoints import Checkpoint, Listed, read_checkpoints, read_listed
@@ -21,6 +22,7 @@ from wink.record._folds import Folds
 from wink.record._ledger import Ledger, was_read_only
 from wink.record._past import Past, read_past, read_undone, types_written
 from wink.record._results import Results
+from wink.record._runs import RunTable, write_start
 
 if TYPE_CHECKING:
     from wink.filesystem import FileChange
@@ -66,6 +68,16 @@ class Record:
         """What of it has been folded into the history."""
         return Folds(self._ledger)
 
+    @property
+    def approvals(self) -> ApprovalTable:
+        """The calls that people were asked about."""
+        return ApprovalTable(self._ledger)
+
+    @property
+    def runs(self) -> RunTable:
+        """The runs that were begun here, and how far they have come."""
+        return RunTable(self._ledger)
+
     def check(self) -> None:
         """Open the record if there is one; raises `RecordTooNew`, `RecordCorrupt` or `RecordUnavailable`."""
         with self._database.hold():
@@ -94,6 +106,19 @@ class Record:
                 self._say_read_only()
         if entry.changes and self.watcher is not None:
             self.watcher()
+
+    def start(self, entry: CommitEntry) -> None:
+        """Note that a call which acts on the outside world is about to begin; its `commit` or `attempt` notes the end.
+
+        Raises like `commit`. Where nothing can be stored at all, the call passes without a trace.
+        """
+        with self._database.hold():
+            try:
+                self._ledger.change(lambda connection: write_start(connection, entry))
+            except CommitFailed as error:
+                if not was_read_only(error):
+                    raise
+                self._say_read_only()
 
     def attempt(self, entry: CommitEntry) -> None:
         """Store that a call was made which changed nothing, and what it appended to logs.

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Final
 
-from wink.errors import RecordCorrupt, RecordTooNew
+from wink.errors import RecordCorrupt, RecordTooNew, RecordUnavailable
 
 if TYPE_CHECKING:
     import sqlite3
 
-VERSION: Final = 2
+VERSION: Final = 3
 """The format that is written, kept in `PRAGMA user_version`."""
 
 APPLICATION_ID: Final = 0x77696E6B
@@ -30,11 +30,12 @@ TABLES: Final = {
         seq INTEGER PRIMARY KEY, id TEXT NOT NULL, session INTEGER NOT NULL, committed INTEGER NOT NULL,
         deltas INTEGER NOT NULL, changes INTEGER NOT NULL, inverse TEXT, reverts TEXT
     ) STRICT""",
-    # times in microseconds, since the epoch or as a length; a nested call has its outer call's tx
+    # times in microseconds, since the epoch or as a length; a nested call has its outer call's tx; run and approval: what
+    # an outermost call belonged to, and which answer of a person it used
     "calls": """(
         seq INTEGER PRIMARY KEY, tx INTEGER NOT NULL, call_id TEXT NOT NULL, tool TEXT NOT NULL, prompt TEXT NOT NULL,
         outcome TEXT NOT NULL, started_at INTEGER NOT NULL, duration INTEGER NOT NULL, decisions TEXT NOT NULL,
-        arguments TEXT NOT NULL, rendered TEXT NOT NULL, effects TEXT NOT NULL, inverse TEXT
+        arguments TEXT NOT NULL, rendered TEXT NOT NULL, effects TEXT NOT NULL, inverse TEXT, run TEXT, approval INTEGER
     ) STRICT""",
     "slices": """(
         id INTEGER PRIMARY KEY, session INTEGER NOT NULL, type TEXT NOT NULL, policy TEXT NOT NULL,
@@ -69,6 +70,29 @@ TABLES: Final = {
     ) STRICT, WITHOUT ROWID""",
     # a checkpoint is the position of the last transaction before it
     "checkpoints": "(name TEXT PRIMARY KEY, position INTEGER NOT NULL, at INTEGER NOT NULL) STRICT, WITHOUT ROWID",
+    # calls that people were asked about. arguments: JSON; policies: JSON, what each asking one said; facts: JSON, the state
+    # of the files concerned; edited: other arguments that a person gave, edited_facts: the state of what those concern
+    "approvals": """(
+        id INTEGER PRIMARY KEY, session TEXT NOT NULL, run TEXT NOT NULL, call_id TEXT NOT NULL, tool TEXT NOT NULL,
+        effects TEXT NOT NULL, arguments TEXT NOT NULL, policies TEXT NOT NULL, facts TEXT NOT NULL,
+        fingerprint TEXT NOT NULL, state TEXT NOT NULL, at INTEGER NOT NULL, answered_at INTEGER,
+        note TEXT NOT NULL, edited TEXT, edited_facts TEXT, instead INTEGER
+    ) STRICT""",
+    # calls that act on the outside world and have begun; a row that stays tells that nobody knows how its call ended
+    "started": """(
+        id TEXT PRIMARY KEY, session TEXT NOT NULL, run TEXT NOT NULL, call_id TEXT NOT NULL, tool TEXT NOT NULL,
+        arguments TEXT NOT NULL, at INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID""",
+    # plan: JSON, what the run was started with; state and usage are those of the adapter, as JSON
+    "runs": """(
+        id INTEGER PRIMARY KEY, session TEXT NOT NULL, plan TEXT NOT NULL, state TEXT NOT NULL, problem TEXT NOT NULL,
+        started_at INTEGER NOT NULL, changed_at INTEGER NOT NULL, attempt INTEGER NOT NULL
+    ) STRICT""",
+    # position: the last call before the turn; turn and replies as JSON, no replies while it is not answered
+    "run_turns": """(
+        run INTEGER NOT NULL, n INTEGER NOT NULL, position INTEGER NOT NULL, turn TEXT NOT NULL, replies TEXT,
+        PRIMARY KEY (run, n)
+    ) STRICT, WITHOUT ROWID""",
 }
 INDEXES: Final = {
     "slice_keys": "UNIQUE INDEX slice_keys ON slice_items (slice, key) WHERE key IS NOT NULL",
@@ -77,15 +101,23 @@ INDEXES: Final = {
     "reverting": "INDEX reverting ON transactions (seq) WHERE reverts IS NOT NULL",
 }
 
-_SINCE_2: Final = ("folds", "folded", "full_checkpoints")
+_SINCE: Final = {
+    2: ("folds", "folded", "full_checkpoints"),
+    3: ("approvals", "started", "runs", "run_turns"),
+}
+"""The tables that came with each format after the first."""
+_CALLS_SINCE_3: Final = ("run TEXT", "approval INTEGER")
 
 _EMPTY: Final[tuple[int, int, set[tuple[str, str]]]] = (0, 0, set())
 _SQLITE_BUSY: Final = 5
 _WAL_PATIENCE_SECONDS: Final = 10.0
 
 
-def check_or_create(path: str, connection: sqlite3.Connection) -> None:
-    """Make an empty database a record; refuse one that is newer, damaged or another program's."""
+def check_or_create(path: str, connection: sqlite3.Connection, *, is_read_only: bool = False) -> None:
+    """Make an empty database a record; refuse one that is newer, damaged or another program's.
+
+    One of an earlier format gets what it lacks; where nothing can be written, the last format before can be read as it is.
+    """
     connection.execute("BEGIN")
     found = _look(connection)
     connection.execute("ROLLBACK")
@@ -98,29 +130,37 @@ def check_or_create(path: str, connection: sqlite3.Connection) -> None:
             _create(connection)
             found = _look(connection)
         connection.execute("COMMIT")
-    if found[:2] == (1, APPLICATION_ID):
+    if found[1] == APPLICATION_ID and 1 <= found[0] < VERSION and not is_read_only:
         found = _upgraded(connection)
     version, application, objects = found
     if application != APPLICATION_ID:
         raise RecordCorrupt(path, "it is another program's database")
     if version > VERSION:
         raise RecordTooNew(path, version, VERSION)
-    if version < VERSION:
+    if version < 1:
         raise RecordCorrupt(path, f"it claims format {version}, which never was")
-    if objects != {("table", name) for name in TABLES} | {("index", name) for name in INDEXES}:
+    if version < VERSION - 1:
+        raise RecordUnavailable(path, f"it has the old format {version}, and cannot be changed here")
+    later = _SINCE[VERSION] if version < VERSION else ()
+    if objects != {("table", name) for name in TABLES if name not in later} | {("index", name) for name in INDEXES}:
         # Triggers that came with a workspace from somewhere would run inside our transactions.
         raise RecordCorrupt(path, "its tables are not those of a record")
 
 
 def _upgraded(connection: sqlite3.Connection) -> tuple[int, int, set[tuple[str, str]]]:
-    """Add to a record of format 1 the tables that came with format 2."""
+    """Add to a record of an earlier format the tables and columns that came since."""
     connection.execute("BEGIN EXCLUSIVE")
     found = _look(connection)
-    if found[0] == 1:
+    if 1 <= found[0] < VERSION:
         present = {name for _, name in found[2]}
-        for name in _SINCE_2:
-            if name not in present:
-                connection.execute(f"CREATE TABLE {name} {TABLES[name]}")
+        for since, names in _SINCE.items():
+            for name in names:
+                if since > found[0] and name not in present:
+                    connection.execute(f"CREATE TABLE {name} {TABLES[name]}")
+        columns = {row[1] for row in connection.execute("PRAGMA table_info(calls)")}
+        for column in _CALLS_SINCE_3:
+            if column.partition(" ")[0] not in columns:
+                connection.execute(f"ALTER TABLE calls ADD COLUMN {column}")
         connection.execute(f"PRAGMA user_version = {VERSION}")
         connection.execute("UPDATE meta SET value = ? WHERE key = 'format'", (str(VERSION),))
         found = _look(connection)

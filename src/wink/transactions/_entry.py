@@ -19,7 +19,8 @@ class CommitEntry:
     """One call as the record keeps it.
 
     `arguments` is JSON text as it was parsed, `rendered` what the model was sent, `decisions` one
-    `(policy, allowed, reason, asks)` a policy that was asked, `effects` what its tool declares that it may touch.
+    `(policy, allowed, reason, asks)` a policy that was asked, `effects` what its tool declares that it may touch. `run` is
+    the run that an outermost call belongs to, and `approval` the number of the person's answer that it used.
     """
 
     transaction_id: str
@@ -36,6 +37,8 @@ class CommitEntry:
     deltas: tuple[SliceDelta, ...]
     changes: tuple[FileChange, ...]
     effects: str = "workspace"
+    run: str = ""
+    approval: int = 0
 
 
 class Recorder(Protocol):

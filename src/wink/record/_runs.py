@@ -1,0 +1,206 @@
+"""Keep runs, turn by turn, so that another process can go on with one; and what acted outside and may not have ended.
+
+What a model said and was answered is JSON of whoever evaluates; here it is only kept. The turns of a run that has come to
+its end are dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
+
+from wink.record._approvals import has_table
+from wink.record._binding import run
+from wink.record._calls import microseconds, moment
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from wink.record._ledger import Ledger
+    from wink.transactions import CommitEntry
+
+T = TypeVar("T")
+
+RunStatus = Literal["running", "suspended", "stopped", "ended"]
+"""`running` is also what a run is said to be whose process was killed."""
+
+KEPT: Final = 200
+"""So many runs are kept."""
+
+_COLUMNS: Final = "id, session, plan, state, problem, started_at, changed_at, attempt"
+_INSERT: Final = """INSERT INTO runs (session, plan, state, problem, started_at, changed_at, attempt)
+    VALUES (CAST(? AS TEXT), CAST(? AS TEXT), 'running', '', ?, ?, 1)"""
+_STATE: Final = "UPDATE runs SET state = ?, problem = CAST(? AS TEXT), changed_at = ? WHERE id = ?"
+_TURN: Final = """INSERT OR REPLACE INTO run_turns (run, n, position, turn, replies)
+    VALUES (?, ?, (SELECT ifnull(max(seq), 0) FROM calls), CAST(? AS TEXT), NULL)"""
+_REPLIES: Final = "UPDATE run_turns SET replies = CAST(? AS TEXT) WHERE run = ? AND n = ?"
+# An answer was used by a call that committed, or by one that a person denied; what acts outside is not done twice even if
+# it failed.
+_EXECUTED: Final = """SELECT rendered, committed AND outcome = 'committed'
+    FROM calls JOIN transactions ON transactions.seq = tx
+    WHERE calls.seq > ? AND call_id = CAST(? AS TEXT) AND run = CAST(? AS TEXT)
+    AND ((committed = 1 AND outcome = 'committed') OR approval IS NOT NULL OR (effects = 'external' AND outcome <> 'refused'))
+    ORDER BY calls.seq DESC LIMIT 1"""
+_START: Final = """INSERT OR REPLACE INTO started (id, session, run, call_id, tool, arguments, at)
+    VALUES (CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), ?)"""
+_STARTED: Final = "SELECT session, run, call_id, tool, arguments, at FROM started ORDER BY at"
+_STARTED_KEPT: Final = 200
+_TRIM_STARTED: Final = "DELETE FROM started WHERE id NOT IN (SELECT id FROM started ORDER BY at DESC LIMIT ?)"
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """One run; `plan` is JSON of what it was started with, `problem` why it stopped, `attempt` how often it was begun."""
+
+    number: int
+    session: str
+    plan: str
+    state: RunStatus
+    problem: str
+    started_at: datetime
+    changed_at: datetime
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRow:
+    """One answer of the model as JSON, with `replies` once it was answered; `position` is the last call before it."""
+
+    number: int
+    position: int
+    turn: str
+    replies: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A call that acts on the outside world, was begun, and is not known to have ended."""
+
+    session: str
+    run: str
+    call_id: str
+    tool: str
+    arguments: str
+    at: datetime
+
+
+class RunTable:
+    """The runs of one workspace; methods raise `RecordError` where they cannot read, `CommitFailed` where not write."""
+
+    __slots__ = ("_ledger",)
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+
+    def begin(self, session: str, plan: str) -> int:
+        """Store a new run; its number."""
+
+        def work(connection: sqlite3.Connection) -> int:
+            now = microseconds(self._ledger.now())
+            number = run(connection, _INSERT, (session, plan, now, now)).lastrowid or 0
+            connection.execute("DELETE FROM run_turns WHERE run <= ? - ?", (number, KEPT))
+            connection.execute("DELETE FROM runs WHERE id <= ? - ?", (number, KEPT))
+            return number
+
+        return self._change(work)
+
+    def resume(self, number: int) -> int:
+        """Note that a run goes on; which attempt this is."""
+        sql = """UPDATE runs SET state = 'running', problem = '', changed_at = ?, attempt = attempt + 1
+            WHERE id = ? RETURNING attempt"""
+        values = (microseconds(self._ledger.now()), number)
+
+        def work(connection: sqlite3.Connection) -> int:
+            return connection.execute(sql, values).fetchone()[0]
+
+        return self._change(work)
+
+    def turned(self, number: int, turn: int, text: str) -> None:
+        """Store what the model said, before anything of it is executed."""
+        self._change(lambda connection: run(connection, _TURN, (number, turn, text)))
+
+    def replied(self, number: int, turn: int, replies: str) -> None:
+        """Store what a turn was answered."""
+        self._change(lambda connection: run(connection, _REPLIES, (replies, number, turn)))
+
+    def set(self, number: int, state: RunStatus, problem: str = "") -> None:
+        """Store what became of a run; the turns of one that has ended are dropped."""
+
+        def work(connection: sqlite3.Connection) -> None:
+            run(connection, _STATE, (state, problem, microseconds(self._ledger.now()), number))
+            if state == "ended":
+                connection.execute("DELETE FROM run_turns WHERE run = ?", (number,))
+
+        self._change(work)
+
+    def find(self, number: int) -> RunRow | None:
+        """One run by its number."""
+        return next((row for row in self.rows() if row.number == number), None)
+
+    def rows(self) -> tuple[RunRow, ...]:
+        """All runs, oldest first."""
+        found = self._ask(f"SELECT {_COLUMNS} FROM runs ORDER BY id")
+        return tuple(
+            RunRow(number, session, plan, state, problem, moment(started), moment(changed), attempt)
+            for number, session, plan, state, problem, started, changed, attempt in found
+        )
+
+    def turns(self, number: int) -> tuple[TurnRow, ...]:
+        """The turns of a run in their order."""
+        sql = "SELECT n, position, turn, replies FROM run_turns WHERE run = ? ORDER BY n"
+        return tuple(TurnRow(*found) for found in self._ask(sql, number))
+
+    def executed(self, run_id: str, call_id: str, after: int) -> tuple[str, bool] | None:
+        """What a call of a run came to, and whether it succeeded, if it need not and must not be executed again.
+
+        `after` is the position of the last call before the turn that the call belongs to.
+        """
+        with self._ledger.database.hold():
+            if not has_table(self._ledger, "runs"):
+                return None
+            found = self._ledger.ask(_EXECUTED, after, call_id, run_id)
+            if found:
+                return found[0][0], bool(found[0][1])
+            return None
+
+    def started(self) -> tuple[Started, ...]:
+        """The calls that act on the outside world, were begun, and are not known to have ended; oldest first."""
+        return tuple(
+            Started(session, run_id, call_id, tool, arguments, moment(at))
+            for session, run_id, call_id, tool, arguments, at in self._ask(_STARTED)
+        )
+
+    def collect(self, age: timedelta | None) -> int:
+        """Forget runs that have not changed for so long; gives how many."""
+        if age is None or not self.rows():
+            return 0
+        before = microseconds(self._ledger.now() - age)
+
+        def work(connection: sqlite3.Connection) -> int:
+            connection.execute(
+                "DELETE FROM run_turns WHERE run IN (SELECT id FROM runs WHERE changed_at < ?)", (before,)
+            )
+            connection.execute("DELETE FROM started WHERE at < ?", (before,))
+            # The last one stays, so that no number is given twice.
+            last = "(SELECT max(id) FROM runs)"
+            return connection.execute(f"DELETE FROM runs WHERE changed_at < ? AND id < {last}", (before,)).rowcount
+
+        return self._change(work)
+
+    def _ask(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        with self._ledger.database.hold():
+            return self._ledger.ask(sql, *values) if has_table(self._ledger, "runs") else []
+
+    def _change(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        with self._ledger.database.hold():
+            return self._ledger.change(work)
+
+
+def write_start(connection: sqlite3.Connection, entry: CommitEntry) -> None:
+    """Note that a call is about to act on the outside world."""
+    at = microseconds(entry.started_at)
+    values = (entry.transaction_id, entry.session, entry.run, entry.call_id, entry.tool, entry.arguments, at)
+    run(connection, _START, values)
+    connection.execute(_TRIM_STARTED, (_STARTED_KEPT,))
