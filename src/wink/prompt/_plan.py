@@ -1,13 +1,14 @@
 """What a tree of sections comes to, worked out once for a template and checked on the way."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakSet
 
 from wink.errors import DuplicateToolName, PromptValidationError, SectionNotFound
 from wink.policies import ToolPolicy
 from wink.prompt._body import Body
+from wink.prompt._checks import all_of
 from wink.prompt._expansion import install_visibility
 from wink.prompt._params import refuse_unknown
 from wink.prompt._section import Section
@@ -47,6 +48,14 @@ class Node:
     """Whether the tools have been checked in depth, which waits for the first rendering."""
     examples: str | None = None
     """The tools' examples as text, once they have been rendered."""
+
+    def now(self) -> "Node":
+        """The section with the tools that it has at the moment."""
+        tools = self.section.current_tools()
+        if tools is None:
+            return self
+        tools = all_of(Tool, tools, "current_tools", self.path)
+        return replace(self, tools=tools, checked=False, examples=None)
 
     def below(self) -> "Iterator[Node]":
         """All sections below this one, in order."""

@@ -121,9 +121,34 @@ class Section(Generic[P]):
         """The names that the summary takes from the parameters; checked when the template is built."""
         return frozenset() if self._summary is None else self._summary.placeholders
 
+    def template_text(self) -> str | None:
+        """The template that the text is made of, as its author wrote it; `None` when the text is made in another way.
+
+        Only a section that has one can be overridden. A section of your own that has one returns it here, and takes
+        another in `with_template_text`.
+        """
+        return None
+
+    def with_template_text(self, text: str) -> Self:  # noqa: ARG002
+        """A copy for the same place, with the same children, whose text is made of another template."""
+        raise PromptValidationError("the text of this section is not made of a template", (self.key,))
+
+    def with_summary(self, summary: str) -> Self:
+        """A copy for the same place, with the same children and another summary."""
+        twin = copy.copy(self)
+        twin.summary, twin._summary = summary, Text(summary, (self.key,))
+        return twin
+
     def tools(self) -> tuple[Tool[Any, Any], ...]:
         """The tools that this section brings, in order. Asked once, when a template is built from the section."""
         return self._tools
+
+    def current_tools(self) -> Sequence[Tool[Any, Any]] | None:
+        """The tools as they are now, asked at each rendering that shows the section; for tools that come and go.
+
+        `None`, as here, says that they are always those of `tools`.
+        """
+        return None
 
     def policies(self) -> tuple[ToolPolicy, ...]:
         """The policies that govern the tools of this section and below. Asked once, when a template is built."""

@@ -64,6 +64,8 @@ def selected(
                 shown = FULL
             else:
                 shown = visibilities.get(node.path) or _visibility(node, params, session)
+            if shown is FULL and not cannot_go_on:
+                node = _now(node)
             parts.append((node, number, params, shown))
             if node.children:
                 visit(node.children, number, shown is not FULL)
@@ -126,6 +128,15 @@ def _enabled(node: Node, enablement: Enablement, params: Any, session: "Session 
         return enablement(params, session)
     except Exception as error:  # foreign code
         raise PromptRenderError(raised("enabled", error), node.path, dataclass=node.params_type) from error
+
+
+def _now(node: Node) -> Node:
+    try:
+        return node.now()
+    except PromptValidationError:
+        raise
+    except Exception as error:  # foreign code
+        raise PromptRenderError(raised("listing its tools", error), node.path) from error
 
 
 def _asks_for_params(node: Node) -> bool:
