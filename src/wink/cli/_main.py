@@ -25,6 +25,7 @@ COMMANDS: Final = {
     "demo": ("wink.cli._demo", "demo", "Watch an agent mend a small project, and a failed call undone."),
     "run": ("wink.cli._run", "run", "Let a model work on a repository."),
     "call": ("wink.cli._call", "call", "Run one tool on a workspace, through the whole pipeline."),
+    "serve": ("wink.cli._serve", "serve", "Give an MCP client a workspace's tools."),
     "try": ("wink.cli._try", "try_", "Run any program over a workspace without changing it."),
     "tries": ("wink.cli._accept", "list_tries", "List what is being tried."),
     "accept": ("wink.cli._accept", "accept", "Make what was tried real, all or in part."),

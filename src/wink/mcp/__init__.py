@@ -1,0 +1,30 @@
+"""Serve tools to MCP clients, and use the tools of MCP servers; needs the official SDK, the extra `wink[mcp]`."""
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Final
+
+from wink.errors import ExtraMissing
+
+if find_spec("mcp") is None:
+    raise ExtraMissing("MCP", "mcp", "mcp")
+
+if TYPE_CHECKING:
+    from wink.mcp._serving import Serving
+    from wink.mcp._stdio import serve_stdio
+
+__all__ = ["Serving", "serve_stdio"]
+
+_PLACES: Final = {
+    "Serving": "wink.mcp._serving",
+    "serve_stdio": "wink.mcp._stdio",
+}
+
+if not TYPE_CHECKING:  # a checker that saw this would take any name for granted
+
+    def __getattr__(name: str) -> Any:
+        """Each part is imported when it is asked for: the SDK takes most of a second."""
+        from importlib import import_module
+
+        if name not in _PLACES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(_PLACES[name]), name)

@@ -1,0 +1,119 @@
+"""Run the calls of clients: each to its end, or taken back before the next one begins."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final
+
+import anyio
+import mcp_types as types
+
+from wink.errors import PromptEvaluationError, VisibilityExpansionRequired, WinkError
+from wink.mcp._progress import Progress
+from wink.mcp._replies import answered, failed
+from wink.mcp._view import View, Views
+from wink.runtime import ToolCall, ToolExecutor
+from wink.transactions import Transaction, current_transaction
+
+_log: Final = logging.getLogger("wink.mcp")
+
+ADDED_BY_CLIENTS: Final = frozenset({"wait_for_previous"})
+"""Arguments that clients add to every call for themselves (Gemini CLI, to order its calls), and forget to take off."""
+
+MOST_AT_ONCE: Final = 4096
+"""So many calls may wait for their turn; one more is told to come later."""
+
+
+class Calls:
+    """The calls that one server is working on."""
+
+    def __init__(self, views: Views) -> None:
+        self._views = views
+        self._running: dict[asyncio.Task[types.CallToolResult], contextvars.Context] = {}
+        self._ending: set[asyncio.Task[types.CallToolResult]] = set()
+
+    def open_transactions(self) -> tuple[Transaction, ...]:
+        """The transactions of the calls that are running; may be asked from any thread."""
+        found = (current_transaction(context) for context in tuple(self._running.values()))
+        return tuple(transaction for transaction in found if transaction is not None)
+
+    async def call(
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        *,
+        session: str | None = None,
+        progress: Callable[[int], Awaitable[object]] | None = None,
+    ) -> types.CallToolResult:
+        """Run one call in a session; however it ends, the result says so.
+
+        When this coroutine is cancelled, the call is taken back before the cancellation goes on.
+        """
+        if len(self._running) >= MOST_AT_ONCE:
+            return failed(f"{name} was not run: {MOST_AT_ONCE} calls are waiting already; call it again later")
+        beats = None if progress is None else Progress(progress)
+        context = contextvars.copy_context()
+        # A task of its own: a scope of anyio cancels again and again, and so would end the taking back as well.
+        task = asyncio.create_task(self._run(name, arguments, session, beats), context=context)
+        self._running[task] = context
+        task.add_done_callback(self._forget)
+        try:
+            await asyncio.wait([task])
+        except BaseException:
+            self._ending.add(task)
+            task.cancel()
+            if beats is not None:
+                beats.drop()
+            with anyio.CancelScope(shield=True):
+                await asyncio.wait([task])
+            raise
+        if beats is not None:
+            await beats.end()
+        return failed(f"{name} ended by cancelling itself; nothing was changed") if task.cancelled() else task.result()
+
+    def _forget(self, task: asyncio.Task[types.CallToolResult]) -> None:
+        self._running.pop(task, None)
+        self._ending.discard(task)
+
+    async def _run(
+        self, name: str, arguments: Mapping[str, Any], session: str | None, beats: Progress | None
+    ) -> types.CallToolResult:
+        # What was given up must be taken back before anything looks at the files; writes wait for it anyway.
+        while self._ending:
+            await asyncio.wait(self._ending)
+        try:
+            view = self._views.shown(session, tool=name)
+            executor = ToolExecutor(
+                prompt=self._views.prompt,
+                rendered=view.rendered,
+                session=view.session,
+                heartbeat=None if beats is None else beats.heartbeat(),
+            )
+            reply = await executor.aexecute(ToolCall(name, _without_additions(name, arguments, view)), apart=True)
+            return answered(reply)
+        except (SystemExit, KeyboardInterrupt) as error:
+            # A task must not let these out: they would end the loop, and the server with it.
+            return failed(f"{name} tried to end the server ({type(error).__name__}); nothing was changed")
+        except VisibilityExpansionRequired as error:
+            return failed(f"{name} was not run: {error}")
+        except PromptEvaluationError as error:
+            return failed(f"{name} failed: {error}")
+        except WinkError as error:
+            _log.error("%s", error)
+            return failed(f"{name} failed: {error}")
+        except Exception as error:  # foreign code: sections, resources
+            _log.exception("a call of %r failed", name)
+            return failed(f"{name} failed with {type(error).__name__}; nothing was changed")
+
+
+def _without_additions(name: str, arguments: Mapping[str, Any], view: View) -> Mapping[str, Any]:
+    """The arguments without those that only the client understands, unless the tool has such parameters itself."""
+    added = ADDED_BY_CLIENTS.intersection(arguments)
+    tool = view.rendered.tool(name) if added else None
+    if tool is None or tool.extra != "forbid":
+        return arguments
+    added -= set(tool.schema().get("properties", {}))
+    return {key: value for key, value in arguments.items() if key not in added}

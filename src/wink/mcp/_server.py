@@ -1,0 +1,119 @@
+"""The official SDK's server over wink's sessions: what it lists, and how it answers."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final, cast
+
+import mcp_types as types
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
+
+from wink import __version__
+from wink.errors import WinkError
+from wink.mcp._calls import Calls
+from wink.mcp._replies import failed
+from wink.mcp._tools import described
+from wink.mcp._view import View, Views
+from wink.runtime import RESULT_LIMIT
+
+_log: Final = logging.getLogger("wink.mcp")
+
+SESSION_KEY: Final = "wink/session"
+"""The key in a request's `_meta` that names the session it belongs to."""
+
+PROMPT: Final = "instructions"
+"""The name of the prompt that is the same text as the server's instructions."""
+
+Context = ServerRequestContext[Any, Any]
+
+
+class Answers:
+    """The answers to a client's requests, from one workspace's sessions."""
+
+    def __init__(self, views: Views, calls: Calls, session_of: Callable[[Context], str | None]) -> None:
+        self._views, self._calls, self._session_of = views, calls, session_of
+        self._unlisted: set[str] = set()
+
+    async def tools(self, ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        """All tools of the session, on one page."""
+        del params
+        listed: list[types.Tool] = []
+        for tool in self._view(ctx).rendered.tools:
+            try:
+                listed.append(described(tool, result_limit=RESULT_LIMIT))
+            except Exception as error:  # foreign code: types that pydantic asks for their schema
+                self._leave_out(tool.name, error)
+        return types.ListToolsResult(tools=listed)
+
+    async def call(self, ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+        """One call; never an error of the protocol, which a model would not be shown."""
+        try:
+            session = self._session_of(ctx)
+        except WinkError as error:
+            return failed(str(error))
+        return await self._calls.call(params.name, params.arguments or {}, session=session, progress=_progress(ctx))
+
+    async def prompts(self, ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
+        """The one prompt."""
+        del ctx, params
+        return types.ListPromptsResult(
+            prompts=[
+                types.Prompt(
+                    name=PROMPT, title="How to work here", description="What the tools are for, and their rules."
+                )
+            ]
+        )
+
+    async def prompt(self, ctx: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+        """The text of the session's sections, as it is now."""
+        if params.name != PROMPT:
+            raise MCPError(
+                code=types.INVALID_PARAMS, message=f"there is no prompt {params.name!r}; there is {PROMPT!r}"
+            )
+        text = types.TextContent(text=self._view(ctx).rendered.text)
+        return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=text)])
+
+    def _view(self, ctx: Context) -> View:
+        try:
+            return self._views.render(self._session_of(ctx))
+        except WinkError as error:
+            raise MCPError(code=types.INVALID_PARAMS, message=str(error)) from error
+
+    def _leave_out(self, name: str, error: Exception) -> None:
+        if name not in self._unlisted:
+            self._unlisted.add(name)
+            _log.warning("the tool %s is not offered: %s", name, error)
+
+
+def make_server(views: Views, calls: Calls) -> Server[Any]:
+    """A server of the SDK that offers the tools of `views`."""
+    answers = Answers(views, calls, _named_session)
+    return Server(
+        "wink",
+        version=__version__,
+        title="wink",
+        instructions=views.render().rendered.text,
+        on_list_tools=answers.tools,
+        on_call_tool=answers.call,
+        on_list_prompts=answers.prompts,
+        on_get_prompt=answers.prompt,
+    )
+
+
+def _named_session(ctx: Context) -> str | None:
+    """The session that a request names in its `_meta`."""
+    name = cast("Mapping[str, object]", ctx.meta or {}).get(SESSION_KEY)
+    if name is None:
+        return None
+    if not isinstance(name, str):
+        raise WinkError(f"_meta[{SESSION_KEY!r}] is {name!r}; it names a session, as text")
+    return name
+
+
+def _progress(ctx: Context) -> Callable[[int], Awaitable[object]] | None:
+    if (ctx.meta or {}).get("progress_token") is None:
+        return None
+    return lambda beat: ctx.session.report_progress(float(beat))

@@ -1,0 +1,106 @@
+"""End a server in time, whatever its calls do: with what is running taken back, and without a traceback."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import Final
+
+from wink.transactions import Transaction
+
+SECONDS: Final = 1.6
+"""How long ending in good order may take; then what is open is taken back, and the process ends."""
+
+_LAST: Final = 0.25
+
+INTERRUPTED: Final = 130
+
+
+class Stopping:
+    """The end of one server: asked for once, by whoever comes first, and kept to."""
+
+    def __init__(self, open_transactions: Callable[[], tuple[Transaction, ...]]) -> None:
+        self.status = 0
+        self._open_transactions = open_transactions
+        self._asked = threading.Event()
+        self._watched = threading.Event()
+        self._over = threading.Event()
+        self._tell: Callable[[], object] | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether the server is to end."""
+        return self._asked.is_set()
+
+    def when_asked(self, tell: Callable[[], object]) -> None:
+        """Call `tell` when the server is to end, on any thread; at once if that is so already."""
+        with self._lock:
+            self._tell = tell
+            asked = self._asked.is_set()
+        if asked:
+            tell()
+
+    def ask(self, status: int = 0) -> None:
+        """Have the server end with this exit status; may be called from any thread and from a signal's handler."""
+        if self._asked.is_set():
+            return
+        self.status = status
+        self._asked.set()
+        self.watch()
+        tell = self._tell
+        if tell is not None:
+            with suppress(RuntimeError):  # its loop has been closed
+                tell()
+
+    def watch(self) -> None:
+        """See to it that the server, which is about to end, does so in time."""
+        if not self._watched.is_set():
+            self._watched.set()
+            threading.Thread(target=self._see_to_it, name="wink-stopping", daemon=True).start()
+
+    def over(self) -> None:
+        """The server has ended in good order."""
+        self._over.set()
+
+    @contextmanager
+    def on_signals(self) -> Generator[None]:
+        """Take SIGINT and SIGTERM as the wish to end."""
+
+        def end(number: int, frame: FrameType | None) -> None:
+            del frame
+            self.ask(INTERRUPTED if number == signal.SIGINT else 0)
+
+        before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _see_to_it(self) -> None:
+        if self._over.wait(SECONDS):
+            return
+        # The loop hangs in foreign code. What the calls have changed can be taken back without it.
+        undoing = threading.Thread(target=self._take_back, name="wink-taking-back", daemon=True)
+        undoing.start()
+        undoing.join(_LAST)
+        end_now(self.status)
+
+    def _take_back(self) -> None:
+        for transaction in self._open_transactions():
+            with suppress(Exception):  # the next one to open the workspace will find the journal
+                transaction.abort()
+
+
+def end_now(status: int) -> None:
+    """End the process without waiting for threads that were left behind in handlers."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(Exception):
+            stream.flush()
+    os._exit(status)

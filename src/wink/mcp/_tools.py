@@ -1,0 +1,49 @@
+"""Describe wink's tools the way that MCP clients read them."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import mcp_types as types
+
+from wink.tools import Tool
+
+LONGEST_NAME: Final = 48
+"""Clients put a prefix such as `mcp__wink__` before a name, and model providers take at most 64 characters."""
+
+_HINTS: Final[dict[str, dict[str, bool]]] = {
+    # destructive means that something is lost for good: what tools do to the workspace's files can be undone
+    "read": {"read_only_hint": True, "destructive_hint": False, "idempotent_hint": True, "open_world_hint": False},
+    "workspace": {"read_only_hint": False, "destructive_hint": False, "open_world_hint": False},
+    "process": {"read_only_hint": False, "destructive_hint": True, "open_world_hint": True},
+    "external": {"read_only_hint": False, "destructive_hint": True, "open_world_hint": True},
+}
+
+
+def described(tool: Tool[Any, Any], *, result_limit: int | None = None) -> types.Tool:
+    """The tool as `tools/list` shows it; raises `PromptValidationError` when it has no schema."""
+    # Without the first, clients with many tools hide these until they are searched for; the second keeps a client from
+    # shortening what is already short enough.
+    meta: dict[str, Any] = {"anthropic/alwaysLoad": True, "wink/effects": tool.effects}
+    if result_limit is not None:
+        meta["anthropic/maxResultSizeChars"] = result_limit
+    title = _title(tool.name)
+    return types.Tool(
+        name=tool.name,
+        title=title,
+        description=tool.description,
+        input_schema=tool.schema(),
+        annotations=types.ToolAnnotations(title=title, **_HINTS[tool.effects]),
+        _meta=meta,
+    )
+
+
+def long_names(tools: tuple[Tool[Any, Any], ...]) -> tuple[str, ...]:
+    """The names that clients may refuse or cut once they have put their prefix before them."""
+    return tuple(tool.name for tool in tools if len(tool.name) > LONGEST_NAME)
+
+
+def _title(name: str) -> str:
+    words = name.replace("-", "_").replace(".", "_").split("_")
+    text = " ".join(word for word in words if word)
+    return text[:1].upper() + text[1:]

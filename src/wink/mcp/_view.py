@@ -1,0 +1,55 @@
+"""Keep what each session of the workspace is shown: its text, its tools, and the policies for them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from wink.errors import TooManySessions
+from wink.prompt import Prompt, RenderedPrompt
+from wink.runtime import with_read_result
+from wink.session import Session
+
+MOST_SESSIONS: Final = 1000
+"""So many sessions can clients name in one server; each costs memory as long as it runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A session, and what it was shown last."""
+
+    session: Session
+    rendered: RenderedPrompt[Any]
+
+
+class Views:
+    """The sessions that clients have named, each with its rendering of one prompt."""
+
+    def __init__(self, prompt: Prompt[Any], open_session: Callable[[str], Session], default: str) -> None:
+        self.prompt, self.default = prompt, default
+        self._open_session = open_session
+        self._views: dict[str, View] = {}
+        self._lock = threading.Lock()
+
+    def render(self, name: str | None = None) -> View:
+        """Render for a session anew; raises `SessionNameError`, `TooManySessions` and what rendering raises."""
+        name = self.default if name is None else name
+        with self._lock:
+            if name not in self._views and len(self._views) >= MOST_SESSIONS:
+                raise TooManySessions(name, MOST_SESSIONS)
+        session = self._open_session(name)
+        rendered = self.prompt.render(session=session, check=False)
+        # Always: a client that asks for the list once has to know it before there is something to read.
+        view = View(session, with_read_result(rendered, session, always=True))
+        with self._lock:
+            self._views[name] = view
+        return view
+
+    def shown(self, name: str | None = None, *, tool: str | None = None) -> View:
+        """What a session was shown last; rendered anew if that does not have `tool`."""
+        view = self._views.get(self.default if name is None else name)
+        if view is None or (tool is not None and view.rendered.tool(tool) is None):
+            return self.render(name)
+        return view
