@@ -3,11 +3,14 @@
 from collections.abc import Mapping, Sequence
 
 from wink.errors._core import WinkError
+from wink.errors._serde import Problem
 
 __all__ = [
     "DuplicateToolName",
     "OutputParseError",
     "PromptEvaluationError",
+    "PromptOverrideError",
+    "PromptOverrideWarning",
     "PromptRenderError",
     "PromptValidationError",
     "SectionNotFound",
@@ -88,6 +91,25 @@ class SectionNotFound(WinkError, LookupError):
         return f"several sections are {wanted}: {places}; ask for one of them by its path, a tuple of keys"
 
 
+class PromptOverrideError(WinkError, ValueError):
+    """An override cannot be stored, or what is stored cannot be used; nothing was changed.
+
+    `where` says which template and tag it is about; `problems` holds one line for each thing that is wrong.
+    """
+
+    def __init__(self, message: str, where: str = "", problems: Sequence[str] = ()) -> None:
+        self.message, self.where, self.problems = message, where, tuple(problems)
+        super().__init__(message, where, self.problems)
+
+    def __str__(self) -> str:
+        text = f"{self.where}: {self.message}" if self.where else self.message
+        return f"{text}: {'; '.join(self.problems)}" if self.problems else text
+
+
+class PromptOverrideWarning(UserWarning):
+    """An override was left out of a prompt, because it no longer fits or cannot be read; the code's own text stands."""
+
+
 class PromptEvaluationError(WinkError):
     """An evaluation had to end; `phase` says where it was: `request`, `response`, `tool`, `budget`, ..."""
 
@@ -118,11 +140,17 @@ class VisibilityExpansionRequired(WinkError):
 
 
 class OutputParseError(WinkError, ValueError):
-    """A final answer is not the structured output that the prompt asked for; `text` keeps it as it came."""
+    """A final answer is not the structured output that the prompt asked for.
 
-    def __init__(self, message: str, text: str, dataclass: type | None = None) -> None:
-        self.message, self.text, self.dataclass = message, text, dataclass
-        super().__init__(message, text, dataclass)
+    `text` keeps the answer as it came, `dataclass` is what was asked for, and `problems` has everything that is wrong with
+    the JSON in it, each with its path; it is empty when there was none to judge.
+    """
+
+    def __init__(
+        self, message: str, text: str, dataclass: type | None = None, problems: Sequence[Problem] = ()
+    ) -> None:
+        self.message, self.text, self.dataclass, self.problems = message, text, dataclass, tuple(problems)
+        super().__init__(message, text, dataclass, self.problems)
 
     def __str__(self) -> str:
         return self.message

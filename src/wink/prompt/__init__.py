@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from wink.errors import (
     DeadlineExceededError,
+    OutputParseError,
     PromptEvaluationError,
     PromptRenderError,
     PromptValidationError,
@@ -24,6 +25,7 @@ from wink.prompt._prompt import Prompt
 from wink.prompt._rendered import RenderedPrompt
 from wink.prompt._resources import PromptResources
 from wink.prompt._section import Section
+from wink.prompt._structured_output import parse_structured_output
 from wink.prompt._template import PromptTemplate
 from wink.prompt._text_section import TextSection
 from wink.prompt._tools_section import ToolsSection
@@ -68,6 +70,7 @@ __all__ = [
     "FileCreatedTrigger",
     "FileOutputChecker",
     "MarkdownSection",
+    "OutputParseError",
     "PolicyDecision",
     "PolicyState",
     "Prompt",
@@ -101,6 +104,7 @@ __all__ = [
     "apply_expansion",
     "check_completion",
     "collect_feedback",
+    "parse_structured_output",
     "policy_state",
     "watch_feedback",
 ]

@@ -19,7 +19,7 @@ else:
 __all__ = ["Answer", "Container", "Out_co", "answer_of"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Answer:
     """A declared output taken apart; all `None` for an answer in plain text."""
 
@@ -28,6 +28,8 @@ class Answer:
     """The dataclass, of which an array holds any number."""
     container: Container | None = None
     allow_extra_keys: bool = False
+    instructions: str | None = None
+    """What the model is told of it, once it has been written."""
 
 
 def answer_of(annotation: Any, *, allow_extra_keys: bool) -> Answer:

@@ -7,7 +7,7 @@ from typing import Any, Final, cast
 
 from wink.errors import PromptValidationError
 
-__all__ = ["KEY", "all_of", "checked_key", "checked_title"]
+__all__ = ["KEY", "all_of", "checked_key", "checked_tag", "checked_title"]
 
 KEY: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 """What the keys of sections and templates look like."""
@@ -32,6 +32,15 @@ def checked_key(key: str | None, title: str) -> str:
             "beginning with a letter or digit"
         )
     return key
+
+
+def checked_tag(tag: str) -> str:
+    if not isinstance(cast("object", tag), str) or not KEY.fullmatch(tag):
+        raise PromptValidationError(
+            f"{tag!r} cannot be a tag of overrides; use up to 64 lower-case letters, digits, '.', '_' and '-', "
+            "beginning with a letter or digit"
+        )
+    return tag
 
 
 def all_of(kind: type[Any], items: Iterable[Any], what: str, section_path: tuple[str, ...]) -> tuple[Any, ...]:

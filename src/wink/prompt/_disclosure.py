@@ -110,7 +110,7 @@ class Disclosure:
 
 def how_to_open(node: Node) -> str:
     """The line under a summary that tells the model what it can do about it."""
-    if any(below.tools for below in (node, *node.below())):
+    if any(below.brings_tools for below in (node, *node.below())):
         return (
             f"(This is a summary. To see the whole section and to use its tools, call `open_sections` with the key "
             f'"{node.key}"; only to read it, call `read_section`.)'

@@ -1,7 +1,8 @@
 """The section that most prompts consist of: a template in Markdown."""
 
+import copy
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from wink.policies import ToolPolicy
 from wink.prompt._enablement import Enabled
@@ -66,6 +67,16 @@ class MarkdownSection(Section[P]):
     def placeholders(self) -> frozenset[str]:
         """The names in the template."""
         return self._text.placeholders
+
+    def template_text(self) -> str:
+        """The template, without its indentation."""
+        return self._text.source
+
+    def with_template_text(self, text: str) -> Self:
+        """The same section with another template."""
+        twin = copy.copy(self)
+        twin._text = Text(text, (self.key,))
+        return twin
 
     def render_body(self, params: P | None, *, session: "Session | None" = None) -> str:  # noqa: ARG002
         """The template, filled in."""

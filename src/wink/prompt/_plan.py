@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from wink.prompt.overrides import PromptDescriptor
     from wink.session import Session
 
-__all__ = ["RESERVED", "Node", "Plan", "distinct", "tools_by_name"]
+__all__ = ["RESERVED", "Node", "Plan", "distinct", "refuse_reserved_names", "tools_by_name"]
 
 RESERVED: Final = ("open_sections", "read_section")
 """The tools that wink brings to a prompt with summarised sections."""
@@ -48,6 +48,11 @@ class Node:
     """Whether the tools have been checked in depth, which waits for the first rendering."""
     examples: str | None = None
     """The tools' examples as text, once they have been rendered."""
+
+    @property
+    def brings_tools(self) -> bool:
+        """Whether the section has tools, or may have some now and then."""
+        return bool(self.tools) or type(self.section).current_tools is not Section.current_tools
 
     def now(self) -> "Node":
         """The section with the tools that it has at the moment."""
@@ -91,7 +96,7 @@ class Plan:
         tools_by_name(node for node in nodes if not node.conditional)
         can_summarise = any(node.summary is not None for node in nodes)
         if can_summarise:
-            _refuse_reserved_names(nodes)
+            refuse_reserved_names(nodes)
         governing: dict[str, tuple[ToolPolicy, ...]] = {}
         for node in nodes:
             for tool in node.tools:
@@ -216,7 +221,7 @@ def tools_by_name(nodes: Iterable[Node]) -> dict[str, tuple[Tool[Any, Any], Node
     return found
 
 
-def _refuse_reserved_names(nodes: Iterable[Node]) -> None:
+def refuse_reserved_names(nodes: Iterable[Node]) -> None:
     """Where sections can be summarised, two tools are always wink's own."""
     for node in nodes:
         for tool in node.tools:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast, overload
 from wink.errors import PromptValidationError
 from wink.policies import ToolPolicy
 from wink.prompt._answer import Out_co
+from wink.prompt._checks import checked_tag
 from wink.prompt._params import instance_of
 from wink.prompt._render import offered_tools, render
 from wink.prompt._rendered import RenderedPrompt
@@ -20,6 +21,9 @@ from wink.tools import Tool
 
 if TYPE_CHECKING:
     from wink.filesystem import Filesystem
+    from wink.prompt._plan import Plan
+    from wink.prompt.overrides import PromptOverridesStore
+    from wink.prompt.overrides._overlay import OverriddenPlan
     from wink.resources import ResourceRegistry
     from wink.session import Session
 
@@ -30,6 +34,9 @@ S = TypeVar("S", bound=Section[Any])
 
 class Prompt(Generic[Out_co]):
     """A template together with parameters and resources, which an adapter can evaluate.
+
+    With a store of overrides, each rendering uses what the store keeps under the tag instead of the texts, tools'
+    descriptions and examples in the code, as far as it fits them; see `wink.prompt.overrides`.
 
     >>> from wink.prompt import MarkdownSection, PromptTemplate
     >>> template = PromptTemplate(ns="docs", key="hello", sections=[MarkdownSection("Task", "Say hello.")])
@@ -45,7 +52,7 @@ class Prompt(Generic[Out_co]):
     def __init__(
         self,
         template: PromptTemplate[Out_co],
-        overrides_store: Any = None,
+        overrides_store: "PromptOverridesStore | None" = None,
         overrides_tag: str = "latest",
     ) -> None:
         if not isinstance(cast("object", template), PromptTemplate):
@@ -54,7 +61,8 @@ class Prompt(Generic[Out_co]):
             )
         self.template = template
         self.overrides_store = overrides_store
-        self.overrides_tag = overrides_tag
+        self.overrides_tag = checked_tag(overrides_tag)
+        self._overridden: OverriddenPlan | None = None
         self._params: dict[type, object] = {}
         self._resources = PromptResources(template.resources, template.plan)
 
@@ -109,9 +117,8 @@ class Prompt(Generic[Out_co]):
             self.template.plan.install(session)
             watch_feedback(prompt=self, session=session)
         return render(
-            self.template.plan,
-            name=self.name,
-            answer=self.template.answer,
+            self._plan_now(),
+            template=self.template,
             bound=self._params | self._checked(params) if params else self._params,
             session=session,
             visibilities=chosen_visibilities(self.template.plan, session, visibility_overrides),
@@ -123,7 +130,7 @@ class Prompt(Generic[Out_co]):
 
         Parameters may still be missing, unless a section decides by them whether it is enabled.
         """
-        plan = self.template.plan
+        plan = self._plan_now()
         return offered_tools(
             plan, selected(plan, self._params, session, chosen_visibilities(plan, session), to_render=False)
         )
@@ -179,6 +186,16 @@ class Prompt(Generic[Out_co]):
                 failures.append(error)
         if failures:
             raise ExceptionGroup(f"cleaning up the prompt {self.name!r} failed", failures)
+
+    def _plan_now(self) -> "Plan":
+        """The template's plan, with what the store says instead of it now."""
+        if self.overrides_store is None:
+            return self.template.plan
+        if self._overridden is None:
+            from wink.prompt.overrides._overlay import OverriddenPlan
+
+            self._overridden = OverriddenPlan(self.template, self.overrides_store, self.overrides_tag)
+        return self._overridden.now()
 
     def _checked(self, params: tuple[object, ...]) -> dict[type, object]:
         checked: dict[type, object] = {}

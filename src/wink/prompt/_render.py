@@ -8,13 +8,15 @@ from wink.policies import ToolPolicy
 from wink.prompt._answer import Answer
 from wink.prompt._disclosure import Disclosure, disclosing_tools, how_to_open
 from wink.prompt._examples import examples_block
-from wink.prompt._plan import Node, Plan, distinct, tools_by_name
+from wink.prompt._plan import Node, Plan, distinct, refuse_reserved_names, tools_by_name
 from wink.prompt._rendered import RenderedPrompt
+from wink.prompt._response_format import response_format
 from wink.prompt._selection import Part, raised, selected
 from wink.prompt._visibility import SectionVisibility
 from wink.tools import Tool
 
 if TYPE_CHECKING:
+    from wink.prompt._template import PromptTemplate
     from wink.session import Session
 
 __all__ = ["offered_tools", "render"]
@@ -28,36 +30,40 @@ _DEEPEST_HEADING: Final = 6
 def render(
     plan: Plan,
     *,
-    name: str,
-    answer: Answer,
+    template: "PromptTemplate[Any]",
     bound: Mapping[type, object],
     session: "Session | None",
     visibilities: Mapping[tuple[str, ...], SectionVisibility],
     check: bool,
 ) -> RenderedPrompt[Any]:
-    """Render the sections of `plan` that are enabled now."""
+    """Render the sections of `plan` that are enabled now: the plan of `template`, or what overrides made of it."""
     parts = selected(plan, bound, session, visibilities)
     by_name = tools_by_name(node for node, _, _, shown in parts if shown is FULL)
     for node, _, _, _ in parts:
         if check and not node.checked:
             _check_tools(node)
     tools = tuple(tool for tool, _ in by_name.values())
+    text = text_of(parts, session)
+    if template.container is not None:
+        text = _with_response_format(text, parts, template.answer)
     governing: dict[str, tuple[ToolPolicy, ...]] = {name: node.governing for name, (_, node) in by_name.items()}
     disclosure = _disclosure(plan, parts)
     if disclosure is not None:
         own = disclosing_tools(disclosure.keys)
+        refuse_reserved_names(node for _, node in by_name.values())
         tools += own
         governing.update((tool.name, plan.prompt_policies) for tool in own)
     return RenderedPrompt(
-        prompt_name=name,
-        text=text_of(parts, session),
+        prompt_name=template.name,
+        text=text,
         tools=tools,
         policies=distinct((*(policy for part in parts for policy in part[0].policies), *plan.prompt_policies)),
         governing=governing,
-        output_type=answer.type,
-        container=answer.container,
-        allow_extra_keys=answer.allow_extra_keys,
-        output=answer.annotation,
+        output_type=template.output_type,
+        container=template.container,
+        allow_extra_keys=template.allow_extra_keys,
+        output=template.answer.annotation,
+        template=template,
         disclosure=disclosure,
     )
 
@@ -74,8 +80,15 @@ def text_of(parts: Sequence[Part], session: "Session | None") -> str:
     return "\n\n".join(_section_text(*part, session) for part in parts if part[3] is not None)
 
 
+def _with_response_format(text: str, parts: Sequence[Part], answer: Answer) -> str:
+    """The text with one more section at its end, about the last answer."""
+    number = sum(len(node.path) == 1 for node, _, _, _ in parts) + 1
+    section = f"## {number}. Response format\n\n{response_format(answer)}"
+    return f"{text}\n\n{section}" if text else section
+
+
 def _disclosure(plan: Plan, parts: Sequence[Part]) -> Disclosure | None:
-    if any(part[3] is SUMMARY for part in parts):
+    if plan.can_summarise and any(part[3] is SUMMARY for part in parts):
         return Disclosure(plan, parts, text_of)
     return None
 

@@ -12,8 +12,10 @@ from wink.tools import Tool
 if TYPE_CHECKING:
     from wink.limits import Deadline
     from wink.prompt._disclosure import Disclosure
+    from wink.prompt._template import PromptTemplate
+    from wink.prompt.overrides import PromptDescriptor
 
-__all__ = ["RenderedPrompt"]
+__all__ = ["RenderedPrompt", "param_descriptions"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,8 +44,8 @@ class RenderedPrompt(Generic[Out_co]):
     """Whether the answer may have keys that `output_type` does not."""
     output: Any = None
     """The output as the template declares it, such as `list[Finding]`; the same as `output_type` for one object."""
-    descriptor: Any = None
-    """What of the prompt can be overridden, with a hash of each text."""
+    template: "PromptTemplate[Any] | None" = field(default=None, repr=False)
+    """The template that was rendered."""
     disclosure: "Disclosure | None" = field(default=None, repr=False)
     """The sections of which only a summary is shown, for the tools that open them; `None` when all is shown."""
     _by_name: dict[str, Tool[Any, Any]] = field(init=False, repr=False)
@@ -55,9 +57,16 @@ class RenderedPrompt(Generic[Out_co]):
         object.__setattr__(self, "_by_name", {tool.name: tool for tool in self.tools})
 
     @property
+    def descriptor(self) -> "PromptDescriptor | None":
+        """What of the prompt can be overridden, with a hash of each part; worked out when it is first asked for."""
+        from wink.prompt.overrides import PromptDescriptor
+
+        return None if self.template is None else PromptDescriptor.from_prompt(self.template)
+
+    @property
     def tool_param_descriptions(self) -> Mapping[str, Mapping[str, str]]:
         """For each tool's name the descriptions of its parameters, of those that have one."""
-        return MappingProxyType({tool.name: MappingProxyType(_descriptions(tool)) for tool in self.tools})
+        return MappingProxyType({tool.name: MappingProxyType(param_descriptions(tool)) for tool in self.tools})
 
     @property
     def summarised(self) -> tuple[str, ...]:
@@ -79,6 +88,8 @@ class RenderedPrompt(Generic[Out_co]):
         return self.text
 
 
-def _descriptions(tool: Tool[Any, Any]) -> dict[str, str]:
+def param_descriptions(tool: Tool[Any, Any]) -> dict[str, str]:
+    """The descriptions of a tool's parameters as a model is sent them, by the names of the fields."""
     described = () if tool.params_type is None else fields(tool.params_type)
-    return {one.name: one.metadata["description"] for one in described if one.metadata.get("description")}
+    told = {one.name: tool.param_descriptions.get(one.name) or one.metadata.get("description") for one in described}
+    return {name: text for name, text in told.items() if text}

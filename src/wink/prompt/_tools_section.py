@@ -1,7 +1,8 @@
 """The section for tools that need a line of guidance at most."""
 
+import copy
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from wink.policies import ToolPolicy
 from wink.prompt._enablement import Enabled
@@ -60,6 +61,16 @@ class ToolsSection(Section[P]):
     def placeholders(self) -> frozenset[str]:
         """The names in the description."""
         return self._text.placeholders
+
+    def template_text(self) -> str:
+        """The description, without its indentation."""
+        return self._text.source
+
+    def with_template_text(self, text: str) -> Self:
+        """The same section with another description."""
+        twin = copy.copy(self)
+        twin._text = Text(text, (self.key,))
+        return twin
 
     def render_body(self, params: P | None, *, session: "Session | None" = None) -> str:  # noqa: ARG002
         """The description, filled in; nothing about the single tools."""
