@@ -1,0 +1,194 @@
+"""Mount one MCP server: list its tools when a prompt is rendered, and call them when the model does."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import weakref
+from collections.abc import Callable
+from typing import Any, Final, cast
+
+import mcp_types as types
+from pydantic import TypeAdapter, ValidationError
+
+from mcp import MCPError
+from wink.errors import McpServerFailed
+from wink.mcp._mount_arguments import McpArguments
+from wink.mcp._mount_connection import Connection, Live, Opening
+from wink.mcp._mount_listing import Choice, Listing, listing_of
+from wink.mcp._mount_results import McpResult, result_of, shortened
+from wink.tools import ToolContext, ToolHandler, ToolResult
+
+MAX_PAGES: Final = 100
+_RAW: Final[Any] = TypeAdapter(dict[str, Any])
+_log: Final = logging.getLogger("wink.mcp")
+
+
+class Mount:
+    """A server's tools. Listing and calling open the connection; nothing else does."""
+
+    def __init__(
+        self,
+        name: str,
+        open_one: Callable[[], Opening],
+        choice: Choice,
+        *,
+        timeout: float,
+        connect_timeout: float,
+    ) -> None:
+        self.name = name
+        self._choice, self._timeout, self._connect_timeout = choice, timeout, connect_timeout
+        self._connection = Connection(name, open_one, connect_seconds=connect_timeout)
+        self._listing = Listing()
+        self._fresh: tuple[Live, int] | None = None
+        weakref.finalize(self, self._connection.close, wait=False).atexit = False
+        self._said: set[str] = set()
+
+    def connect(self) -> Listing:
+        """The tools as the server has them now; raises `McpServerFailed`."""
+        seconds = self._connect_timeout + self._timeout
+        try:
+            listing = self._connection.run_blocking(self._listed, seconds)
+        except TimeoutError:
+            raise McpServerFailed(self.name, f"it did not list its tools within {seconds:g} s") from None
+        except MCPError as error:
+            raise McpServerFailed(self.name, f"it does not list its tools: {shortened(error.error.message)}") from error
+        except ValidationError as error:
+            raise McpServerFailed(self.name, f"its list of tools makes no sense: {_first(error)}") from error
+        for problem in listing.problems:
+            self._say(f"MCP server {self.name!r}: {problem}")
+        return listing
+
+    def listing(self) -> tuple[Listing, str]:
+        """The tools as they are now; or, if the server cannot be asked, as they last were, and why that is so."""
+        try:
+            return self.connect(), ""
+        except McpServerFailed as error:
+            self._say(f"MCP server {self.name!r} cannot be reached: {error.reason}")
+            return self._listing, error.reason
+
+    def close(self, *, wait: bool = True) -> None:
+        """End the connection, and the server if it is ours; the next use opens it again."""
+        self._connection.close(wait=wait)
+
+    def handler(self, origin: str, name: str) -> ToolHandler[McpArguments, McpResult]:
+        """What calls the server's tool `origin`, which is called `name` here."""
+
+        async def call(params: McpArguments, *, context: ToolContext) -> ToolResult[McpResult]:
+            return await self._call(origin, name, params, context)
+
+        return call
+
+    # -- on the caller's loop
+
+    async def _call(self, origin: str, name: str, params: McpArguments, context: ToolContext) -> ToolResult[McpResult]:
+        arguments, seconds = params.as_dict(), self._timeout
+        if context.deadline is not None:
+            seconds = min(seconds, max(context.deadline.remaining().total_seconds(), 0.0))
+        try:
+            json.dumps(arguments, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            return ToolResult[Any].error(f"{name} was not called: its arguments hold half of a surrogate pair")
+
+        async def progress(done: float, total: float | None, message: str | None) -> None:
+            del done, total, message
+            context.beat()
+
+        async def work(live: Live) -> types.CallToolResult | str:
+            async with asyncio.timeout(seconds):
+                return await _asked(live, origin, arguments, progress)
+
+        try:
+            answer = await self._connection.run(work)
+        except TimeoutError:
+            if context.deadline is not None:
+                context.deadline.check()
+            return _failed(name, f"the server did not answer within {seconds:g} s and was told to stop; {_UNKNOWN}")
+        except MCPError as error:
+            return _failed(name, f"the server refused the call: {shortened(error.error.message)}{_hint(error)}")
+        except McpServerFailed as error:
+            what = (
+                f"the server {self.name!r} was lost during the call"
+                if error.sent
+                else f"there is no server {self.name!r}"
+            )
+            return _failed(name, f"{what}: {error.reason}\n{_UNKNOWN if error.sent else 'Nothing was sent to it.'}")
+        except ValidationError:
+            return _failed(name, f"the server's answer makes no sense; {_UNKNOWN}")
+        if isinstance(answer, str):
+            return _failed(name, answer)
+        return result_of(self.name, origin, name, answer)
+
+    # -- on the connection's loop
+
+    async def _listed(self, live: Live) -> Listing:
+        changes = live.changes
+        if self._fresh == (live, changes):
+            return self._listing
+        async with asyncio.timeout(self._timeout):
+            found = await _all_tools(live)
+        info = live.client.server_info
+        listing = listing_of(
+            found,
+            self._choice,
+            self.handler,
+            instructions=(live.client.instructions or "").strip(),
+            server="" if info is None else f"{info.name} {info.version}".strip(),
+        )
+        # Of a server that does not tell of changes, the tools are asked for every time.
+        tells = live.client.server_capabilities.tools
+        is_told = live.client.session.initialize_result is not None and tells is not None and tells.list_changed
+        self._fresh = (live, changes) if is_told else None
+        self._listing = listing
+        return listing
+
+    def _say(self, text: str) -> None:
+        if text not in self._said:
+            self._said.add(text)
+            _log.warning("%s", text)
+
+
+_UNKNOWN: Final = "Whether it has done its work is not known: look before you call it again."
+
+
+async def _asked(
+    live: Live, name: str, arguments: dict[str, Any], progress: Callable[..., Any]
+) -> types.CallToolResult | str:
+    """Send one call, once, and give the answer, or what is wrong with it."""
+    request = types.CallToolRequest(params=types.CallToolRequestParams(name=name, arguments=arguments))
+    # Not `client.call_tool`, which checks answers against schemas whose regular expressions come from the server.
+    raw: dict[str, Any] = await live.client.session.send_request(request, _RAW, progress_callback=progress)
+    if raw.get("resultType", "complete") != "complete":
+        return "the server asks for more input before it answers, which cannot be given here"
+    return types.CallToolResult.model_validate(raw, by_name=False)
+
+
+async def _all_tools(live: Live) -> list[types.Tool]:
+    if live.client.server_capabilities.tools is None:
+        return []
+    found: list[types.Tool] = []
+    cursor: str | None = None
+    for _ in range(MAX_PAGES):
+        page = await live.client.list_tools(cursor=cursor)
+        found += page.tools
+        cursor = page.next_cursor
+        if not cursor:
+            break
+    return found
+
+
+def _failed(name: str, reason: str) -> ToolResult[McpResult]:
+    return cast("ToolResult[McpResult]", ToolResult[Any].error(f"{name} failed: {reason}"))
+
+
+def _hint(error: MCPError) -> str:
+    """What to do about a refusal."""
+    if error.error.code == types.METHOD_NOT_FOUND or "unknown tool" in error.error.message.lower():
+        return "; its tools may have changed, they are listed anew for the next prompt"
+    return ""
+
+
+def _first(error: ValidationError) -> str:
+    told = error.errors(include_url=False, include_input=False)[0]
+    return f"{'.'.join(map(str, told['loc']))}: {told['msg']}"
