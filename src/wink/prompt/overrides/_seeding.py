@@ -1,0 +1,82 @@
+"""Write down what the code says, and put what a tag says together with it."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
+
+from wink.prompt._rendered import param_descriptions
+from wink.prompt.overrides._descriptor import PromptDescriptor
+from wink.prompt.overrides._values import (
+    PromptOverride,
+    SectionOverride,
+    TaskExampleOverride,
+    ToolExampleOverride,
+    ToolOverride,
+)
+
+if TYPE_CHECKING:
+    from wink.prompt._plan import Plan
+
+E = TypeVar("E", ToolExampleOverride, TaskExampleOverride)
+
+__all__ = ["merged", "present", "with_hashes"]
+
+
+def present(plan: "Plan", descriptor: PromptDescriptor, tag: str) -> PromptOverride:
+    """An override that repeats what the code says."""
+    nodes = {node.path: node for node in plan.nodes}
+    sections: dict[tuple[str, ...], SectionOverride] = {}
+    for one in descriptor.sections:
+        section = nodes[one.path].section
+        sections[one.path] = SectionOverride(one.content_hash, section.template_text() or "", section.summary)
+    tools: dict[str, ToolOverride] = {}
+    for told in descriptor.tools:
+        tool = next(tool for tool in nodes[told.path].tools if tool.name == told.name)
+        words = ToolOverride(tool.name, told.contract_hash, tool.description, param_descriptions(tool))
+        tools.setdefault(tool.name, words)
+    return PromptOverride(descriptor.ns, descriptor.key, tag, sections, tools)
+
+
+def merged(before: PromptOverride, after: PromptOverride) -> PromptOverride:
+    """What a tag says when `after` is added: section by section, tool by tool, example by example the later one counts."""
+    examples = list(before.task_example_overrides)
+    for one in after.task_example_overrides:
+        if one.index is not None:
+            examples = [other for other in examples if (other.path, other.index) != (one.path, one.index)]
+        if one not in examples:
+            examples.append(one)
+    return PromptOverride(
+        after.ns,
+        after.prompt_key,
+        after.tag,
+        {**before.sections, **after.sections},
+        {**before.tool_overrides, **after.tool_overrides},
+        tuple(examples),
+    )
+
+
+def with_hashes(override: PromptOverride, descriptor: PromptDescriptor) -> PromptOverride:
+    """`override` with the present hashes where it has none."""
+    sections = dict(override.sections)
+    for path, one in sections.items():
+        known = descriptor.section(path)
+        if not one.expected_hash and known is not None:
+            sections[path] = replace(one, expected_hash=known.content_hash)
+    tools = dict(override.tool_overrides)
+    for name, tool in tools.items():
+        found = descriptor.tools_named(name)
+        if not found:
+            continue
+        contract = tool.expected_contract_hash or found[0].contract_hash
+        examples = tuple(_with_hash(example, found[0].examples) for example in tool.examples)
+        tools[name] = replace(tool, expected_contract_hash=contract, examples=examples)
+    task_examples: list[TaskExampleOverride] = []
+    for one in override.task_example_overrides:
+        hashes = tuple(known.content_hash for known in descriptor.task_examples_of(one.path))
+        task_examples.append(_with_hash(one, hashes))
+    return replace(override, sections=sections, tool_overrides=tools, task_example_overrides=tuple(task_examples))
+
+
+def _with_hash(override: E, hashes: tuple[str, ...]) -> E:
+    if override.index is None or override.expected_hash or override.index >= len(hashes):
+        return override
+    return replace(override, expected_hash=hashes[override.index])
