@@ -212,8 +212,21 @@ def test_item_that_does_not_fit_is_named_and_nothing_changes() -> None:
     ("change", "problem"),
     [
         (lambda _text: "{", "it is no JSON"),
-        (lambda _text: "[]", "its schema_version is None and this wink reads 1"),
-        (lambda text: text.replace('"schema_version":1', '"schema_version":99'), "its schema_version is 99"),
+        (lambda _text: None, "it is no JSON"),
+        (lambda _text: "[" * 100_000, "it is no JSON"),
+        (lambda text: text[: len(text) // 2], "it is no JSON"),
+        (
+            lambda _text: "[]",
+            "it is no snapshot of a session: its schema_version is None; pass what Snapshot.to_json()",
+        ),
+        (
+            lambda text: text.replace('"schema_version":1', '"schema_version":99'),
+            "a newer wink has written it, so read it",
+        ),
+        (lambda text: text.replace('"schema_version":1', '"schema_version":true'), "its schema_version is True"),
+        (lambda text: text.replace('"keys":["p"', '"keys":[5'), "Page item 0: a key is no text"),
+        (lambda text: text.replace('"keys":["p","q"]', '"keys":["p"]'), "its envelope is damaged: ValueError"),
+        (lambda text: text.replace(':Page"', ':Note"'), "Note: there are two slices of this type"),
         (lambda text: text.replace('"session_id"', '"id"'), "its envelope is damaged: KeyError"),
         (lambda text: text.replace('{"text":"a"}', "3"), "an item is no JSON object"),
         (lambda text: text.replace('"policy":"state"', '"policy":"rumour"'), "its envelope is damaged: ValueError"),
@@ -226,6 +239,83 @@ def test_damaged_snapshots_say_what_is_wrong(change: object, problem: str) -> No
     with pytest.raises(SnapshotRestoreError) as caught:
         Snapshot.from_json(change(text))  # type: ignore[operator]
     assert problem in str(caught.value)
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+def test_a_class_that_was_renamed_is_read_under_its_new_name() -> None:
+    """Programs change between two runs, and what they stored must not be lost for it."""
+    text = filled().snapshot().to_json().replace(":Note", ":Remark").replace(NAME + "Page", "old.place:Page")
+    session = Session()
+    with pytest.raises(SnapshotRestoreError, match=r"knows no .*:Remark.*renamed=\{old name: class\}"):
+        session.restore(Snapshot.from_json(text), unknown="refuse")
+    assert session.snapshot().slices == {}
+
+    renamed = {NAME + "Remark": Note, "old.place:Page": Page}
+    session.restore(Snapshot.from_json(text, renamed=renamed))
+    assert session[Note].all() == (Note("a"), Note("b"))
+    assert session[Page].get("q") == Page("q", "1")
+
+
+@pytest.mark.parametrize(
+    ("renamed", "problem"),
+    [
+        ({"nowhere:X": Note}, r"renamed has nowhere:X, which it does not hold; its slices are .*:Note, "),
+        ({NAME + "Page": Note}, r"it has a slice of .*:Note already; rename .*:Page to another class"),
+    ],
+)
+def test_new_names_have_to_fit(renamed: dict[str, type], problem: str) -> None:
+    """A misspelt name would lose a slice, and two of one name would lose one of them."""
+    with pytest.raises(SnapshotRestoreError, match=problem):
+        Snapshot.from_json(filled().snapshot().to_json(), renamed=renamed)
+
+
+def test_types_that_the_session_knows_are_no_reason_to_refuse() -> None:
+    """Whoever asked for a slice before can be strict about the rest."""
+    session = Session()
+    session[Note], session[Page], session[Seen]
+    session.restore(Snapshot.from_json(filled().snapshot().to_json()), preserve_logs=False, unknown="refuse")
+    assert state(session) == state(filled())
+
+
+@pytest.mark.parametrize("empty", ["clear", "seed", "reset", "restore"])
+def test_what_cannot_be_read_any_more_can_be_emptied(empty: str) -> None:
+    """A class that has changed must not make its session unusable for good."""
+    session, before = Session(), Session().snapshot()
+    session.restore(Snapshot.from_json(filled().snapshot().to_json().replace('{"text":"a"}', '{"words":"a"}')))
+    for _ in range(2):
+        with pytest.raises(SnapshotRestoreError, match=r"Note item 0: .*text.*; Note has changed since.*Note\]\.clear"):
+            session[Note].all()
+
+    match empty:
+        case "clear":
+            session[Note].clear()
+        case "seed":
+            session[Note].seed(())
+        case "reset":
+            session.reset()
+        case _:
+            session.restore(before)
+    session[Note].append(Note("new"))
+    assert session[Note].all() == (Note("new"),)
+    assert Snapshot.from_json(session.snapshot().to_json()).unknown
+
+
+def test_what_cannot_be_read_any_more_is_emptied_where_it_is_stored_too() -> None:
+    """The record is told, as of any other write outside of calls."""
+    session, told = Session(), []
+    session.load(Store(Note=[(None, '{"words":1}')]))
+    session.direct_recorder = told.extend
+    session[Note].clear()
+    assert [(delta.op, delta.items) for delta in told] == [("replace", ())]
+
+
+def test_a_key_function_that_fails_names_the_item() -> None:
+    """It is foreign code, and reading a snapshot runs it."""
+    session = Session()
+    session[Page].register(Page, upsert_by(lambda page: page.path[0]))
+    text = filled().snapshot().to_json().replace('"path":"q"', '"path":""')
+    with pytest.raises(SnapshotRestoreError, match="Page item 1: IndexError: string index out of range"):
+        session.restore(Snapshot.from_json(text))
 
 
 def test_what_has_no_json_form_is_named() -> None:

@@ -57,12 +57,18 @@ class SliceAccessor(Generic[T]):
         self._state.run(own or [(self._slice, None, Append(item))])
 
     def seed(self, items: T | Iterable[T]) -> None:
-        """Let the slice hold exactly `items`, one or several; no reducer is asked."""
+        """Let the slice hold exactly `items`, one or several; no reducer is asked.
+
+        Outside of calls this works on what is stored and cannot be read any more, too; so does `clear()`.
+        """
         several = (items,) if type(items) is self._slice.cls else tuple(cast("Iterable[T]", items))
+        self._state.give_up_unreadable(self._slice)
         self._state.run([(self._slice, None, Replace(several))])
 
     def clear(self, predicate: Callable[[T], bool] | None = None) -> None:
         """Remove the items for which `predicate` is true, or all."""
+        if predicate is None:
+            self._state.give_up_unreadable(self._slice)
         self._state.run([(self._slice, None, Clear(predicate))])
 
     def register(

@@ -6,9 +6,9 @@ from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
-from wink.errors import HandleRevoked, SessionError
+from wink.errors import HandleRevoked, SessionError, SnapshotRestoreError
 from wink.session._accessor import SliceAccessor
 from wink.session._dispatcher import Dispatcher, DispatchResult, InProcessDispatcher, logger
 from wink.session._ops import Append, Clear, ClearSlice, InitializeSlice, Replace, SliceOp, SlicePolicy
@@ -188,11 +188,14 @@ class Session:
         with self._state.lock:
             return Snapshot(self.session_id, parent_id, datetime.now(UTC), self.tags, self._state.contents())
 
-    def restore(self, snapshot: Snapshot, preserve_logs: bool = True) -> None:
+    def restore(
+        self, snapshot: Snapshot, preserve_logs: bool = True, *, unknown: Literal["keep", "refuse"] = "keep"
+    ) -> None:
         """Let the slices hold what they held when the snapshot was taken; registrations stay as they are.
 
         `preserve_logs` leaves LOG slices alone. Slices whose types this session has not met stay as they were stored,
-        until somebody asks for them. Everything is read before anything changes; raises `SnapshotRestoreError`.
+        until somebody asks for them; with `unknown="refuse"` they are an error, which names them: a class that was
+        renamed would be such a type. Everything is read before anything changes; raises `SnapshotRestoreError`.
         """
         state, contents = self._state, snapshot.contents
         with state.turn, state.lock:
@@ -202,23 +205,35 @@ class Session:
                 slice_ = known[type_name(cls)] = state.slice_of(cls)
                 if not slice_.decided:
                     slice_.policy = policy
-            steps = [
-                (slice_, None, Assign(target))
+            targets = [
+                (slice_, state.as_it_was(slice_, contents))
                 for slice_ in known.values()
                 if not (preserve_logs and slice_.policy is SlicePolicy.LOG)
-                if (target := state.as_it_was(slice_, contents)) is not (now := state.view(slice_))
-                if len(target) or len(now)
             ]
-            unknown = {name: raw for name, raw in contents.raw.items() if name not in known}
+            stored = {name: raw for name, raw in contents.raw.items() if name not in known}
+            if stored and unknown == "refuse":
+                raise SnapshotRestoreError(
+                    f"this session knows no {', '.join(stored)}; ask for their slices first, as in session[Plan], or, if "
+                    "classes were renamed, read it with Snapshot.from_json(text, renamed={old name: class})"
+                )
             if preserve_logs:
                 is_log = SlicePolicy.LOG
-                unknown = {name: raw for name, raw in unknown.items() if raw.policy is not is_log} | {
+                stored = {name: raw for name, raw in stored.items() if raw.policy is not is_log} | {
                     name: raw for name, raw in state.raw.items() if raw.policy is is_log
                 }
-            if part is not None and unknown != state.raw:
+            if part is not None and stored != state.raw:
                 raise SessionError("the snapshot has slices of unknown types; restore it outside of a call")
-            state.run(steps)
-            state.raw = unknown
+            for slice_, _ in targets:
+                state.give_up_unreadable(slice_)
+            state.run(
+                [
+                    (slice_, None, Assign(target))
+                    for slice_, target in targets
+                    if target is not (now := state.view(slice_))
+                    if len(target) or len(now)
+                ]
+            )
+            state.raw = stored
 
     def reset(self) -> None:
         """Empty every slice; registrations stay.
@@ -229,6 +244,8 @@ class Session:
         state = self._state
         with state.turn, state.lock:
             inside = state.part() is not None
+            for slice_ in () if inside else tuple(state.slices.values()):
+                state.give_up_unreadable(slice_)
             slices = [slice_ for slice_ in state.slices.values() if not (inside and slice_.policy is SlicePolicy.LOG)]
             state.run([(slice_, None, Clear[Any]()) for slice_ in slices if len(state.view(slice_))])
             if not inside:

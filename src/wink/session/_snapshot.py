@@ -105,33 +105,30 @@ class Snapshot:
         )
 
     @classmethod
-    def from_json(cls, text: str | bytes) -> Snapshot:
-        """Read what `to_json` wrote; raises `SnapshotRestoreError` for anything else."""
-        import json
+    def from_json(cls, text: str | bytes, *, renamed: Mapping[str, type] | None = None) -> Snapshot:
+        """Read what `to_json` wrote; raises `SnapshotRestoreError` for anything else.
+
+        `renamed` says what has become of classes that were renamed or moved since: the class by its old name, as
+        `module:Qualname`.
+        """
         from uuid import UUID
 
+        data = _envelope(text)
         try:
-            parsed: object = json.loads(text)
-        except ValueError as error:
-            raise SnapshotRestoreError(f"it is no JSON ({error}); pass what Snapshot.to_json() gave") from error
-        data = cast("dict[str, Any]", parsed if isinstance(parsed, dict) else {})
-        version = data.get("schema_version")
-        if version != SCHEMA_VERSION:
-            raise SnapshotRestoreError(
-                f"its schema_version is {version!r} and this wink reads {SCHEMA_VERSION}; read it with the wink that wrote it"
-            )
-        try:
+            slices = _read_slices(data["slices"])
             return cls(
                 session_id=UUID(data["session_id"]),
                 parent_id=None if data["parent_id"] is None else UUID(data["parent_id"]),
                 created_at=_aware(datetime.fromisoformat(data["created_at"])),
                 tags=MappingProxyType({str(key): str(value) for key, value in data["tags"].items()}),
-                contents=Contents({}, dict(_read_slice(entry) for entry in data["slices"]), {}),
+                contents=Contents({}, slices if renamed is None else _under_new_names(slices, renamed), {}),
             )
         except SnapshotRestoreError:
             raise
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise SnapshotRestoreError(f"its envelope is damaged: {type(error).__name__}: {error}") from error
+            raise SnapshotRestoreError(
+                f"its envelope is damaged: {type(error).__name__}: {error}; it was cut off or edited, so take another copy"
+            ) from error
 
 
 def decode(slice_: Slice[Any], raw: Raw) -> View[Any]:
@@ -145,12 +142,18 @@ def decode(slice_: Slice[Any], raw: Raw) -> View[Any]:
     for at, (key, row) in enumerate(raw.rows):
         try:
             item = parse(slice_.cls, row, extra="ignore")
-        except WinkError as error:
-            raise SnapshotRestoreError(str(error), slice_.name, at) from error
-        if slice_.key is not None:
-            entries[key_text(slice_.key(item))] = item
-        else:
-            entries[new_number() if key is None else key] = item
+            if slice_.key is not None:
+                key = key_text(slice_.key(item))
+        except Exception as error:  # foreign code: `__post_init__` of the item, and key functions
+            said = str(error) if isinstance(error, WinkError) else f"{type(error).__name__}: {error}"
+            name = slice_.cls.__name__
+            raise SnapshotRestoreError(
+                f"{said}; {name} has changed since, or this was edited: give new fields a default, or empty the slice with "
+                f"session[{name}].clear()",
+                slice_.name,
+                at,
+            ) from error
+        entries[new_number() if key is None else key] = item
     return view_of(entries)
 
 
@@ -181,12 +184,56 @@ def _slice_json(name: str, policy: SlicePolicy, rows: list[tuple[Key | None, obj
     return entry
 
 
-def _read_slice(entry: Mapping[str, Any]) -> tuple[str, Raw]:
-    items: list[object] = entry["items"]
-    keys: list[str | None] = entry.get("keys") or [None] * len(items)
-    if not all(isinstance(item, dict) for item in items):
-        raise SnapshotRestoreError("an item is no JSON object", str(entry["type"]))
-    return str(entry["type"]), Raw(SlicePolicy(entry["policy"]), tuple(zip(keys, items, strict=True)))
+def _envelope(text: str | bytes) -> dict[str, Any]:
+    """What the text says, when it is a snapshot of the version that we read."""
+    import json
+
+    try:
+        parsed: object = json.loads(text)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise SnapshotRestoreError(f"it is no JSON ({error}); pass what Snapshot.to_json() gave") from error
+    data = cast("dict[str, Any]", parsed if isinstance(parsed, dict) else {})
+    version = data.get("schema_version")
+    if type(version) is int and version > SCHEMA_VERSION:
+        raise SnapshotRestoreError(
+            f"its schema_version is {version}, and this wink reads {SCHEMA_VERSION}; a newer wink has written it, so read "
+            "it with that one"
+        )
+    if type(version) is not int or version != SCHEMA_VERSION:
+        raise SnapshotRestoreError(
+            f"it is no snapshot of a session: its schema_version is {version!r}; pass what Snapshot.to_json() gave"
+        )
+    return data
+
+
+def _read_slices(entries: Sequence[Mapping[str, Any]]) -> dict[str, Raw]:
+    slices: dict[str, Raw] = {}
+    for entry in entries:
+        name, items = str(entry["type"]), cast("list[object]", entry["items"])
+        keys: list[str | None] = entry.get("keys") or [None] * len(items)
+        if name in slices:
+            raise SnapshotRestoreError("there are two slices of this type; it was edited, so take another copy", name)
+        for at, (key, item) in enumerate(zip(keys, items, strict=True)):
+            if not isinstance(item, dict):
+                raise SnapshotRestoreError("an item is no JSON object; it was edited, so take another copy", name, at)
+            if not isinstance(cast("object", key), str | None):
+                raise SnapshotRestoreError("a key is no text; it was edited, so take another copy", name, at)
+        slices[name] = Raw(SlicePolicy(entry["policy"]), tuple(zip(keys, items, strict=True)))
+    return slices
+
+
+def _under_new_names(slices: dict[str, Raw], renamed: Mapping[str, type]) -> dict[str, Raw]:
+    unknown = [name for name in renamed if name not in slices]
+    if unknown:
+        has = ", ".join(slices) or "none"
+        raise SnapshotRestoreError(f"renamed has {', '.join(unknown)}, which it does not hold; its slices are {has}")
+    found: dict[str, Raw] = {}
+    for name, raw in slices.items():
+        new = type_name(renamed[name]) if name in renamed else name
+        if new in found:
+            raise SnapshotRestoreError(f"it has a slice of {new} already; rename {name} to another class", name)
+        found[new] = raw
+    return found
 
 
 def _aware(moment: datetime) -> datetime:

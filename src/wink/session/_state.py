@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from wink.errors import SessionError
+from wink.errors import SessionError, SnapshotRestoreError
 from wink.session._ops import SlicePolicy
 from wink.session._part import SessionPart, Step, current
 from wink.session._slice import Reducer, Slice
@@ -220,6 +220,17 @@ class State:
         if self.raw.pop(slice_.name, None) is not None and not slice_.decided:
             slice_.policy = raw.policy
         return view
+
+    def give_up_unreadable(self, slice_: Slice[Any]) -> None:
+        """Take a slice whose stored items do not fit its type any more for empty, because it is about to be emptied."""
+        with self.lock:
+            if slice_.cls in self.views or self.own_part() is not None:
+                return
+            try:
+                self.root(slice_)
+            except SnapshotRestoreError:
+                self.raw.pop(slice_.name, None)
+                self.views[slice_.cls] = ListView([])
 
     # -- state as a whole; the caller holds `lock`
 
