@@ -273,6 +273,17 @@ class Filesystem:
         """
         return located(path)[0]
 
+    def resolve(self, path: str, *, as_written: bool = False) -> str:
+        """Where a path and its links end, normalised; what is not there is taken as it is named.
+
+        A `..` takes back the name before it, as everywhere here; `as_written` has it go up from where links have led, as
+        programs of the system do. Raises `PathRefused` for paths and links that lead out, and for links in circles.
+        """
+        from wink.filesystem._resolving import resolved
+
+        name = located(path)[0]
+        return resolved(self._access.reading(), (path if as_written else name).split("/"), path)
+
     def seen(self, path: str) -> Stamp | None:
         """What is known of a file: what this call read or wrote, else what the session knew before it."""
         self._access.reading()

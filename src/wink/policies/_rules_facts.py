@@ -1,0 +1,153 @@
+"""What rules have to know of one call: its arguments as they were parsed, and where the paths among them lead."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from wink.errors import PathRefused
+from wink.policies._rules_naming import Named, named_paths
+
+if TYPE_CHECKING:
+    from wink.filesystem import Filesystem
+    from wink.tools import Tool, ToolContext
+
+MAX_HELD = 10_000
+"""Names that are looked at to see what a directory holds; one with more is in doubt."""
+
+_PLACES_ONLY = frozenset(("cwd", "workdir", "root"))
+
+
+class Placed(NamedTuple):
+    """A path of a call: what it normalises to and where its links end, or why it can be neither."""
+
+    named: Named
+    places: tuple[str, ...] = ()
+    refused: str = ""
+
+
+class Facts:
+    """What is known of a call, each found out when a rule first asks."""
+
+    __slots__ = ("_also", "_arguments", "_paths", "context", "files", "params", "tool")
+
+    def __init__(self, tool: Tool[Any, Any], params: Any, context: ToolContext, also: Collection[str] = ()) -> None:
+        from wink.filesystem import Filesystem
+
+        self.tool, self.params, self.context = tool, params, context
+        self.files: Filesystem | None = context.resources.get_optional(Filesystem)
+        self._also = also
+        self._arguments: Any = None
+        self._paths: tuple[Placed, ...] | None = None
+
+    @property
+    def arguments(self) -> Any:
+        """The arguments as plain values, defaults included."""
+        if self._arguments is None:
+            from wink.serde import dump
+
+            self._arguments = {} if self.params is None else dump(self.params)
+        return self._arguments
+
+    @property
+    def paths(self) -> tuple[Placed, ...]:
+        """The paths that the arguments name, or could name."""
+        if self._paths is None:
+            found = (placed(named, self.files) for named in named_paths(self.arguments, self._also))
+            self._paths = tuple(one for one in found if one is not None)
+        return self._paths
+
+    def values(self, key: str) -> list[Any]:
+        """What an argument holds: every value at `outer.inner`, through lists."""
+        values: list[Any] = [self.arguments]
+        for name in key.split("."):
+            values = [
+                cast("dict[str, Any]", one)[name] for one in _flat(values) if isinstance(one, dict) and name in one
+            ]
+        return _flat(values)
+
+    def held(self, one: Placed) -> Iterator[str]:
+        """What a directory that a call may change holds, links followed nowhere; raises `PathRefused` for too much."""
+        files = self.files
+        if files is None or self.tool.effects == "read" or one.named.argument.rpartition(".")[2] in _PLACES_ONLY:
+            return
+        met = 0
+        for place in one.places:
+            pending = [place] if _is_directory(files, place) else []
+            while pending:
+                entries = files.list(pending.pop() or ".", limit=MAX_HELD - met)
+                met += len(entries)
+                if entries.truncated:
+                    raise PathRefused(one.named.text, f"holds more than {MAX_HELD} names")
+                for entry in entries:
+                    yield entry.path
+                    if entry.is_directory and not entry.is_link:
+                        pending.append(entry.path)
+
+
+def placed(named: Named, files: Filesystem | None) -> Placed | None:
+    """Where a path leads, None for a text that turns out to be none."""
+    try:
+        places = _places(named.text, files)
+    except PathRefused as error:
+        return Placed(named, (), str(error)) if named.is_sure else None
+    except OSError as error:
+        return Placed(named, (), f"{named.text!r} cannot be looked at ({error.strerror})") if named.is_sure else None
+    if named.is_weak and files is not None and _exists(files, places[0]):
+        named = named._replace(is_weak=False)
+    return Placed(named, places)
+
+
+def _places(text: str, files: Filesystem | None) -> tuple[str, ...]:
+    from wink.filesystem import workspace_path
+
+    if files is None:
+        return (str(workspace_path(text)),)
+    path = _inside(text, files.root)
+    places = [files.normalize(path), files.resolve(path)]
+    if ".." in path:
+        # Programs that do not go through wink's own files take `..` as the system does: from where links led.
+        places.append(files.resolve(path, as_written=True))
+    return tuple(dict.fromkeys(places))
+
+
+def _inside(text: str, root: str) -> str:
+    """A path of the host that lies beneath the root as one of the workspace; others as they are, and refused later."""
+    if text[:5].lower() == "file:":
+        from urllib.parse import unquote
+
+        text = unquote(text[5:])
+        text = text[2:] if text.startswith("///") else text
+    if text.startswith("/") and root.startswith("/"):
+        plain = "/" + posixpath.normpath(text).lstrip("/")
+        for base in (root, os.path.realpath(root)):
+            if plain == base or plain.startswith(base.rstrip("/") + "/"):
+                inner = text[len(base) :] if text.startswith(base + "/") else plain[len(base) :]
+                return inner.strip("/")
+    return text
+
+
+def _is_directory(files: Filesystem, path: str) -> bool:
+    try:
+        return files.stat(path).is_directory
+    except OSError:
+        return False
+
+
+def _exists(files: Filesystem, path: str) -> bool:
+    try:
+        return files.exists(path)
+    except OSError:
+        return False
+
+
+def _flat(values: list[Any]) -> list[Any]:
+    flat: list[Any] = []
+    for value in values:
+        if isinstance(value, list):
+            flat += _flat(cast("list[Any]", value))
+        else:
+            flat.append(value)
+    return flat
