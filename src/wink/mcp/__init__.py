@@ -5,16 +5,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from wink.errors import ExtraMissing
 
-if find_spec("mcp") is None:
-    raise ExtraMissing("MCP", "mcp", "mcp")
-
 if TYPE_CHECKING:
+    from wink.mcp._section import McpSection
     from wink.mcp._serving import Serving
     from wink.mcp._stdio import serve_stdio
 
-__all__ = ["Serving", "serve_stdio"]
+__all__ = ["McpSection", "Serving", "serve_stdio"]
 
 _PLACES: Final = {
+    "McpSection": "wink.mcp._section",
     "Serving": "wink.mcp._serving",
     "serve_stdio": "wink.mcp._stdio",
 }
@@ -27,4 +26,7 @@ if not TYPE_CHECKING:  # a checker that saw this would take any name for granted
 
         if name not in _PLACES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        if find_spec("mcp") is None:
+            # Not when the package is imported: a catalog reads the settings of servers without the SDK too.
+            raise ExtraMissing("MCP", "mcp", "mcp")
         return getattr(import_module(_PLACES[name]), name)
