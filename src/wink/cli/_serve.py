@@ -8,17 +8,23 @@ import threading
 import click
 
 from wink.cli._compose import compose, open_workspace, workspace_options
+from wink.cli._print_config import print_config, print_config_option
 from wink.cli._settings import installed_catalog
 from wink.mcp import Serving, serve_stdio
 
 
 @click.command()
 @workspace_options
-def serve(workspace: str, session: str, sections: tuple[str, ...], policies: tuple[str, ...]) -> int:
+@print_config_option
+def serve(
+    workspace: str, session: str, sections: tuple[str, ...], policies: tuple[str, ...], client: str | None
+) -> int:
     """Serve a workspace's tools to an MCP client.
 
     The client starts this command and talks to it over standard input and output.
     """
+    if client is not None:
+        return print_config(client)
     with open_workspace(workspace) as opened:
         prompt = compose(opened, installed_catalog(workspace), sections=sections, policies=policies)
         with prompt.resources:

@@ -84,7 +84,7 @@ def _in_json(key: str, entry: Callable[[Reached], Json], **beside: Any) -> Calla
     """A writer of a JSON file that has servers by name under `key`."""
 
     def write(name: str, reached: Reached) -> str:
-        return json.dumps({**beside, key: {name: entry(reached)}}, indent=2, ensure_ascii=False) + "\n"
+        return _escaped(json.dumps({**beside, key: {name: entry(reached)}}, indent=2, ensure_ascii=False)) + "\n"
 
     return write
 
@@ -151,9 +151,12 @@ def quoted(text: str) -> str:
     >>> print(quoted('a "b" \\ c\x7f'))
     "a \"b\" \\ c\u007f"
     """
-    # JSON leaves these as they are; TOML or YAML take some for the end of a line, or refuse them.
-    plain = json.dumps(text, ensure_ascii=False)
-    return re.sub(r"[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]", lambda found: f"\\u{ord(found[0]):04x}", plain)
+    return _escaped(json.dumps(text, ensure_ascii=False))
+
+
+def _escaped(text: str) -> str:
+    """JSON may hold these as they are; a terminal obeys some, TOML and YAML take some for the end of a line."""
+    return re.sub(r"[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]", lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 _VARIABLE: Final = r"\$\{"

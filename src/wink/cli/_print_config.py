@@ -1,0 +1,76 @@
+"""`wink serve --print-config CLIENT`: the snippet with which a client reaches the server that is described."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from wink.cli._settings import installed_catalog
+from wink.cli._wrong import wrong
+from wink.mcp._clients import CLIENTS, Endpoint, Program, client_config
+
+print_config_option = click.option(
+    "--print-config",
+    "client",
+    type=click.Choice(list(CLIENTS)),
+    metavar="CLIENT",
+    help=f"Print what a client has to be told to use this server, and end: {', '.join(CLIENTS)}.",
+)
+
+
+def print_config(client: str, *, endpoint: Endpoint | None = None) -> int:
+    """Print the snippet for a client, with the options of the command that runs; where it belongs goes to stderr.
+
+    The client starts the server itself, unless there is an `endpoint` where it will run.
+    """
+    context = click.get_current_context()
+    workspace = os.path.abspath(context.params["workspace"])
+    if not os.path.isdir(workspace):
+        raise wrong(f"there is no directory {workspace!r} to serve; name one with --workspace")
+    catalog = installed_catalog(workspace)
+    # A name that does not exist is told here, since clients tend to hide why a server does not start.
+    for name in context.params["sections"]:
+        catalog.use("section", name)
+    for name in context.params["policies"]:
+        catalog.use("policy", name)
+    command = own_command()
+    program = Program(command[0], (*command[1:], "serve", *given_options(context, workspace)))
+    config = client_config(client, endpoint or program)
+    click.echo(config.text, nl=False)
+    click.echo(f"wink: {config.place}", err=True)
+    return 0
+
+
+def own_command() -> tuple[str, ...]:
+    """How to start this wink from any directory, and whatever lies in it."""
+    started = shutil.which(sys.argv[0]) if os.path.basename(sys.argv[0]) == "wink" else None
+    beside = os.path.join(os.path.dirname(sys.executable), "wink")
+    for script in (started, beside):
+        if script is not None and os.access(script, os.X_OK):
+            return (os.path.abspath(script),)
+    return (sys.executable, "-P", "-m", "wink")  # -P: not with what lies in the directory where the client starts it
+
+
+def given_options(context: click.Context, workspace: str) -> Iterator[str]:
+    """The options that were given, and the workspace, as they would be typed again."""
+    yield from ("--workspace", workspace)
+    for option in context.command.params:
+        name = option.name
+        if not isinstance(option, click.Option) or name in (None, "workspace", "client"):
+            continue
+        if context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
+            continue
+        value: Any = context.params[name]
+        if option.is_flag:
+            yield option.opts[-1] if value else option.secondary_opts[-1]
+            continue
+        values: tuple[Any, ...] = value if option.multiple else (value,)
+        for one in values:
+            text = os.path.abspath(str(one)) if isinstance(option.type, click.Path) else str(one)
+            yield from (f"{option.opts[-1]}={text}",) if text.startswith("-") else (option.opts[-1], text)

@@ -1,0 +1,96 @@
+"""`wink serve --print-config`: what is printed starts the server that was described, from anywhere."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from wink.cli._main import run
+from wink.mcp._clients import CLIENTS
+
+WINK = os.path.join(os.path.dirname(sys.executable), "wink")
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """How the command ended."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+@pytest.fixture
+def wink(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Done]:
+    """The command, in a new directory."""
+    monkeypatch.chdir(tmp_path)
+
+    def command(*arguments: str) -> Done:
+        status = run(arguments)
+        return Done(status, *capsys.readouterr())
+
+    return command
+
+
+def arguments(text: str) -> list[str]:
+    """The command line in a snippet for Cursor."""
+    entry = json.loads(text)["mcpServers"]["wink"]
+    return [entry["command"], *entry["args"]]
+
+
+def test_the_options_that_were_given_are_carried_over_and_no_others(wink: Callable[..., Done], tmp_path: Path) -> None:
+    """A default may change with the version; what somebody asked for may not."""
+    (tmp_path / "it").mkdir()
+    given = ["--session", "mine", "--section", "demo.refactor", "--section", "planning.plan"]
+    done = wink("serve", "--workspace", "it", *given, "--print-config", "cursor")
+    assert done.returncode == 0, done.stderr
+    assert arguments(done.stdout) == [WINK, "serve", "--workspace", str(tmp_path / "it"), *given]
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_only_the_snippet_goes_to_standard_output(client: str, wink: Callable[..., Done], tmp_path: Path) -> None:
+    """So `wink serve --print-config codex >> ~/.codex/config.toml` does what it looks like; nothing is made in the workspace."""
+    done = wink("serve", "--print-config", client)
+    assert done.returncode == 0, done.stderr
+    assert str(tmp_path) in done.stdout
+    assert done.stderr.startswith("wink: ")
+    assert done.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_started_as_a_module_it_names_the_script(tmp_path: Path) -> None:
+    """`python -m wink` in a workspace would import what an agent has written there."""
+    run = [sys.executable, "-m", "wink", "serve", "--print-config", "cursor"]
+    done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=100)
+    assert arguments(done.stdout)[0] == WINK
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        (["--workspace", "nowhere"], "there is no directory"),
+        (["--section", "demo.nope"], "no plugin offers a section 'demo.nope'"),
+        (["--policy", "nope.nope"], "no plugin offers a policy 'nope.nope'"),
+    ],
+)
+def test_what_could_not_be_served_is_told_before_a_client_hides_it(
+    wrong: list[str], told: str, wink: Callable[..., Done]
+) -> None:
+    """Most clients only say that a server did not start."""
+    done = wink("serve", *wrong, "--print-config", "codex")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert told in done.stderr
+
+
+def test_an_unknown_client_is_answered_with_those_there_are(wink: Callable[..., Done]) -> None:
+    """The list is in the message, and not in a manual."""
+    done = wink("serve", "--print-config", "emacs")
+    assert done.returncode == 2
+    assert all(client in done.stderr for client in CLIENTS)
