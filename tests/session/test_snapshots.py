@@ -443,3 +443,55 @@ def test_clone_loads_what_its_original_had_not_asked_for() -> None:
     session = Session()
     session.load(Store(Note=[(None, '{"text":"stored"}')]))
     assert session.clone()[Note].all() == (Note("stored"),)
+
+
+def test_an_unreadable_log_keeps_nothing_from_being_said(caplog: pytest.LogCaptureFixture) -> None:
+    """A call must not fail because of how an older program wrote down its calls."""
+    session = Session(slice_config={Seen: SlicePolicy.LOG})
+    session.load(Store(Seen=[(None, '{"who":1}')]))
+    session.publish(Seen("here"))
+    assert session[Seen].all() == (Seen("here"),)
+    assert "the slice is empty from now on" in caplog.text
+
+
+def test_what_calls_leave_in_the_session_survives_json() -> None:
+    """Events of calls hold results, decisions and changes of files; JSON keeps the facts, not the content."""
+    from wink.filesystem import Filesystem, InMemoryFilesystem
+    from wink.prompt import MarkdownSection, Prompt, PromptTemplate, SequentialDependencyPolicy, Tool, ToolResult
+    from wink.runtime import ToolCall, ToolExecutor, ToolInvoked
+
+    def write(params: Note, *, context: object) -> ToolResult[Note]:
+        context.filesystem.write("a.txt", params.text)  # type: ignore[attr-defined]
+        return ToolResult.ok(params)
+
+    tools = [
+        Tool[Note, Note](name="write", description="Write.", handler=write),
+        Tool[Note, Note](name="again", description="Write.", handler=write),
+    ]
+    policy = SequentialDependencyPolicy({"again": {"never"}})
+    section = MarkdownSection("T", "x", tools=tools, policies=[policy])
+    files = InMemoryFilesystem()
+    prompt = Prompt(PromptTemplate(ns="t", key="t", sections=[section], resources={Filesystem: files}))
+    session, other = Session(), Session()
+    for one in session, other:
+        executor = ToolExecutor(prompt=prompt, rendered=prompt.render(session=one), session=one)
+        for name, arguments in (("write", {"text": "x"}), ("again", {"text": "y"}), ("write", "{"), ("nothing", {})):
+            executor.execute(ToolCall(name, arguments))
+
+    other.restore(Snapshot.from_json(session.snapshot().to_json()), preserve_logs=False)
+
+    assert len(other[ToolInvoked]) == 4
+    for was, now in zip(session[ToolInvoked], other[ToolInvoked], strict=True):
+        assert (was.name, was.call_id, was.success, was.rendered_output) == (
+            now.name,
+            now.call_id,
+            now.success,
+            now.rendered_output,
+        )
+        assert (was.decisions, was.change, was.started_at, was.duration) == (
+            now.decisions,
+            now.change,
+            now.started_at,
+            now.duration,
+        )
+    assert other[Note].all() == session[Note].all()

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    Load: TypeAlias = Callable[[], bytes | None]
+else:
+    Load = Any  # what is read back from JSON, such as the calls in a session's snapshot, has no content to load
 
 ChangeKind = Literal["created", "modified", "deleted"]
 
@@ -38,7 +43,7 @@ class FileVersion:
     size: int
     mode: int
     target: str | None = None
-    load: Callable[[], bytes | None] | None = field(default=None, compare=False, repr=False)
+    load: Load | None = field(default=None, compare=False, repr=False)
     kept: Kept | None = field(default=None, compare=False, repr=False)
 
     def content(self) -> bytes | None:

@@ -135,6 +135,8 @@ class Session:
         slice_ = state.slice_of(type(event))
         if not slice_.decided:
             slice_.policy = SlicePolicy.LOG
+        if slice_.cls not in state.views:
+            state.give_up_unreadable(slice_)
         payload = event if kept is None else kept
         steps = state.steps_for(payload)
         if not steps and state.log_at_once(slice_, payload):

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from wink.errors import SessionError, SnapshotRestoreError
+from wink.session._dispatcher import logger
 from wink.session._ops import SlicePolicy
 from wink.session._part import SessionPart, Step, current
 from wink.session._slice import Reducer, Slice
@@ -222,13 +223,18 @@ class State:
         return view
 
     def give_up_unreadable(self, slice_: Slice[Any]) -> None:
-        """Take a slice whose stored items do not fit its type any more for empty, because it is about to be emptied."""
+        """Take a slice whose stored items do not fit its type any more for empty, because it is about to be emptied.
+
+        A log too, because what has happened must be said whatever became of what was said before. Inside a call only a
+        log: this cannot be rolled back.
+        """
         with self.lock:
-            if slice_.cls in self.views or self.own_part() is not None:
+            if slice_.cls in self.views or (slice_.policy is not _LOG and self.own_part() is not None):
                 return
             try:
                 self.root(slice_)
-            except SnapshotRestoreError:
+            except SnapshotRestoreError as error:
+                logger().warning("the slice is empty from now on: %s", error)
                 self.raw.pop(slice_.name, None)
                 self.views[slice_.cls] = ListView([])
 
