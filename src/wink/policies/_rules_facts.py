@@ -31,7 +31,7 @@ class Placed(NamedTuple):
 class Facts:
     """What is known of a call, each found out when a rule first asks."""
 
-    __slots__ = ("_also", "_arguments", "_paths", "context", "files", "params", "tool")
+    __slots__ = ("_also", "_arguments", "_paths", "_values", "context", "files", "params", "tool")
 
     def __init__(self, tool: Tool[Any, Any], params: Any, context: ToolContext, also: Collection[str] = ()) -> None:
         from wink.filesystem import Filesystem
@@ -41,6 +41,7 @@ class Facts:
         self._also = also
         self._arguments: Any = None
         self._paths: tuple[Placed, ...] | None = None
+        self._values: dict[str, list[Any]] = {}
 
     @property
     def arguments(self) -> Any:
@@ -61,12 +62,15 @@ class Facts:
 
     def values(self, key: str) -> list[Any]:
         """What an argument holds: every value at `outer.inner`, through lists."""
-        values: list[Any] = [self.arguments]
-        for name in key.split("."):
-            values = [
-                cast("dict[str, Any]", one)[name] for one in _flat(values) if isinstance(one, dict) and name in one
-            ]
-        return _flat(values)
+        known = self._values.get(key)
+        if known is None:
+            known = [self.arguments]
+            for name in key.split("."):
+                known = [
+                    cast("dict[str, Any]", one)[name] for one in _flat(known) if isinstance(one, dict) and name in one
+                ]
+            known = self._values[key] = _flat(known)
+        return known
 
     def held(self, one: Placed) -> Iterator[str]:
         """What a directory that a call may change holds, links followed nowhere; raises `PathRefused` for too much."""

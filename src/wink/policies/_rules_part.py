@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from wink.errors import PathRefused
 from wink.policies._rules import Action, Rule
@@ -15,6 +15,8 @@ from wink.policies._rules_paths import PathPatterns
 
 if TYPE_CHECKING:
     from wink.tools import Tool
+
+_ORDER: Final = {"deny": 0, "ask": 1, "allow": 2}
 
 Verdict = Literal["allow", "deny", "ask", "kept"]
 
@@ -55,7 +57,7 @@ class Part:
 
     def match(self, facts: Facts) -> RuleMatch | None:
         """What the rule says of a call, None where it is not about it."""
-        if not self.concerns(facts):
+        if (self.patterns is not None and not facts.paths) or not self.concerns(facts):
             return None
         why, path = "the tool fits" if not self._conditions else "its arguments fit", ""
         if self.patterns is not None:
@@ -109,8 +111,9 @@ class Part:
     def _has(self, values: list[Any], wanted: Iterable[Any]) -> bool:
         if not self.restricts:
             return bool(values) and all(self._fits(value, wanted) for value in values)
-        joined = [" ".join(values)] if len(values) > 1 and all(isinstance(value, str) for value in values) else []
-        return any(self._fits(value, wanted) for value in (*values, *joined))
+        if len(values) > 1 and all(isinstance(value, str) for value in values):
+            values = [*values, " ".join(values)]  # a command may come as a list of its words
+        return any(self._fits(value, wanted) for value in values)
 
     def _fits(self, value: Any, wanted: Iterable[Any]) -> bool:
         for one in wanted:
@@ -183,19 +186,32 @@ class Part:
         )
 
 
-def parts_for(rules: Iterable[Rule], tool: Tool[Any, Any], memory: str) -> tuple[tuple[Part, ...], tuple[str, ...]]:
-    """The rules that can concern a tool, those that deny first, and the arguments that they say are paths."""
-    parts: list[Part] = []
-    also: Collection[str] = dict[str, None]()
-    for rule in rules:
-        if fits_any(rule.tools, tool.name) and (not rule.effects or tool.effects in rule.effects):
-            also |= dict.fromkeys(rule.path_arguments)
-            if rule.is_limit or rule.action != "allow":
-                parts.append(Part(rule, tool, memory, as_limit=True))
-            if rule.action == "allow":
-                parts.append(Part(rule, tool, memory, as_limit=False))
-    order = ("deny", "ask", "allow")
-    return tuple(sorted(parts, key=lambda part: order.index(part.action))), tuple(also)
+@dataclass(frozen=True, slots=True)
+class ToolRules:
+    """The rules that can concern one tool, those that deny first, then those that ask, then those that allow."""
+
+    parts: tuple[Part, ...]
+    path_arguments: tuple[str, ...]
+    """Arguments that hold paths by what a rule says."""
+    over_paths: bool
+    limits: tuple[Part, ...]
+    """Those that count calls."""
+
+    @classmethod
+    def of(cls, rules: Iterable[Rule], tool: Tool[Any, Any], memory: str) -> ToolRules:
+        """What of these rules concerns a tool, as far as that can be told without a call."""
+        parts: list[Part] = []
+        also: list[str] = []
+        for rule in rules:
+            if fits_any(rule.tools, tool.name) and (not rule.effects or tool.effects in rule.effects):
+                also += rule.path_arguments
+                if rule.is_limit or rule.action != "allow":
+                    parts.append(Part(rule, tool, memory, as_limit=True))
+                if rule.action == "allow":
+                    parts.append(Part(rule, tool, memory, as_limit=False))
+        parts.sort(key=lambda part: _ORDER[part.action])
+        limits = tuple(part for part in parts if part.is_limit and part.rule.at_most is not None)
+        return cls(tuple(parts), tuple(also), any(part.patterns is not None for part in parts), limits)
 
 
 def _is_new(facts: Facts, one: Placed) -> bool:

@@ -12,7 +12,7 @@ from wink.policies._rules import ACTIONS, Action, Rule
 from wink.policies._rules_facts import Facts, Placed, placed
 from wink.policies._rules_memory import count_up, remember
 from wink.policies._rules_naming import Named
-from wink.policies._rules_part import Part, RuleMatch, parts_for
+from wink.policies._rules_part import Part, RuleMatch, ToolRules
 
 if TYPE_CHECKING:
     from wink.tools import Tool, ToolContext, ToolResult
@@ -68,7 +68,7 @@ class RulesPolicy:
         self._name = name
         self._watched = frozenset(tool for rule in self.rules if not rule.same_path for tool in rule.requires)
         self._watched_paths = frozenset(tool for rule in self.rules if rule.same_path for tool in rule.requires)
-        self._compiled: dict[tuple[str, str], tuple[tuple[Part, ...], tuple[str, ...]]] = {}
+        self._compiled: dict[tuple[str, str], ToolRules] = {}
 
     @property
     def name(self) -> str:
@@ -77,12 +77,12 @@ class RulesPolicy:
 
     def check(self, tool: Tool[Any, Any], params: Any, *, context: ToolContext) -> PolicyDecision:
         """Deny, ask about or allow a call."""
-        parts, also = self._parts(tool)
-        if not parts:
+        rules = self._rules_for(tool)
+        if not rules.parts:
             return _ALLOWED if self.default == "allow" else self._by_default(tool)
-        facts = Facts(tool, params, context, also)
+        facts = Facts(tool, params, context, rules.path_arguments)
         asked: list[str] = []
-        for part in parts:
+        for part in rules.parts:
             if not part.restricts and (asked or self.default == "allow"):
                 break
             match = part.match(facts)
@@ -99,9 +99,9 @@ class RulesPolicy:
 
     def explain(self, tool: Tool[Any, Any], params: Any, *, context: ToolContext) -> RuleJudgement:
         """All that the rules have to say about a call, without deciding anything; for people."""
-        parts, also = self._parts(tool)
-        facts = Facts(tool, params, context, also)
-        matches = tuple(match for part in parts if (match := part.match(facts)) is not None)
+        rules = self._rules_for(tool)
+        facts = Facts(tool, params, context, rules.path_arguments)
+        matches = tuple(match for part in rules.parts if (match := part.match(facts)) is not None)
         for action in _BY_RANK:
             found = [match for match in matches if match.verdict == action]
             if found:
@@ -112,15 +112,15 @@ class RulesPolicy:
 
     def on_result(self, tool: Tool[Any, Any], params: Any, result: ToolResult[Any], *, context: ToolContext) -> None:
         """Judge what the call has touched beyond what it named, and count it; raises what fails the call."""
-        parts, also = self._parts(tool)
+        rules = self._rules_for(tool)
         is_watched = tool.name in self._watched or tool.name in self._watched_paths
-        if not result.success or not (parts or is_watched):
+        if not result.success or not (rules.over_paths or rules.limits or is_watched):
             return
-        facts = Facts(tool, params, context, also)
-        if parts and _governs(self, tool, context):
-            if any(part.patterns is not None for part in parts):
-                self._judge_outcome(parts, facts, result)
-            self._count(parts, facts)
+        facts = Facts(tool, params, context, rules.path_arguments)
+        if (rules.over_paths or rules.limits) and _governs(self, tool, context):
+            if rules.over_paths:
+                self._judge_outcome(rules.parts, facts, result)
+            _count(rules.limits, facts)
         if tool.name in self._watched:
             remember(context.session, f"{self._name}:tool:{tool.name}")
         if tool.name in self._watched_paths:
@@ -129,29 +129,19 @@ class RulesPolicy:
                     for place in one.places:
                         remember(context.session, f"{self._name}:path:{tool.name}:{place}")
 
-    def _count(self, parts: Sequence[Part], facts: Facts) -> None:
-        counted: set[str] = set()
-        for part in parts:
-            most = part.rule.at_most
-            if most is None or not part.is_limit or part.own_key in counted or part.match(facts) is None:
-                continue
-            counted.add(part.own_key)
-            # A person who was asked may let more of them happen than the rule does.
-            bound = most if part.action == "deny" else None
-            count_up(facts.context.session, part.own_key, bound, part.too_many(facts.tool.name))
-
     def _judge_outcome(self, parts: Sequence[Part], facts: Facts, result: ToolResult[Any]) -> None:
         """Fail a call that has touched what a rule denies, or asks about without having been asked."""
         from wink.policies._rules_outcome import touched
 
+        found = touched(facts, result)
+        if not found:
+            return
         parts = [part for part in parts if part.concerns(facts)]
         restricting = [part for part in parts if part.restricts and not part.is_limit and part.patterns is not None]
         allowing = [part for part in parts if not part.restricts]
         must_be_allowed = self.default != "allow" and all(part.patterns is not None for part in allowing)
-        if not restricting and not must_be_allowed:
-            return
         was_asked = self._was_asked(parts, facts)
-        for path, how in touched(facts, result).items():
+        for path, how in found.items():
             one = placed(Named("", path), facts.files) or Placed(Named("", path))
             is_asked = was_asked or (facts.tool.effects != "read" and _is_beneath_named(path, facts))
             for part in restricting:
@@ -173,18 +163,31 @@ class RulesPolicy:
             return PolicyDecision.ask(f"no rule allows {tool.name} with these arguments")
         return PolicyDecision.deny(f"{tool.name} is denied: no rule allows it with these arguments; go on without it")
 
-    def _parts(self, tool: Tool[Any, Any]) -> tuple[tuple[Part, ...], tuple[str, ...]]:
+    def _rules_for(self, tool: Tool[Any, Any]) -> ToolRules:
         """The rules for one tool; whatever can be said without a call is settled once."""
         key = tool.name, tool.effects
         known = self._compiled.get(key)
         if known is None:
-            known = parts_for(self.rules, tool, self._name)
+            known = ToolRules.of(self.rules, tool, self._name)
             if len(self._compiled) < _MOST_TOOLS:
                 self._compiled[key] = known
         return known
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({list(self.rules)!r}, default={self.default!r})"
+
+
+def _count(limits: Sequence[Part], facts: Facts) -> None:
+    """Count the call for each limit that it is about, once for limits that say the same of how many calls they are about."""
+    counted: set[str] = set()
+    for part in limits:
+        most = part.rule.at_most
+        if most is None or part.own_key in counted or part.match(facts) is None:
+            continue
+        counted.add(part.own_key)
+        # A person who was asked may let more of them happen than the rule does.
+        bound = most if part.action == "deny" else None
+        count_up(facts.context.session, part.own_key, bound, part.too_many(facts.tool.name))
 
 
 def _governs(policy: RulesPolicy, tool: Tool[Any, Any], context: ToolContext) -> bool:
