@@ -6,6 +6,8 @@ from wink.errors import (
     DeadlineExceededError,
     OutputParseError,
     PromptEvaluationError,
+    PromptOverrideError,
+    PromptOverrideWarning,
     PromptRenderError,
     PromptValidationError,
     ToolValidationError,
@@ -53,6 +55,20 @@ from wink.tools import Tool, ToolContext, ToolExample, ToolHandler, ToolRenderab
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from wink.prompt.overrides import (
+        LocalPromptOverridesStore,
+        PromptDescriptor,
+        PromptOverride,
+        PromptOverridesStore,
+        SectionDescriptor,
+        SectionOverride,
+        TaskExampleDescriptor,
+        TaskExampleOverride,
+        ToolDescriptor,
+        ToolExampleOverride,
+        ToolOverride,
+    )
+
     ReadBeforeWritePolicy: Callable[..., ToolPolicy]
 
 __all__ = [
@@ -69,18 +85,26 @@ __all__ = [
     "FeedbackTrigger",
     "FileCreatedTrigger",
     "FileOutputChecker",
+    "LocalPromptOverridesStore",
     "MarkdownSection",
     "OutputParseError",
     "PolicyDecision",
     "PolicyState",
     "Prompt",
+    "PromptDescriptor",
     "PromptEvaluationError",
+    "PromptOverride",
+    "PromptOverrideError",
+    "PromptOverrideWarning",
+    "PromptOverridesStore",
     "PromptRenderError",
     "PromptResources",
     "PromptTemplate",
     "PromptValidationError",
     "RenderedPrompt",
     "Section",
+    "SectionDescriptor",
+    "SectionOverride",
     "SectionVisibility",
     "SequentialDependencyPolicy",
     "SetVisibilityOverride",
@@ -88,11 +112,16 @@ __all__ = [
     "TaskCompletionChecker",
     "TaskCompletionContext",
     "TaskCompletionResult",
+    "TaskExampleDescriptor",
+    "TaskExampleOverride",
     "TextSection",
     "Tool",
     "ToolContext",
+    "ToolDescriptor",
     "ToolExample",
+    "ToolExampleOverride",
     "ToolHandler",
+    "ToolOverride",
     "ToolPolicy",
     "ToolRenderableResult",
     "ToolResult",
@@ -112,7 +141,11 @@ __all__ = [
 if not TYPE_CHECKING:  # a checker that saw this would take any name for granted
 
     def __getattr__(name: str) -> Any:
-        """Names of the specification that plugins bring, imported when they are asked for."""
+        """What few programs need, and names of the specification that plugins bring, imported when they are asked for."""
+        if name in __all__:
+            from wink.prompt import overrides
+
+            return getattr(overrides, name)
         from wink.policies._forward import forwarded
 
         return forwarded(name, __name__)

@@ -48,6 +48,8 @@ class Node:
     """Whether the tools have been checked in depth, which waits for the first rendering."""
     examples: str | None = None
     """The tools' examples as text, once they have been rendered."""
+    told: Callable[[Tool[Any, Any]], Tool[Any, Any]] | None = None
+    """What overrides make of a tool that comes and goes."""
 
     @property
     def brings_tools(self) -> bool:
@@ -60,6 +62,8 @@ class Node:
         if tools is None:
             return self
         tools = all_of(Tool, tools, "current_tools", self.path)
+        if self.told is not None:
+            tools = tuple(map(self.told, tools))
         return replace(self, tools=tools, checked=False, examples=None)
 
     def below(self) -> "Iterator[Node]":

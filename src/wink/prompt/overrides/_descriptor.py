@@ -5,12 +5,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 from wink.errors import PromptOverrideError, PromptValidationError
 from wink.prompt._params import names_in
+from wink.prompt._section import Section
 from wink.prompt.overrides._hashing import content_hash, contract_hash, example_hash
 
 if TYPE_CHECKING:
     from wink.prompt._plan import Node, Plan
     from wink.prompt._prompt import Prompt
     from wink.prompt._template import PromptTemplate
+    from wink.tools import Tool
 
 __all__ = ["PromptDescriptor", "SectionDescriptor", "TaskExampleDescriptor", "ToolDescriptor"]
 
@@ -101,10 +103,28 @@ def template_of(prompt: "Prompt[Any] | PromptTemplate[Any]") -> "PromptTemplate[
 
 
 def described(ns: str, key: str, plan: "Plan") -> PromptDescriptor:
-    """Describe a plan, once."""
-    if plan.descriptor is None:
-        plan.descriptor = _describe(ns, key, plan)
-    return plan.descriptor
+    """Describe a plan: once, unless it has tools that come and go."""
+    if plan.descriptor is not None:
+        return plan.descriptor
+    descriptor = _describe(ns, key, plan)
+    if not any(has_passing_tools(node) for node in plan.nodes):
+        plan.descriptor = descriptor
+    return descriptor
+
+
+def has_passing_tools(node: "Node") -> bool:
+    """Whether a section has other tools now than when its template was built, and may have others yet."""
+    return type(node.section).current_tools is not Section.current_tools
+
+
+def tools_now(node: "Node") -> "tuple[Tool[Any, Any], ...]":
+    """A section's tools at the moment; those that it began with when it cannot tell."""
+    if has_passing_tools(node):
+        try:
+            return node.now().tools
+        except Exception:  # foreign code, whose failure the rendering reports
+            return ()
+    return node.tools
 
 
 def _describe(ns: str, key: str, plan: "Plan") -> PromptDescriptor:
@@ -136,7 +156,7 @@ def _section(node: "Node", number: str) -> list[SectionDescriptor]:
 
 def _tools(node: "Node") -> list[ToolDescriptor]:
     found: list[ToolDescriptor] = []
-    for tool in node.tools:
+    for tool in tools_now(node):
         if not tool.accepts_overrides:
             continue
         try:

@@ -2,20 +2,23 @@
 
 import dataclasses
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from wink.errors import PromptOverrideWarning, WinkError
 from wink.prompt._body import Body
 from wink.prompt._plan import Node, Plan
-from wink.prompt.overrides._descriptor import PromptDescriptor, described
+from wink.prompt._section import Section
+from wink.prompt.overrides._descriptor import PromptDescriptor, described, has_passing_tools, tools_now
 from wink.prompt.overrides._fit import Misfit, fit
 from wink.prompt.overrides._reports import Reports, place_of
-from wink.prompt.overrides._values import PromptOverride, ToolExampleOverride, ToolOverride
+from wink.prompt.overrides._values import PromptOverride, SectionOverride, ToolExampleOverride, ToolOverride
 from wink.tools import Tool, ToolExample
 
 if TYPE_CHECKING:
     from wink.prompt._template import PromptTemplate
     from wink.prompt.overrides._store import PromptOverridesStore
+    from wink.session import Session
 
 __all__ = ["OverriddenPlan", "overlay"]
 
@@ -27,7 +30,7 @@ class OverriddenPlan:
 
     def __init__(self, template: "PromptTemplate[Any]", store: "PromptOverridesStore", tag: str) -> None:
         self._template, self._store, self._tag = template, store, tag
-        self._made: tuple[PromptOverride, Plan] | None = None
+        self._made: tuple[PromptOverride, PromptDescriptor, Plan] | None = None
         self._reports = Reports()
 
     def now(self) -> Plan:
@@ -40,17 +43,17 @@ class OverriddenPlan:
             if found is None:
                 return template.plan
             made = self._made
-            if made is None or made[0] != found:
+            if made is None or made[:2] != (found, descriptor):
                 kept, misfits = fit(found, descriptor)
                 plan, more = overlay(template.plan, kept, descriptor)
-                self._made = made = (found, plan)
+                self._made = made = (found, descriptor, plan)
                 self._reports.add(where, (*misfits, *more))
         except PromptOverrideWarning:
             raise  # somebody wants warnings to be errors
         except Exception as error:  # foreign code: the store, or what it gave
             self._reports.say(where, f"cannot be used, {type(error).__name__}: {error}")
             return template.plan
-        return made[1]
+        return made[2]
 
 
 def overlay(plan: Plan, override: PromptOverride, descriptor: PromptDescriptor) -> tuple[Plan, tuple[Misfit, ...]]:
@@ -72,13 +75,12 @@ def _overlaid(
     made: list[Node] = []
     for node in nodes:
         children = _overlaid(node.children, override, descriptor, misfits)
-        section = _section(node, override, misfits)
         tools = tuple(_tool(node, tool, override, descriptor, misfits) for tool in node.tools)
-        changes: dict[str, Any] = {}
-        if section is not node.section:
-            changes = {"section": section, "body": Body(section, node.path)}
-            if node.summary is not None:
-                changes["summary"] = section.render_summary
+        changes = _texts(node, override, misfits)
+        if has_passing_tools(node) and override.tool_overrides:
+            for tool in tools_now(node):  # for what is wrong with them, which a rendering does not tell
+                _tool(node, tool, override, descriptor, misfits)
+            changes["told"] = partial(_tool, node, override=override, descriptor=descriptor, misfits=[])
         if any(one is not other for one, other in zip(tools, node.tools, strict=True)):
             changes |= {"tools": tools, "examples": None, "checked": False}
         if any(one is not other for one, other in zip(children, node.children, strict=True)):
@@ -87,20 +89,38 @@ def _overlaid(
     return tuple(made)
 
 
-def _section(node: Node, override: PromptOverride, misfits: list[Misfit]) -> Any:
-    section = node.section
+def _texts(node: Node, override: PromptOverride, misfits: list[Misfit]) -> dict[str, Any]:
+    """What of a node has to change for a section to have other texts."""
     texts = override.sections.get(node.path)
     if texts is None:
-        return section
+        return {}
     try:
-        section = section.with_template_text(texts.body)
+        changes: dict[str, Any] = {"body": _OtherBody(node, texts)}
         if texts.summary is not None:
-            section = section.with_summary(texts.summary)
+            node.section.with_summary(texts.summary)
+            changes["summary"] = partial(_summary, node.section, texts.summary)
     except Exception as error:  # foreign code: sections of plugins
         reason = f"cannot be given another text, {type(error).__name__}: {error}"
         misfits.append(Misfit("wrong", "section", "/".join(node.path), reason))
-        return node.section
-    return section
+        return {}
+    return changes
+
+
+class _OtherBody(Body):
+    """A section's body with another text, made of the section as it is at each rendering: it may have changed since."""
+
+    __slots__ = ("_section", "_text")
+
+    def __init__(self, node: Node, texts: SectionOverride) -> None:
+        super().__init__(node.section.with_template_text(texts.body), node.path)
+        self._section, self._text = node.section, texts.body
+
+    def __call__(self, params: Any, session: "Session | None") -> str:
+        return Body(self._section.with_template_text(self._text), self._path)(params, session)
+
+
+def _summary(section: Section[Any], text: str, params: Any) -> str:
+    return section.with_summary(text).render_summary(params)
 
 
 def _tool(

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from wink.prompt._rendered import param_descriptions
-from wink.prompt.overrides._descriptor import PromptDescriptor
+from wink.prompt.overrides._descriptor import PromptDescriptor, tools_now
 from wink.prompt.overrides._values import (
     PromptOverride,
     SectionOverride,
@@ -30,7 +30,7 @@ def present(plan: "Plan", descriptor: PromptDescriptor, tag: str) -> PromptOverr
         sections[one.path] = SectionOverride(one.content_hash, section.template_text() or "", section.summary)
     tools: dict[str, ToolOverride] = {}
     for told in descriptor.tools:
-        tool = next(tool for tool in nodes[told.path].tools if tool.name == told.name)
+        tool = next(tool for tool in tools_now(nodes[told.path]) if tool.name == told.name)
         words = ToolOverride(tool.name, told.contract_hash, tool.description, param_descriptions(tool))
         tools.setdefault(tool.name, words)
     return PromptOverride(descriptor.ns, descriptor.key, tag, sections, tools)
