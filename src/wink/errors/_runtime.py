@@ -1,10 +1,13 @@
 """Errors of a tool call and of the transaction around it."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from wink.errors._core import WinkError
 
 __all__ = [
+    "ApprovalChanged",
+    "ApprovalRequired",
     "BudgetExceededError",
     "CommitFailed",
     "DeadlineExceededError",
@@ -12,6 +15,7 @@ __all__ = [
     "RollbackFailed",
     "ToolValidationError",
     "TransactionError",
+    "UnknownApproval",
     "WorkspaceBusy",
 ]
 
@@ -75,4 +79,45 @@ class RollbackFailed(TransactionError):
     def __str__(self) -> str:
         return (
             f"could not roll back {', '.join(map(repr, self.paths)) or 'the call'}: {self.reason}; run `wink recover`"
+        )
+
+
+class ApprovalRequired(WinkError):
+    """A call waits for a person; nothing of it has happened. `request` says what was asked."""
+
+    def __init__(self, request: Any) -> None:
+        self.request = request
+        super().__init__(request)
+
+    def __str__(self) -> str:
+        request = self.request
+        return f"{request.tool} needs approval ({request.id}): {request.reason}"
+
+
+class UnknownApproval(WinkError, LookupError):
+    """No request that could be answered has this id; `known` are those that can be."""
+
+    def __init__(self, request_id: str, problem: str = "", known: Sequence[str] = ()) -> None:
+        self.request_id, self.problem, self.known = request_id, problem, tuple(known)
+        super().__init__(request_id, problem, self.known)
+
+    def __str__(self) -> str:
+        remedy = f"these wait: {', '.join(self.known)}" if self.known else "no request waits for an answer"
+        return f"{self.request_id} {self.problem or 'is no request for approval'}; {remedy}"
+
+
+class ApprovalChanged(WinkError):
+    """What was asked about is not as it was any more, so that the answer was not taken.
+
+    `changes` say in a phrase each what is different, and `instead` is the request that was asked in its place.
+    """
+
+    def __init__(self, request_id: str, changes: Sequence[str], instead: Any) -> None:
+        self.request_id, self.changes, self.instead = request_id, tuple(changes), instead
+        super().__init__(request_id, self.changes, instead)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.request_id} was not answered, since it was asked {' and '.join(self.changes)}; "
+            f"it is asked again as {self.instead.id}"
         )

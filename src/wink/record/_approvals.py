@@ -85,6 +85,8 @@ class ApprovalTable:
 
     __slots__ = ("_ledger",)
 
+    is_durable: bool = True
+
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
 
@@ -154,6 +156,10 @@ class ApprovalTable:
     def give_back(self, number: int) -> None:
         """The call that used an approval was taken back whole: the answer stands as it did."""
         del number  # where the record keeps it, it was never taken
+
+    def use(self, number: int) -> None:
+        """An answer has been used: the transaction that stores the call says so by itself."""
+        del number
 
     def renew(self, row: ApprovalRow, facts: str, fingerprint: str) -> bool:
         """Note that a request stands for another state of the files, which came about with the person's consent."""

@@ -2,8 +2,17 @@
 
 from wink.errors import SnapshotRestoreError, SnapshotSerializationError
 from wink.limits import Budget, BudgetTracker, Deadline, Heartbeat, RunContext, TokenUsage
+from wink.runtime._approval_answers import answer_approval, pending_approvals
+from wink.runtime._approvals import Answer, ApprovalRequest, Approvals, SuspendRun
 from wink.runtime._call import READ_RESULT, RESULT_LIMIT, PolicyVerdict, ToolCall, ToolReply
-from wink.runtime._events import PromptExecuted, PromptRendered, RenderedTools, ToolInvoked
+from wink.runtime._events import (
+    ApprovalAnswered,
+    ApprovalRequested,
+    PromptExecuted,
+    PromptRendered,
+    RenderedTools,
+    ToolInvoked,
+)
 from wink.runtime._executor import ToolExecutor
 from wink.runtime._outcomes import OUTCOMES, Ending
 from wink.runtime._snapshots import CompositeSnapshot, create_snapshot, restore_snapshot, tool_transaction
@@ -33,6 +42,14 @@ from wink.session import (
 )
 
 __all__ = [
+    "Answer",
+    "ApprovalAnswered",
+    "ApprovalRequest",
+    "ApprovalRequested",
+    "Approvals",
+    "SuspendRun",
+    "answer_approval",
+    "pending_approvals",
     "Append",
     "Budget",
     "BudgetTracker",

@@ -20,9 +20,7 @@ TOGETHER: Final = 16
 Ended = ToolReply | BaseException
 
 
-def run_batch(
-    executor: ToolExecutor, calls: Sequence[ToolCall], *, return_exceptions: bool
-) -> tuple[ToolReply | Exception, ...]:
+def run_batch(executor: ToolExecutor, calls: Sequence[ToolCall]) -> tuple[ToolReply | Exception, ...]:
     """Run the calls on this thread, and neighbouring reads on threads."""
     ended: list[Ended] = []
     for group in groups(executor, calls):
@@ -33,12 +31,10 @@ def run_batch(
             for call in calls[len(ended) + len(group) :]:
                 executor.skip(call)
             raise
-    return _replies(ended, return_exceptions)
+    return _replies(ended)
 
 
-async def arun_batch(
-    executor: ToolExecutor, calls: Sequence[ToolCall], *, return_exceptions: bool
-) -> tuple[ToolReply | Exception, ...]:
+async def arun_batch(executor: ToolExecutor, calls: Sequence[ToolCall]) -> tuple[ToolReply | Exception, ...]:
     """Run the calls as coroutines, and neighbouring reads as tasks."""
     ended: list[Ended] = []
     for group in groups(executor, calls):
@@ -48,7 +44,7 @@ async def arun_batch(
             for call in calls[len(ended) + len(group) :]:
                 executor.skip(call)
             raise
-    return _replies(ended, return_exceptions)
+    return _replies(ended)
 
 
 def groups(executor: ToolExecutor, calls: Sequence[ToolCall]) -> Iterator[list[ToolCall]]:
@@ -147,8 +143,9 @@ def _outcome(result: Callable[[], ToolReply]) -> Ended:
         return error
 
 
-def _replies(ended: Sequence[Ended], return_exceptions: bool) -> tuple[ToolReply | Exception, ...]:
+def _replies(ended: Sequence[Ended]) -> tuple[ToolReply | Exception, ...]:
+    """Replies, and exceptions in the place of one; what ends the program is raised."""
     for outcome in ended:
-        if isinstance(outcome, BaseException) and not (return_exceptions and isinstance(outcome, Exception)):
+        if isinstance(outcome, BaseException) and not isinstance(outcome, Exception):
             raise outcome
     return tuple(outcome for outcome in ended if isinstance(outcome, ToolReply | Exception))

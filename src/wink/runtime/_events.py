@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from wink.limits import TokenUsage
+from wink.runtime._approvals import Answer, ApprovalRequest
 from wink.runtime._call import PolicyVerdict
 from wink.tools import ToolResult
 from wink.transactions import Change
@@ -66,3 +67,22 @@ class PromptExecuted:
     usage: TokenUsage
     started_at: datetime
     duration: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalRequested:
+    """A policy leaves a call to a person. It has been rolled back, and is made again when they have answered."""
+
+    prompt_name: str
+    request: ApprovalRequest
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalAnswered:
+    """A person has answered while the run was waiting for it."""
+
+    prompt_name: str
+    request: ApprovalRequest
+    answer: Answer
+    at: datetime

@@ -8,58 +8,48 @@ import logging
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any, Literal, cast, overload
 
-from wink.errors import HandleRevoked, ParseError, RollbackFailed, WinkError, WorkspaceBusy, WorkspaceNeedsRecovery
+from wink.errors import (
+    ApprovalRequired,
+    CommitFailed,
+    HandleRevoked,
+    ParseError,
+    RollbackFailed,
+    WinkError,
+    WorkspaceBusy,
+    WorkspaceNeedsRecovery,
+)
 from wink.filesystem import FileChange, Filesystem
 from wink.limits import BudgetTracker, Deadline, Heartbeat, RunContext, utc_now
 from wink.resources import ResourceContext
-from wink.runtime._call import LEAST_LIMIT, READ_RESULT, RESULT_LIMIT, PolicyVerdict, ToolCall, ToolReply
+from wink.runtime._approval_desk import Desk
+from wink.runtime._approvals import Approvals
+from wink.runtime._call import LEAST_LIMIT, READ_RESULT, RESULT_LIMIT, ToolCall, ToolReply
 from wink.runtime._events import ToolInvoked
+from wink.runtime._in_flight import InFlight
 from wink.runtime._outcomes import CallFailed, failed_after, fails_with_words, failure_of, words
 from wink.runtime._policing import ask, denial, questions, tell
 from wink.runtime._results import check_result, json_text, new_values, rendered
 from wink.runtime._waiting import LEASE_SECONDS, Apart, Blocking, Cooperative, HandlerTimedOut, Waiting, drive
 from wink.session import Session, SliceDelta
 from wink.tools import Tool, ToolContext, ToolResult
-from wink.transactions import Change, CommitEntry, Outcome, Recorder, Transaction, turns_to_take
+from wink.transactions import CommitEntry, Outcome, Recorder, Transaction, turns_to_take
 
 _log = logging.getLogger("wink.runtime")
 _call_ids = itertools.count(1)
-
-
-@dataclass(slots=True)
-class _Call:
-    """What is known of a call so far."""
-
-    request: ToolCall
-    call_id: str
-    started_at: datetime
-    started: float
-    tool: Tool[Any, Any] | None = None
-    params: Any = None
-    resources: ResourceContext | None = None
-    root: Filesystem | None = None
-    context: ToolContext | None = None
-    transaction: Transaction | None = None
-    verdicts: tuple[PolicyVerdict, ...] = ()
-    result: ToolResult[Any] | None = None
-    text: str = ""
-    outcome: Outcome = "rolled back"
-    change: Change = Change()  # noqa: RUF009  frozen
-    error: str | None = None
-    ends: list[Any] = field(default_factory=list[Any])
 
 
 class ToolExecutor:
     """Executes the calls that a model makes while it works on one rendered prompt.
 
     Every call is a transaction; `execute` returns a reply whatever the model asked for and whatever the tool did, and
-    raises only what the outcome table says: `VisibilityExpansionRequired`, `PromptEvaluationError` (a passed deadline
-    or a used-up budget too), `RollbackFailed`, and what ends a program (`KeyboardInterrupt`, `SystemExit`,
-    cancellation). Exactly one `ToolInvoked` is published for each call in any case.
+    raises only what the outcome table says: `VisibilityExpansionRequired`, `ApprovalRequired`, `PromptEvaluationError` (a
+    passed deadline or a used-up budget too), `RollbackFailed`, and what ends a program (`KeyboardInterrupt`, `SystemExit`,
+    cancellation). Exactly one `ToolInvoked` is published for each call that ends; one that waits for approval does not.
+
+    `approvals` answers for calls that policies leave to a person; without it they are denied until somebody has answered.
 
     One executor may be used from several threads and tasks at once.
     """
@@ -76,12 +66,14 @@ class ToolExecutor:
         heartbeat: Heartbeat | None = None,
         run_context: RunContext | None = None,
         result_limit: int = RESULT_LIMIT,
+        approvals: Approvals | None = None,
     ) -> None:
         if result_limit < LEAST_LIMIT:
             raise ValueError(f"result_limit is {result_limit}; it is a number of characters, at least {LEAST_LIMIT}")
         self._result_limit = result_limit
         self._prompt, self._rendered, self._session, self._adapter = prompt, rendered, session, adapter
         self._deadline, self._budget, self._heartbeat, self._run = deadline, budget_tracker, heartbeat, run_context
+        self._desk = Desk(session, approvals, "" if run_context is None else run_context.run_id, self._name)
 
     def execute(self, call: ToolCall) -> ToolReply:
         """Execute one call and wait for its end; an async handler gets an event loop of its own."""
@@ -114,7 +106,9 @@ class ToolExecutor:
         """
         from wink.runtime._batch import run_batch
 
-        return run_batch(self, calls, return_exceptions=return_exceptions)
+        with self._desk.together() as asked:
+            ended = run_batch(self, calls)
+        return self._replies(ended, asked, return_exceptions)
 
     @overload
     async def aexecute_batch(
@@ -130,7 +124,19 @@ class ToolExecutor:
         """Like `execute_batch`, on the running event loop."""
         from wink.runtime._batch import arun_batch
 
-        return await arun_batch(self, calls, return_exceptions=return_exceptions)
+        with self._desk.together() as asked:
+            ended = await arun_batch(self, calls)
+        return self._replies(ended, asked, return_exceptions)
+
+    def _replies(
+        self, ended: Sequence[ToolReply | Exception], asked: Sequence[Any], return_exceptions: bool
+    ) -> tuple[Any, ...]:
+        if asked:
+            self._desk.settle(asked, self._prompt.resources.get_optional(Filesystem), ended)
+        for outcome in () if return_exceptions else ended:
+            if isinstance(outcome, Exception):
+                raise outcome
+        return tuple(ended)
 
     async def execute_after(self, call: ToolCall, waiting: Waiting, before: Future[None]) -> ToolReply:
         """Execute a read beside its siblings, and end it after `before`, when the calls before it have ended."""
@@ -138,7 +144,7 @@ class ToolExecutor:
 
     def skip(self, request: ToolCall) -> None:
         """Account for a call that is not executed, because the program is ending."""
-        call = _Call(request, request.call_id or f"call-{next(_call_ids)}", utc_now(), time.perf_counter())
+        call = InFlight(request, request.call_id or f"call-{next(_call_ids)}", utc_now(), time.perf_counter())
         call.outcome, call.text = "refused", f"{request.name} was not run: the turn was interrupted"
         call.result = ToolResult[Any].error(call.text)
         self._record_attempt(call)
@@ -152,15 +158,19 @@ class ToolExecutor:
     # -- the life of a call
 
     async def _execute(self, request: ToolCall, waiting: Waiting, *, after: Future[None] | None = None) -> ToolReply:
-        call = _Call(request, request.call_id or f"call-{next(_call_ids)}", utc_now(), time.perf_counter())
+        call = InFlight(request, request.call_id or f"call-{next(_call_ids)}", utc_now(), time.perf_counter())
         try:
             try:
-                self._look_up(call)
-                self._parse(call)
-                await self._take_turn(call, waiting)
-                self._begin(call)
-                await self._ask_policies(call, waiting, after)
+                while True:
+                    self._look_up(call)
+                    self._parse(call)
+                    await self._take_turn(call, waiting)
+                    self._begin(call)
+                    if await self._ask_policies(call, waiting, after):
+                        break
+                    await self._ask_person(call, waiting)  # whose answer counts for what policies and files say then
                 self._check_limits()
+                self._start(call)
                 await self._run_handler(call, waiting)
                 await self._await_siblings(call, waiting, after)
                 self._settle(call)
@@ -174,7 +184,7 @@ class ToolExecutor:
                 self._publish(call)
         return self._reply(call)
 
-    def _look_up(self, call: _Call) -> None:
+    def _look_up(self, call: InFlight) -> None:
         call.tool = self._rendered.tool(call.request.name) or self._own_tool(call.request.name)
         if call.tool is None:
             raise CallFailed(self._unknown(call.request.name), "refused")
@@ -191,7 +201,7 @@ class ToolExecutor:
 
         return read_result_tool()
 
-    def _parse(self, call: _Call) -> None:
+    def _parse(self, call: InFlight) -> None:
         tool = _known(call.tool)
         try:
             call.params = tool.parse(call.request.arguments)
@@ -202,7 +212,7 @@ class ToolExecutor:
             text = f"the arguments of {tool.name} are not valid: {kind}"
             raise CallFailed(text, "refused", f"{kind}: {words(error)}") from error
 
-    async def _take_turn(self, call: _Call, waiting: Waiting) -> None:
+    async def _take_turn(self, call: InFlight, waiting: Waiting) -> None:
         """One mutating call at a time, from before the policies to the commit; what they saw then still holds."""
         if _known(call.tool).effects not in ("workspace", "external"):
             return  # a read needs none, and what runs programs takes it to change files with what they did
@@ -219,7 +229,7 @@ class ToolExecutor:
             return LEASE_SECONDS
         return max(0.0, self._deadline.remaining().total_seconds())
 
-    def _no_turn(self, call: _Call, error: WinkError, what: str, outcome: Outcome) -> CallFailed:
+    def _no_turn(self, call: InFlight, error: WinkError, what: str, outcome: Outcome) -> CallFailed:
         if not isinstance(error, WorkspaceBusy):
             text = f"{call.request.name} {what}: nothing can be changed until `wink recover` has been run"
             return CallFailed(text, outcome, str(error))
@@ -228,7 +238,7 @@ class ToolExecutor:
         text = f"{call.request.name} {what}: another call has been busy for {error.waited_seconds:.0f} s; try again"
         return CallFailed(text, outcome, str(error))
 
-    def _begin(self, call: _Call) -> None:
+    def _begin(self, call: InFlight) -> None:
         resources = _known(call.resources)
         call.transaction = transaction = Transaction(
             self._session, resources, root=call.root, writable=_known(call.tool).effects != "read"
@@ -255,21 +265,45 @@ class ToolExecutor:
         transaction.enter()
         call.ends.append(transaction.leave)
 
-    async def _ask_policies(self, call: _Call, waiting: Waiting, after: Future[None] | None) -> None:
+    async def _ask_policies(self, call: InFlight, waiting: Waiting, after: Future[None] | None) -> bool:
+        """Whether the call may run now; False when a person has to be asked, or has given other arguments."""
         tool, context = _known(call.tool), _known(call.context)
         policies = self._rendered.policies_for_tool(tool.name)
         call.verdicts = ask(policies, tool, call.params, context)
-        denied = denial(call.verdicts)
-        if denied is not None and after is not None:
+        denied, asking = denial(call.verdicts), questions(call.verdicts)
+        if after is not None and (asking or denied is not None):
             # A sibling that is still running may be what the policy is waiting for.
             await waiting.sibling(after)
             call.verdicts = ask(policies, tool, call.params, context)
-            denied = denial(call.verdicts)
-        asked = denied is None and questions(call.verdicts)
-        if asked:
-            raise CallFailed(f"{tool.name} needs approval: {'; '.join(str(one.reason) for one in asked)}", "denied")
+            denied, asking = denial(call.verdicts), questions(call.verdicts)
         if denied is not None:
             raise CallFailed(denied.reason or "", "denied")
+        if asking:
+            self._desk.consider(call, asking)
+            return call.consent is not None
+        return True
+
+    async def _ask_person(self, call: InFlight, waiting: Waiting) -> None:
+        """Take back what the call has begun, let others have their turn, and wait for a person."""
+        _known(call.transaction).abort()
+        self._release(call)
+        call.ends.clear()
+        await self._desk.wait_for_person(call, waiting, self._deadline)
+
+    def _start(self, call: InFlight) -> None:
+        """Take the approval that the call was given; note that what acts on the outside world is about to begin."""
+        if call.consent is not None:
+            self._desk.take(call)
+        tool = _known(call.tool)
+        if tool.effects != "external":
+            return
+        start = getattr(self._session.recorder or getattr(call.root, "recorder", None), "start", None)
+        try:
+            if start is not None:
+                start(self._entry(call, (), ()))
+        except (CommitFailed, WorkspaceNeedsRecovery) as error:
+            text = f"{tool.name} was not run: that it begins cannot be recorded"
+            raise CallFailed(text, "refused", str(error)) from error
 
     def _check_limits(self) -> None:
         if self._heartbeat is not None:
@@ -279,7 +313,7 @@ class ToolExecutor:
         if self._budget is not None:
             self._budget.check()
 
-    async def _run_handler(self, call: _Call, waiting: Waiting) -> None:
+    async def _run_handler(self, call: InFlight, waiting: Waiting) -> None:
         tool, context = _known(call.tool), _known(call.context)
         timeout = tool.timeout
         if timeout is not None and self._deadline is not None:
@@ -297,18 +331,20 @@ class ToolExecutor:
         except WorkspaceBusy as error:
             raise self._no_turn(call, error, "was taken back", "rolled back") from error
 
-    async def _await_siblings(self, call: _Call, waiting: Waiting, after: Future[None] | None) -> None:
+    async def _await_siblings(self, call: InFlight, waiting: Waiting, after: Future[None] | None) -> None:
         """Reads that ran together end in the model's order, judged by what the earlier ones left."""
         if after is None:
             return
         await waiting.sibling(after)
         tool = _known(call.tool)
         call.verdicts = ask(self._rendered.policies_for_tool(tool.name), tool, call.params, _known(call.context))
-        denied = denial(call.verdicts) or next(iter(questions(call.verdicts)), None)
+        denied, asking = denial(call.verdicts), questions(call.verdicts)
         if denied is not None:
             raise CallFailed(denied.reason or "", "denied")
+        if asking and (call.consent is None or not call.consent.covers(asking)):
+            raise CallFailed(f"{tool.name} needs approval since the calls before it ended; call it again", "denied")
 
-    def _settle(self, call: _Call) -> None:
+    def _settle(self, call: InFlight) -> None:
         """Everything of a success that can still fail: the result's type, its text, reducers and policies."""
         tool, context, transaction = _known(call.tool), _known(call.context), _known(call.transaction)
         problem = check_result(tool, call.result)
@@ -316,7 +352,8 @@ class ToolExecutor:
             raise CallFailed(problem)
         result, step = _known(call.result), "its result could not be rendered"
         try:
-            call.text = self._bounded(call, rendered(tool, result))
+            preface = "" if call.consent is None else call.consent.preface
+            call.text = self._bounded(call, preface + rendered(tool, result))
             if not result.success:
                 raise CallFailed(call.text)
             step = "the session could not take its result"
@@ -332,15 +369,17 @@ class ToolExecutor:
                 raise
             raise failed_after(tool.name, step, error) from error
 
-    def _commit(self, call: _Call) -> None:
+    def _commit(self, call: InFlight) -> None:
         transaction = _known(call.transaction)
         transaction.revoke()
         call.outcome = "committed"
         call.change = transaction.commit(functools.partial(self._entry, call))
+        if call.consent is not None:
+            call.consent.end(committed=True)
 
     # -- how it ends
 
-    def _end_badly(self, call: _Call, error: BaseException) -> None:
+    def _end_badly(self, call: InFlight, error: BaseException) -> None:
         """Roll back, decide what the model is told, and raise again what must be raised."""
         if call.transaction is not None and call.transaction.state == "committed":
             raise error  # interrupted after the commit point: the call stands
@@ -361,11 +400,16 @@ class ToolExecutor:
         if kept_aside:
             call.text = f"{call.text}\n{kept_aside}"
         call.result = returned if own else ToolResult[Any].error(call.text)
-        self._record_attempt(call)
+        if isinstance(failure.raising, ApprovalRequired):
+            call.is_suspended = True  # it has not ended: it will be made again
+        else:
+            self._record_attempt(call)
+        if call.consent is not None and call.is_consent_taken:
+            call.consent.end(committed=False)
         if failure.raising is not None:
             raise failure.raising
 
-    def _bounded(self, call: _Call, text: str) -> str:
+    def _bounded(self, call: InFlight, text: str) -> str:
         """What is sent of a text, which is kept where it is too long."""
         if len(text) <= self._result_limit:
             return text
@@ -375,7 +419,7 @@ class ToolExecutor:
             return text  # a page has a limit of its own
         return shortened(self._session, call.request.name, call.call_id, text, self._result_limit)
 
-    def _record_attempt(self, call: _Call) -> None:
+    def _record_attempt(self, call: InFlight) -> None:
         try:
             if call.transaction is not None:
                 call.transaction.record_attempt(self._entry(call, call.transaction.logged(), call.change.files))
@@ -384,7 +428,7 @@ class ToolExecutor:
         except Exception:  # the call has its outcome; the record's trouble must not change it
             _log.exception("tool %r: could not record the attempt", call.request.name)
 
-    def _release(self, call: _Call) -> None:
+    def _release(self, call: InFlight) -> None:
         """Do all of what ends a call; an interruption goes on when the turn has been given back."""
         interrupt: BaseException | None = None
         for end in reversed(call.ends):
@@ -397,7 +441,9 @@ class ToolExecutor:
         if interrupt is not None:
             raise interrupt
 
-    def _publish(self, call: _Call) -> None:
+    def _publish(self, call: InFlight) -> None:
+        if call.is_suspended:
+            return
         result = call.result if call.result is not None else ToolResult[Any].error("")
         event = ToolInvoked(
             prompt_name=self._name,
@@ -419,12 +465,17 @@ class ToolExecutor:
             # A thread that an ended call left behind: the session's log is closed to it, the subscribers are not.
             self._session.dispatcher.dispatch(event)
 
-    def _reply(self, call: _Call) -> ToolReply:
+    def _reply(self, call: InFlight) -> ToolReply:
         result = _known(call.result)
         return ToolReply(call.call_id, call.request.name, call.text, call.outcome == "committed", result)
 
-    def _entry(self, call: _Call, deltas: tuple[SliceDelta, ...], changes: tuple[FileChange, ...]) -> CommitEntry:
-        arguments = call.request.arguments
+    def _entry(self, call: InFlight, deltas: tuple[SliceDelta, ...], changes: tuple[FileChange, ...]) -> CommitEntry:
+        arguments, approval = call.request.arguments, 0
+        is_outermost = call.transaction is None or call.transaction.outer is None
+        if call.consent is not None and call.is_consent_taken:
+            approval = call.consent.number(committed=call.outcome == "committed")
+        elif call.denied is not None:
+            approval = call.denied.number
         return CommitEntry(
             transaction_id=call.call_id if call.transaction is None else call.transaction.id,
             session=self._session.name,
@@ -440,6 +491,8 @@ class ToolExecutor:
             deltas=deltas,
             changes=changes,
             effects="workspace" if call.tool is None else call.tool.effects,
+            run=self._run.run_id if self._run is not None and is_outermost else "",
+            approval=approval,
         )
 
     @property

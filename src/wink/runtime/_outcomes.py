@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Final
 
 from wink.errors import (
+    ApprovalRequired,
     BudgetExceededError,
     DeadlineExceededError,
     EditFailed,
@@ -46,6 +47,8 @@ OUTCOMES: Final[tuple[tuple[type[BaseException], Ending], ...]] = (
     # first match wins               what happens after the rollback
     (VisibilityExpansionRequired,    Ending.RAISE),
     (PromptEvaluationError,          Ending.RAISE),
+    # the call has not ended: it is made again when somebody has answered
+    (ApprovalRequired,               Ending.RAISE),
     (RollbackFailed,                 Ending.RAISE),
     (WorkspaceNeedsRecovery,         Ending.RAISE),
     (DeadlineExceededError,          Ending.RAISE_AS_EVALUATION_ERROR),
