@@ -76,3 +76,8 @@ def template(
             *extra,
         ],
     )
+
+
+def wide(count: int) -> PromptTemplate[Any]:
+    """A template with many sections."""
+    return PromptTemplate(ns="demo", key="wide", sections=[MarkdownSection(f"S{i}", "As it is.") for i in range(count)])

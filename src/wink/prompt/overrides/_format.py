@@ -35,6 +35,7 @@ from wink.prompt.overrides._values import (
 __all__ = ["VERSION", "as_json", "as_value", "from_json"]
 
 VERSION: Final = 1
+_OPTIONAL: Final = ("description", "examples", "expected_hash", "param_descriptions")
 _KEYS: Final = ("version", "ns", "prompt_key", "tag", "sections", "tools", "task_examples")
 
 T = TypeVar("T")
@@ -45,9 +46,8 @@ def as_value(override: PromptOverride) -> dict[str, Any]:
     from wink.serde import dump
 
     def entry(part: object, *besides: str) -> dict[str, Any]:
-        return {
-            key: value for key, value in dump(part).items() if key not in besides and value not in (None, "", {}, [])
-        }
+        values = {key: value for key, value in dump(part).items() if key not in besides and value is not None}
+        return {key: value for key, value in values.items() if value or key not in _OPTIONAL}
 
     sections = {
         "/".join(path): {"expected_hash": section.expected_hash, "body": section.body}

@@ -1,7 +1,7 @@
 """Lay what overrides say over a template's sections, for one prompt."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -115,8 +115,8 @@ class _OtherBody(Body):
         super().__init__(node.section.with_template_text(texts.body), node.path)
         self._section, self._text = node.section, texts.body
 
-    def __call__(self, params: Any, session: "Session | None") -> str:
-        return Body(self._section.with_template_text(self._text), self._path)(params, session)
+    def __call__(self, params: Any, session: "Session | None", tools: Collection[str] = ()) -> str:
+        return Body(self._section.with_template_text(self._text), self._path)(params, session, tools)
 
 
 def _summary(section: Section[Any], text: str, params: Any) -> str:
