@@ -37,6 +37,9 @@ class ProviderAdapter:
 
         return await asyncio.to_thread(self.respond, conversation)
 
+    def close(self) -> None:
+        """Let go of what the adapter holds, such as connections; it can be used again."""
+
     def evaluate(
         self,
         prompt: Prompt[Out_co],

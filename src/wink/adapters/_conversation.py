@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,13 +16,15 @@ class ModelTurn:
     """One answer of a model: text, tool calls, or both. Without calls it is the last one.
 
     `provider_data` are plain JSON values that the adapter wants back with the conversation, such as the items of a
-    provider that demands them unchanged.
+    provider that demands them unchanged. A turn that was `cut_off` at the provider's limit of output is no answer, and has
+    no calls: the model is told to go on.
     """
 
     text: str = ""
     calls: tuple[ToolCall, ...] = ()
     usage: TokenUsage = field(default_factory=TokenUsage)
     provider_data: Any = field(default=None, repr=False)
+    cut_off: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,10 @@ class Exchange:
     note: str = ""
 
 
+def _nobody(event: object) -> None:
+    """Nobody watches."""
+
+
 @dataclass(frozen=True, slots=True)
 class Conversation:
     """All that a model is sent: the rendered prompt and what has been said since.
@@ -47,3 +54,5 @@ class Conversation:
 
     prompt: RenderedPrompt
     exchanges: tuple[Exchange, ...] = ()
+    tell: Callable[[object], object] = field(default=_nobody, compare=False, repr=False)
+    """Takes the events of a request while it is under way, for those who watch the run."""

@@ -122,7 +122,7 @@ class Evaluation:
         self.session.publish(PromptRendered(rendered.prompt_name, rendered.text, utc_now()))
         names = tuple(tool.name for tool in rendered.tools)
         self.session.publish(RenderedTools(rendered.prompt_name, names, utc_now()))
-        self._conversation = Conversation(rendered, exchanges)
+        self._conversation = Conversation(rendered, exchanges, self.session.dispatcher.dispatch)
         self._executor = ToolExecutor(
             prompt=self.prompt,
             rendered=rendered,
@@ -242,7 +242,10 @@ class Evaluation:
     def _judge(self, turn: ModelTurn) -> PromptResponse[Any] | None:
         """The response, or None when the model has been told what is missing."""
         output, problem = None, ""
-        if self._conversation.prompt.container is not None:
+        if turn.cut_off:
+            problem = "Your answer was cut off at the limit of its length, and nothing in it was done. Go on in smaller steps."
+            self._count("length", problem, None)
+        elif self._conversation.prompt.container is not None:
             from wink.prompt import parse_structured_output
 
             try:

@@ -6,7 +6,7 @@ from typing import Any
 from wink.errors._core import WinkError
 from wink.errors._prompt import PromptEvaluationError
 
-__all__ = ["RunStateError", "RunSuspended", "ScriptError", "ScriptMismatch"]
+__all__ = ["ModelUnusable", "RunStateError", "RunSuspended", "ScriptError", "ScriptMismatch"]
 
 
 class ScriptError(WinkError, ValueError):
@@ -47,3 +47,14 @@ class RunStateError(WinkError, ValueError):
 
     def __str__(self) -> str:
         return f"this is not the state of a run: {self.problem}"
+
+
+class ModelUnusable(WinkError, ValueError):
+    """A model cannot be used as it was named or set up, for want of a key for example; `problem` says what to do."""
+
+    def __init__(self, provider: str, problem: str) -> None:
+        self.provider, self.problem = provider, problem
+        super().__init__(provider, problem)
+
+    def __str__(self) -> str:
+        return f"{self.provider}: {self.problem}"

@@ -1,0 +1,242 @@
+"""Anthropic's Messages protocol."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, ClassVar, Final, cast
+
+from wink.adapters._conversation import Conversation, Exchange, ModelTurn
+from wink.adapters._openai import status_problem, wire_problem
+from wink.adapters._remote import AnswerCut, Problem, RemoteAdapter
+from wink.adapters._tool_schemas import compile_tools
+from wink.adapters._wire import BEGIN, argument_object
+from wink.errors import ExtraMissing, ModelUnusable
+from wink.limits import TokenUsage
+from wink.runtime import ToolCall
+
+MAX_TOKENS: Final = 16_000
+"""The limit of one answer, in tokens, where the settings have none: the protocol demands one."""
+
+
+class AnthropicMessages(RemoteAdapter):
+    """A model behind Anthropic's Messages protocol.
+
+    Blocks of thinking are returned unchanged, as the protocol demands. The prompt and the conversation are marked for the
+    provider's cache.
+    """
+
+    provider: ClassVar[str] = "anthropic"
+
+    def client(self) -> Any:
+        """An `anthropic.AsyncAnthropic` that makes no attempts of its own."""
+        try:
+            import anthropic
+        except ImportError as error:
+            raise ExtraMissing(f"the model {self.model!r}", "anthropic", "anthropic") from error
+        try:
+            client = anthropic.AsyncAnthropic(
+                api_key=self._api_key,
+                base_url=self.settings.base_url,
+                default_headers=dict(self.settings.headers),
+                timeout=self.settings.timeout,
+                max_retries=0,
+            )
+        except anthropic.AnthropicError as error:
+            raise ModelUnusable("anthropic", f"it cannot be set up: {error}") from error
+        if client.api_key is None and client.auth_token is None and "x-api-key" not in _lower(self.settings.headers):
+            raise ModelUnusable("anthropic", "there is no key; set ANTHROPIC_API_KEY")
+        return client
+
+    def problem(self, error: Exception) -> Problem | None:
+        """What an exception of the SDK comes to."""
+        import anthropic
+
+        if isinstance(error, anthropic.APITimeoutError):
+            return Problem("the request timed out", is_passing=True)
+        if isinstance(error, anthropic.APIConnectionError):
+            return Problem(f"the connection failed: {type(error.__cause__ or error).__name__}", is_passing=True)
+        if isinstance(error, anthropic.APIStatusError):
+            if error.status_code < 400:  # an error that came in the middle of a stream
+                return Problem(_message(error.body) or error.message, is_passing=True)
+            return status_problem(error.status_code, error.message, error.response.headers, error.body)
+        if isinstance(error, anthropic.APIError):
+            return Problem(error.message, is_passing=True)
+        return wire_problem(error)
+
+    def request(self, conversation: Conversation) -> dict[str, Any]:
+        """The body of `POST /v1/messages`."""
+        tools, _ = compile_tools(conversation.prompt, "anthropic", without=self.refused)
+        messages: list[dict[str, Any]] = [{"role": "user", "content": [_text(BEGIN)]}]
+        for exchange in conversation.exchanges:
+            said = _said(exchange.turn)
+            if said:
+                messages.append({"role": "assistant", "content": said})
+            answered = _answered(exchange)
+            if messages[-1]["role"] == "user":
+                messages[-1]["content"] += answered
+            else:
+                messages.append({"role": "user", "content": answered})
+        messages[-1]["content"][-1] = {**messages[-1]["content"][-1], "cache_control": {"type": "ephemeral"}}
+        body: dict[str, Any] = {
+            "model": self.model,
+            "max_tokens": self.settings.max_output_tokens or MAX_TOKENS,
+            "messages": messages,
+        }
+        if conversation.prompt.text.strip():
+            body["system"] = [{**_text(conversation.prompt.text), "cache_control": {"type": "ephemeral"}}]
+        if tools:
+            body["tools"] = [
+                {"name": tool.name, "description": tool.description, "input_schema": dict(tool.schema)}
+                for tool in tools
+            ]
+        return {**body, **self.settings.options}
+
+    async def answer(self, client: Any, request: dict[str, Any], tell: Callable[[str, str], object]) -> ModelTurn:
+        """Send the request, and read the answer whole or in pieces."""
+        if not self.settings.stream:
+            message = (await client.messages.create(**request)).model_dump(
+                mode="json", exclude_unset=True, warnings=False
+            )
+            return _turn(message.get("content") or [], message.get("stop_reason"), message.get("usage") or {})
+        stream = await client.messages.create(**request, stream=True)
+        blocks = _Blocks(tell)
+        async with stream:
+            async for event in stream:
+                blocks.take(event.model_dump(mode="json", exclude_unset=True, warnings=False))
+        return blocks.turn()
+
+
+class _Blocks:
+    """Puts the events of a streamed answer together."""
+
+    def __init__(self, tell: Callable[[str, str], object]) -> None:
+        self._tell = tell
+        self._blocks: dict[int, dict[str, Any]] = {}
+        self._arguments: dict[int, list[str]] = {}
+        self._usage: dict[str, Any] = {}
+        self._stop: str | None = None
+        self._is_complete = False
+
+    def take(self, event: dict[str, Any]) -> None:
+        kind = event.get("type")
+        if kind == "message_start":
+            self._usage.update(event.get("message", {}).get("usage") or {})
+        elif kind == "content_block_start":
+            self._blocks[event["index"]] = dict(event["content_block"])
+        elif kind == "content_block_delta":
+            self._add(event["index"], event["delta"])
+        elif kind == "message_delta":
+            self._stop = event.get("delta", {}).get("stop_reason") or self._stop
+            usage = cast("dict[str, Any]", event.get("usage") or {})
+            self._usage.update((name, count) for name, count in usage.items() if count is not None)
+        elif kind == "message_stop":
+            self._is_complete = True
+        elif kind == "error":
+            raise AnswerCut(_message(event) or "an error without a message")
+
+    def _add(self, index: int, delta: dict[str, Any]) -> None:
+        block = self._blocks.setdefault(index, {"type": "text", "text": ""})
+        kind = delta.get("type")
+        if kind == "text_delta":
+            block["text"] = block.get("text", "") + delta["text"]
+            self._tell("text", delta["text"])
+        elif kind == "thinking_delta":
+            block["thinking"] = block.get("thinking", "") + delta["thinking"]
+            self._tell("thinking", delta["thinking"])
+        elif kind == "signature_delta":
+            block["signature"] = block.get("signature", "") + delta["signature"]
+        elif kind == "input_json_delta":
+            self._arguments.setdefault(index, []).append(delta["partial_json"])
+            self._tell("arguments", delta["partial_json"])
+
+    def turn(self) -> ModelTurn:
+        if not self._is_complete or self._stop is None:
+            raise AnswerCut("the stream ended before the answer did")
+        for index, pieces in self._arguments.items():
+            self._blocks[index]["input"] = "".join(pieces)
+        return _turn([self._blocks[index] for index in sorted(self._blocks)], self._stop, self._usage)
+
+
+def _turn(blocks: list[dict[str, Any]], stop: str | None, usage: dict[str, Any]) -> ModelTurn:
+    """The answer in wink's words; the input of a call is an object, or text where it came in pieces."""
+    text = "".join(str(block.get("text") or "") for block in blocks if block.get("type") == "text")
+    spent = _usage(usage)
+    if stop in ("max_tokens", "model_context_window_exceeded"):
+        return ModelTurn(text, (), spent, cut_off=True)
+    if stop == "refusal":
+        return ModelTurn(text or "The model declined to answer.", (), spent)
+    calls = tuple(
+        ToolCall(str(block.get("name") or ""), _argument_text(block.get("input")), str(block.get("id") or ""))
+        for block in blocks
+        if block.get("type") == "tool_use"
+    )
+    thoughts = [block for block in blocks if block.get("type") in ("thinking", "redacted_thinking")]
+    return ModelTurn(text, calls, spent, {"anthropic": json.loads(json.dumps(blocks))} if thoughts else None)
+
+
+def _argument_text(given: Any) -> str:
+    return given or "{}" if isinstance(given, str) else json.dumps(given if given is not None else {})
+
+
+def _said(turn: ModelTurn) -> list[dict[str, Any]]:
+    """The content of the assistant's message: blocks with thinking stay in their order, unchanged."""
+    calls = list(turn.calls)
+    given = turn.provider_data
+    if isinstance(given, dict) and isinstance(kept := cast("dict[str, Any]", given).get("anthropic"), list):
+        blocks: list[dict[str, Any]] = []
+        for block in cast("list[dict[str, Any]]", kept):
+            if block.get("type") == "tool_use":
+                if calls:  # the ids are those of the run, which are unique
+                    blocks.append(_tool_use(calls.pop(0)))
+            elif block.get("type") != "text" or str(block.get("text") or "").strip():
+                blocks.append(block)
+        return blocks
+    said = [_text(turn.text)] if turn.text.strip() else []
+    return [*said, *map(_tool_use, calls)]
+
+
+def _tool_use(call: ToolCall) -> dict[str, Any]:
+    return {"type": "tool_use", "id": call.call_id, "name": call.name, "input": argument_object(call.arguments)}
+
+
+def _answered(exchange: Exchange) -> list[dict[str, Any]]:
+    """The results come first in the user's message, whatever else it says: the protocol demands it."""
+    content: list[dict[str, Any]] = [
+        {
+            "type": "tool_result",
+            "tool_use_id": reply.call_id,
+            "content": [_text(reply.text)],
+            **({} if reply.success else {"is_error": True}),
+        }
+        for reply in exchange.replies
+    ]
+    if exchange.note or not content:
+        content.append(_text(exchange.note or "Go on."))
+    return content
+
+
+def _text(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}
+
+
+def _usage(usage: dict[str, Any]) -> TokenUsage:
+    def count(name: str) -> int:
+        value = usage.get(name)
+        return value if isinstance(value, int) and value > 0 else 0
+
+    cached, written = count("cache_read_input_tokens"), count("cache_creation_input_tokens")
+    # The provider counts what was in the cache apart; a budget means all that was sent.
+    return TokenUsage(count("input_tokens") + cached + written, count("output_tokens"), cached)
+
+
+def _message(body: object) -> str:
+    if isinstance(body, dict):
+        error: Any = cast("dict[str, Any]", body).get("error")
+        if isinstance(error, dict):
+            return str(cast("dict[str, Any]", error).get("message") or "")
+    return ""
+
+
+def _lower(headers: Any) -> set[str]:
+    return {str(name).lower() for name in headers}

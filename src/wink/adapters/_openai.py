@@ -1,0 +1,90 @@
+"""What both of OpenAI's protocols have in common: the client, the errors, the note of what a tool's reply is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from wink.adapters._remote import ModelSettings, Problem
+from wink.errors import ExtraMissing, ModelUnusable
+
+_PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
+
+
+def openai_client(model: str, api_key: str | None, settings: ModelSettings) -> Any:
+    """An `AsyncOpenAI` that makes no attempts of its own: the adapter does, and tells of them."""
+    try:
+        import openai
+    except ImportError as error:
+        raise ExtraMissing(f"the model {model!r}", "openai", "openai") from error
+    try:
+        return openai.AsyncOpenAI(
+            api_key=api_key,
+            base_url=settings.base_url,
+            default_headers=dict(settings.headers),
+            timeout=settings.timeout,
+            max_retries=0,
+        )
+    except openai.OpenAIError as error:
+        raise ModelUnusable("openai", "there is no key; set OPENAI_API_KEY") from error
+
+
+def openai_problem(error: Exception) -> Problem | None:
+    """What an exception of the SDK, or of the connection under it, comes to."""
+    import openai
+
+    if isinstance(error, openai.APITimeoutError):
+        return Problem("the request timed out", is_passing=True)
+    if isinstance(error, openai.APIConnectionError):
+        return Problem(f"the connection failed: {type(error.__cause__ or error).__name__}", is_passing=True)
+    if isinstance(error, openai.APIStatusError):
+        return status_problem(error.status_code, error.message, error.response.headers, error.body)
+    if isinstance(error, openai.APIError):  # an error that came in the middle of a stream
+        return Problem(str(error.message), is_passing=True)
+    return wire_problem(error)
+
+
+def status_problem(status: int, message: str, headers: Mapping[str, str], body: object) -> Problem:
+    """What an answer with a status of failure comes to."""
+    passing = status in _PASSING
+    if status == 429 and "insufficient_quota" in str(body):
+        passing = False
+    after = retry_after(headers) if passing else None
+    return Problem(f"{status}: {' '.join(message.split())[:500]}", passing, after, is_refused=status in (400, 422))
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """How many seconds a server wants to be left alone (RFC 9110, 10.2.3; `retry-after-ms` is OpenAI's)."""
+    for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        try:
+            seconds = float(headers[name]) * scale
+        except KeyError:
+            continue
+        except ValueError:
+            seconds = _until(headers[name])
+        if seconds is not None and 0 <= seconds < float("inf"):
+            return seconds
+    return None
+
+
+def _until(date: str) -> float | None:
+    from email.utils import parsedate_to_datetime
+
+    from wink.limits import utc_now
+
+    try:
+        return max(0.0, (parsedate_to_datetime(date) - utc_now()).total_seconds())
+    except (TypeError, ValueError):
+        return None
+
+
+def wire_problem(error: Exception) -> Problem | None:
+    """A connection that broke, or a stream that is not one; None for anything else."""
+    import json
+
+    names = {cls.__name__ for cls in type(error).__mro__}
+    if names & {"TransportError", "HTTPError", "StreamError"}:
+        return Problem(f"the connection broke: {type(error).__name__}", is_passing=True)
+    if isinstance(error, json.JSONDecodeError | UnicodeDecodeError):
+        return Problem("the answer was damaged", is_passing=True)
+    return None

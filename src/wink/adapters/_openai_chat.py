@@ -1,0 +1,180 @@
+"""OpenAI's Chat Completions protocol, which many other servers speak as well."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar, cast
+
+from wink.adapters._conversation import Conversation, Exchange, ModelTurn
+from wink.adapters._openai import openai_client, openai_problem
+from wink.adapters._remote import AnswerCut, Problem, RemoteAdapter
+from wink.adapters._tool_schemas import compile_tools
+from wink.adapters._wire import BEGIN, argument_text, usage_of
+from wink.runtime import ToolCall
+
+# Some servers send what the model thought in a field of their own, and refuse a conversation that comes without it.
+_THOUGHTS = ("reasoning_content", "reasoning", "reasoning_details")
+
+
+class OpenAIChat(RemoteAdapter):
+    """A model behind the Chat Completions protocol: OpenAI's, or that of any compatible server with `base_url`."""
+
+    provider: ClassVar[str] = "openai-chat"
+
+    def client(self) -> Any:
+        """An `openai.AsyncOpenAI`; a server of one's own may want no key, but the SDK does."""
+        key = self._api_key or ("none" if self.settings.base_url is not None else None)
+        return openai_client(self.model, key, self.settings)
+
+    def problem(self, error: Exception) -> Problem | None:
+        """What an exception of the SDK comes to."""
+        return openai_problem(error)
+
+    def request(self, conversation: Conversation) -> dict[str, Any]:
+        """The body of `POST /chat/completions`."""
+        tools, _ = compile_tools(conversation.prompt, "openai-chat", without=self.refused)
+        messages: list[dict[str, Any]] = [
+            {"role": "system", "content": conversation.prompt.text or BEGIN},
+            {"role": "user", "content": BEGIN},
+        ]
+        for exchange in conversation.exchanges:
+            messages += _messages(exchange)
+        body: dict[str, Any] = {"model": self.model, "messages": messages}
+        if tools:
+            body["tools"] = [
+                {
+                    "type": "function",
+                    "function": {
+                        "name": tool.name,
+                        "description": tool.description,
+                        "parameters": dict(tool.schema),
+                        **({"strict": True} if tool.strict else {}),
+                    },
+                }
+                for tool in tools
+            ]
+        if self.settings.max_output_tokens is not None:
+            # `max_tokens` is what compatible servers know, and OpenAI's newer models refuse.
+            name = "max_completion_tokens" if self.settings.base_url is None else "max_tokens"
+            body[name] = self.settings.max_output_tokens
+        return {**body, **self.settings.options}
+
+    async def answer(self, client: Any, request: dict[str, Any], tell: Callable[[str, str], object]) -> ModelTurn:
+        """Send the request, and read the answer whole or in pieces."""
+        if not self.settings.stream:
+            completion = (await client.chat.completions.create(**request)).model_dump(
+                mode="json", exclude_unset=True, warnings=False
+            )
+            choices = completion.get("choices") or ()
+            if not choices:
+                raise AnswerCut(_error_in(completion) or "the answer has no choices")
+            return _turn(choices[0].get("message") or {}, choices[0].get("finish_reason"), completion.get("usage"))
+        options = {"stream_options": {"include_usage": True}, **request}
+        stream = await client.chat.completions.create(**options, stream=True)
+        parts = _Parts(tell)
+        async with stream:
+            async for chunk in stream:
+                parts.take(chunk.model_dump(mode="json", exclude_unset=True, warnings=False))
+        return parts.turn()
+
+
+class _Parts:
+    """Puts the pieces of a streamed answer together."""
+
+    def __init__(self, tell: Callable[[str, str], object]) -> None:
+        self._tell = tell
+        self._text: list[str] = []
+        self._thoughts: dict[str, Any] = {}
+        self._calls: dict[int, dict[str, Any]] = {}
+        self._finish: str | None = None
+        self._usage: Any = None
+
+    def take(self, chunk: dict[str, Any]) -> None:
+        if (problem := _error_in(chunk)) is not None:
+            raise AnswerCut(problem)
+        self._usage = chunk.get("usage") or self._usage
+        for choice in (chunk.get("choices") or ())[:1]:
+            self._finish = choice.get("finish_reason") or self._finish
+            delta = cast("dict[str, Any]", choice.get("delta") or {})
+            text = delta.get("content") or delta.get("refusal") or ""
+            self._text.append(text)
+            self._tell("text", text)
+            for name in _THOUGHTS:
+                self._think(name, delta.get(name))
+            for number, piece in enumerate(delta.get("tool_calls") or ()):
+                self._call(piece, number)
+
+    def _think(self, name: str, piece: Any) -> None:
+        if isinstance(piece, str):
+            self._thoughts[name] = self._thoughts.get(name, "") + piece
+            self._tell("thinking", piece)
+        elif isinstance(piece, list):
+            self._thoughts.setdefault(name, []).extend(cast("list[Any]", piece))
+
+    def _call(self, piece: dict[str, Any], number: int) -> None:
+        index = piece.get("index")
+        call = self._calls.setdefault(index if isinstance(index, int) else number, {"id": "", "function": {}})
+        call["id"] = piece.get("id") or call["id"]
+        told = cast("dict[str, Any]", piece.get("function") or {})
+        function = call["function"]
+        function["name"] = function.get("name") or told.get("name") or ""
+        arguments = told.get("arguments") or ""
+        function["arguments"] = function.get("arguments", "") + arguments
+        self._tell("arguments", arguments)
+
+    def turn(self) -> ModelTurn:
+        if self._finish is None:
+            raise AnswerCut("the stream ended before the answer did")
+        calls = [self._calls[index] for index in sorted(self._calls)]
+        message = {"content": "".join(self._text), "tool_calls": calls, **self._thoughts}
+        return _turn(message, self._finish, self._usage)
+
+
+def _messages(exchange: Exchange) -> Iterable[dict[str, Any]]:
+    turn = exchange.turn
+    said: dict[str, Any] = {"role": "assistant", "content": turn.text or None}
+    given: Any = turn.provider_data
+    if isinstance(given, dict):
+        said |= cast("dict[str, Any]", given).get("openai-chat") or {}
+    if turn.calls:
+        said["tool_calls"] = [
+            {
+                "id": call.call_id,
+                "type": "function",
+                "function": {"name": call.name, "arguments": argument_text(call.arguments)},
+            }
+            for call in turn.calls
+        ]
+    if turn.text or turn.calls:
+        yield said
+    for reply in exchange.replies:
+        yield {"role": "tool", "tool_call_id": reply.call_id, "content": reply.text}
+    if exchange.note:
+        yield {"role": "user", "content": exchange.note}
+
+
+def _turn(message: dict[str, Any], finish: str | None, usage: Any) -> ModelTurn:
+    text = str(message.get("content") or message.get("refusal") or "")
+    if finish == "length":
+        return ModelTurn(text, (), usage_of(usage), cut_off=True)
+    if finish == "content_filter":
+        return ModelTurn(text or "The provider withheld the answer (content_filter).", (), usage_of(usage))
+    calls = tuple(_call(call) for call in message.get("tool_calls") or ())
+    thoughts = {name: message[name] for name in _THOUGHTS if message.get(name)}
+    return ModelTurn(text, calls, usage_of(usage), {"openai-chat": thoughts} if thoughts else None)
+
+
+def _call(call: dict[str, Any]) -> ToolCall:
+    function = cast("dict[str, Any]", call.get("function") or {})
+    arguments = function.get("arguments")
+    # Some servers send an object where the protocol wants its text.
+    text = arguments if isinstance(arguments, str) else argument_text(arguments or {})
+    return ToolCall(str(function.get("name") or ""), text or "{}", str(call.get("id") or ""))
+
+
+def _error_in(answer: dict[str, Any]) -> str | None:
+    error = answer.get("error")
+    if not error:
+        return None
+    said = cast("dict[str, Any]", error).get("message") if isinstance(error, dict) else error
+    return str(said or "an error without a message")

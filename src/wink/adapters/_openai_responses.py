@@ -1,0 +1,148 @@
+"""OpenAI's Responses protocol."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar, cast
+
+from wink.adapters._conversation import Conversation, Exchange, ModelTurn
+from wink.adapters._openai import openai_client, openai_problem
+from wink.adapters._remote import AnswerCut, Problem, RemoteAdapter
+from wink.adapters._tool_schemas import compile_tools
+from wink.adapters._wire import BEGIN, argument_text, usage_of
+from wink.runtime import ToolCall
+
+
+class OpenAIResponses(RemoteAdapter):
+    """A model behind OpenAI's Responses protocol.
+
+    Nothing is stored at the provider (`store: false`); items of reasoning come back encrypted and are returned unchanged, as
+    the protocol demands. Tools are strict where that says the same as their schema.
+    """
+
+    provider: ClassVar[str] = "openai"
+
+    def client(self) -> Any:
+        """An `openai.AsyncOpenAI`."""
+        return openai_client(self.model, self._api_key, self.settings)
+
+    def problem(self, error: Exception) -> Problem | None:
+        """What an exception of the SDK comes to."""
+        return openai_problem(error)
+
+    def request(self, conversation: Conversation) -> dict[str, Any]:
+        """The body of `POST /responses`."""
+        tools, _ = compile_tools(conversation.prompt, "openai", without=self.refused)
+        items: list[dict[str, Any]] = [_user(BEGIN)]
+        for exchange in conversation.exchanges:
+            items += _items(exchange)
+        body: dict[str, Any] = {
+            "model": self.model,
+            "instructions": conversation.prompt.text,
+            "input": items,
+            "store": False,
+            "include": ["reasoning.encrypted_content"],
+        }
+        if tools:
+            body["tools"] = [
+                {
+                    "type": "function",
+                    "name": tool.name,
+                    "description": tool.description,
+                    "parameters": dict(tool.schema),
+                    "strict": tool.strict,
+                }
+                for tool in tools
+            ]
+        if self.settings.max_output_tokens is not None:
+            body["max_output_tokens"] = self.settings.max_output_tokens
+        return {**body, **self.settings.options}
+
+    async def answer(self, client: Any, request: dict[str, Any], tell: Callable[[str, str], object]) -> ModelTurn:
+        """Send the request, and read the answer whole or in pieces."""
+        if not self.settings.stream:
+            return _turn(
+                (await client.responses.create(**request)).model_dump(mode="json", exclude_unset=True, warnings=False)
+            )
+        stream = await client.responses.create(**request, stream=True)
+        async with stream:
+            async for event in stream:
+                kind = _DELTAS.get(event.type)
+                if kind is not None:
+                    tell(kind, event.delta)
+                elif event.type in ("response.completed", "response.incomplete", "response.failed"):
+                    return _turn(event.response.model_dump(mode="json", exclude_unset=True, warnings=False))
+                elif event.type == "error":
+                    raise AnswerCut(str(getattr(event, "message", "") or "an error without a message"))
+        raise AnswerCut("the stream ended before the answer did")
+
+
+_DELTAS = {
+    "response.output_text.delta": "text",
+    "response.refusal.delta": "text",
+    "response.reasoning_summary_text.delta": "thinking",
+    "response.reasoning_text.delta": "thinking",
+    "response.function_call_arguments.delta": "arguments",
+}
+
+
+def _user(text: str) -> dict[str, Any]:
+    return {"role": "user", "content": [{"type": "input_text", "text": text}]}
+
+
+def _items(exchange: Exchange) -> Iterable[dict[str, Any]]:
+    """One turn, unchanged where it is known how it came, then the replies and the note."""
+    yield from _said(exchange.turn)
+    for reply in exchange.replies:
+        yield {"type": "function_call_output", "call_id": reply.call_id, "output": reply.text}
+    if exchange.note:
+        yield _user(exchange.note)
+
+
+def _said(turn: ModelTurn) -> Iterable[dict[str, Any]]:
+    calls = list(turn.calls)
+    given = turn.provider_data
+    if isinstance(given, dict) and isinstance(kept := cast("dict[str, Any]", given).get("openai"), list):
+        for item in cast("list[dict[str, Any]]", kept):
+            if item.get("type") != "function_call":
+                yield item
+            elif calls:  # the ids are those of the run, which are unique
+                yield {**item, "call_id": calls.pop(0).call_id}
+        return
+    if turn.text.strip():
+        yield {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": turn.text}]}
+    for call in calls:
+        yield {
+            "type": "function_call",
+            "call_id": call.call_id,
+            "name": call.name,
+            "arguments": argument_text(call.arguments),
+        }
+
+
+def _turn(response: dict[str, Any]) -> ModelTurn:
+    """The answer in wink's words; one that failed raises, one that was cut off keeps its text alone."""
+    status, output = response.get("status"), cast("list[dict[str, Any]]", response.get("output") or [])
+    if status == "failed" or response.get("error"):
+        error = cast("dict[str, Any]", response.get("error") or {})
+        raise AnswerCut(str(error.get("message") or "the answer failed at the provider"))
+    usage = usage_of(response.get("usage"))
+    texts: list[str] = []
+    calls: list[ToolCall] = []
+    for item in output:
+        if item.get("type") == "message":
+            texts += [str(part.get("text") or part.get("refusal") or "") for part in item.get("content") or ()]
+        elif item.get("type") == "function_call":
+            calls.append(
+                ToolCall(str(item.get("name", "")), str(item.get("arguments") or "{}"), str(item.get("call_id") or ""))
+            )
+    text = "".join(texts)
+    reason = cast("dict[str, Any]", response.get("incomplete_details") or {}).get("reason")
+    if status == "incomplete":
+        if reason == "max_output_tokens":
+            return ModelTurn(text, (), usage, cut_off=True)
+        if not text.strip():
+            return ModelTurn(f"The provider withheld the answer ({reason or 'no reason given'}).", (), usage)
+        return ModelTurn(text, (), usage)
+    return ModelTurn(text, tuple(calls), usage, {"openai": json.loads(json.dumps(output))})

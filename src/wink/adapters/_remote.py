@@ -1,0 +1,244 @@
+"""What all models behind a network have in common: attempts, waiting between them, and errors in plain words."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import re
+from abc import abstractmethod
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Final
+from weakref import WeakKeyDictionary, finalize
+
+from wink.adapters._adapter import ProviderAdapter
+from wink.adapters._background import BackgroundLoop
+from wink.adapters._conversation import Conversation, ModelTurn
+from wink.adapters._requests import ModelDelta, RequestFailed, RequestSent
+from wink.adapters._wire import encodable
+from wink.errors import ModelUnusable, PromptEvaluationError
+from wink.limits import utc_now
+
+TIMEOUT_SECONDS: Final = 600.0
+RETRIES: Final = 5
+"""How often a request that failed is sent again."""
+
+_log: Final = logging.getLogger("wink.adapters")
+_INDEX: Final = re.compile(r"\btools?[.\[](\d+)")
+_LONGEST_WAIT: Final = 60.0
+_EMPTY_ANSWERS: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSettings:
+    """How a model is reached. Times are in seconds; `retries` is how often a failed request is sent again.
+
+    `headers` are sent with each request, and `options` are further fields of its body, such as `temperature`.
+    `max_output_tokens` limits one answer; None leaves it to the provider, or, where the protocol demands a limit, to the
+    adapter. Without `stream` the answer comes in one piece.
+    """
+
+    base_url: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    timeout: float = TIMEOUT_SECONDS
+    retries: int = RETRIES
+    stream: bool = True
+    max_output_tokens: int | None = None
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    def __post_init__(self) -> None:
+        if not self.timeout > 0:
+            raise ValueError(f"timeout is {self.timeout}; it is a number of seconds above zero")
+        if self.retries < 0:
+            raise ValueError(f"retries is {self.retries}; it cannot be negative")
+        if self.max_output_tokens is not None and self.max_output_tokens < 1:
+            raise ValueError(f"max_output_tokens is {self.max_output_tokens}; it is a positive number")
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why a request failed, in words that hold no key; `after` is how long the server wants to be left alone, in seconds."""
+
+    text: str
+    is_passing: bool
+    after: float | None = None
+    is_refused: bool = False
+    """Whether the provider found the request itself wrong."""
+
+
+class AnswerCut(Exception):
+    """The answer ended before it was complete."""
+
+
+class RemoteAdapter(ProviderAdapter):
+    """A model of a provider; subclasses know one protocol each.
+
+    A request that failed in passing (429, 5xx, a broken or silent connection, an answer cut in the middle) is sent again,
+    after as long as the server asks for, up to the settings' `retries` and the run's deadline. Nothing of a failed answer is
+    executed. An adapter may be used from several threads, and on several event loops.
+    """
+
+    provider: ClassVar[str]
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        api_key: str | None = None,
+        settings: ModelSettings | None = None,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+    ) -> None:
+        if not model.strip():
+            raise ModelUnusable(self.provider, "no model was named; say which, as in openai:gpt-5")
+        self.model = model
+        self.settings = ModelSettings() if settings is None else settings
+        self._api_key, self._sleep = api_key, sleep
+        self._background = BackgroundLoop()
+        self.refused: tuple[str, ...] = ()
+        """The tools that the provider would not take; they are left out of every request."""
+        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = WeakKeyDictionary()
+        self._end = finalize(self, _let_go, self._background, self._clients)
+
+    def close(self) -> None:
+        """Close the connections that blocking calls have opened; the adapter can be used again."""
+        _let_go(self._background, self._clients)
+
+    async def aclose(self) -> None:
+        """Close the connections that were opened on the running event loop, whose end would leave them open."""
+        client = self._clients.pop(asyncio.get_running_loop(), None)
+        if client is not None:
+            await client.close()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.model!r})"
+
+    # What subclasses know.
+
+    @abstractmethod
+    def client(self) -> Any:
+        """A client of the provider's SDK; raises `ExtraMissing` and `ModelUnusable`."""
+
+    @abstractmethod
+    def request(self, conversation: Conversation) -> dict[str, Any]:
+        """The body of the request that continues a conversation."""
+
+    @abstractmethod
+    async def answer(self, client: Any, request: dict[str, Any], tell: Callable[[str, str], object]) -> ModelTurn:
+        """Send a request and put the answer together; `tell` takes kind and text of each piece that arrives."""
+
+    @abstractmethod
+    def problem(self, error: Exception) -> Problem | None:
+        """What an exception of the SDK comes to; None for one that is not of the network's or the provider's making."""
+
+    # The attempts.
+
+    def respond(self, conversation: Conversation) -> ModelTurn:
+        """Ask the model; raises `PromptEvaluationError`, phase `request` or `deadline`."""
+        return self._background.run(self.arespond(conversation))
+
+    async def arespond(self, conversation: Conversation) -> ModelTurn:
+        """Ask the model, on the running event loop; raises like `respond`."""
+        request, empty = encodable(self.request(conversation)), 0
+        name = conversation.prompt.prompt_name
+        attempt = 0
+        while True:
+            attempt += 1
+            conversation.tell(RequestSent(name, self.model, attempt, utc_now()))
+            problem = None
+            try:
+                turn = await self._once(conversation, request, attempt)
+            except Exception as error:
+                problem, cause = self._problem(error), error
+                if problem is None:
+                    raise
+            else:
+                if turn.text.strip() or turn.calls or turn.cut_off or empty >= _EMPTY_ANSWERS:
+                    return turn
+                empty += 1
+                problem, cause = Problem("the answer was empty", is_passing=True, after=0.0), None
+            wait = self._wait(problem, attempt)
+            if problem.is_refused and (blamed := _blamed(problem.text, request)) is not None:
+                # One bad tool must not fail every request.
+                _log.warning("%s does not take the tool %r, which is left out: %s", self.provider, blamed, problem.text)
+                self.refused = (*self.refused, blamed)
+                request, wait = encodable(self.request(conversation)), 0.0
+            conversation.tell(RequestFailed(name, self.model, attempt, problem.text, wait, utc_now()))
+            if wait is None:
+                raise self._failed(name, problem.text, attempt) from cause
+            deadline = conversation.prompt.deadline
+            if deadline is not None and deadline.remaining().total_seconds() <= wait:
+                text = f"{problem.text}; the deadline is too near to try again"
+                raise PromptEvaluationError(text, phase="deadline", prompt_name=name) from cause
+            await self._sleep(wait)
+
+    async def _once(self, conversation: Conversation, request: dict[str, Any], attempt: int) -> ModelTurn:
+        name, deadline = conversation.prompt.prompt_name, conversation.prompt.deadline
+
+        def tell(kind: Any, text: str) -> None:
+            if text:
+                conversation.tell(ModelDelta(name, kind, text, attempt))
+
+        limit = asyncio.timeout(None if deadline is None else max(0.0, deadline.remaining().total_seconds()))
+        try:
+            async with limit:
+                client = self._client()
+                try:
+                    return await self.answer(client, request, tell)
+                except (AttributeError, LookupError, TypeError) as error:  # an answer that is none of the protocol's
+                    raise AnswerCut(f"it makes no sense ({type(error).__name__}: {error})") from error
+        except TimeoutError as error:
+            if not limit.expired():
+                raise
+            text = "the deadline passed while the model was answering"
+            raise PromptEvaluationError(text, phase="deadline", prompt_name=name) from error
+
+    def _client(self) -> Any:
+        """The client of the running loop: connections belong to the loop that opened them."""
+        loop = asyncio.get_running_loop()
+        client = self._clients.get(loop)
+        if client is None:
+            self._clients[loop] = client = self.client()
+        return client
+
+    def _problem(self, error: Exception) -> Problem | None:
+        if isinstance(error, PromptEvaluationError | ModelUnusable):
+            return None
+        if isinstance(error, AnswerCut):
+            return Problem(f"the answer broke off: {error}", is_passing=True)
+        if isinstance(error, TimeoutError | ConnectionError):
+            return Problem(f"the connection failed: {type(error).__name__}", is_passing=True)
+        found = self.problem(error)
+        if found is None or not self._api_key:
+            return found
+        return replace(found, text=found.text.replace(self._api_key, "***"))
+
+    def _wait(self, problem: Problem, attempt: int) -> float | None:
+        """How long to wait before the next attempt; None when there is none."""
+        if not problem.is_passing or attempt > self.settings.retries:
+            return None
+        if problem.after is not None:
+            return min(problem.after, _LONGEST_WAIT)
+        return min(0.5 * 2 ** (attempt - 1), 8.0) * random.uniform(0.75, 1.0)  # noqa: S311  no secret
+
+    def _failed(self, name: str, text: str, attempts: int) -> PromptEvaluationError:
+        often = f" ({attempts} attempts)" if attempts > 1 else ""
+        return PromptEvaluationError(f"{self.provider}: {text}{often}", phase="request", prompt_name=name)
+
+
+def _let_go(background: BackgroundLoop, clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Any]) -> None:
+    client = None if background.loop is None else clients.pop(background.loop, None)
+    background.close(*(() if client is None else (client.close,)))
+
+
+def _blamed(text: str, request: Mapping[str, Any]) -> str | None:
+    """The tool that a provider's complaint about a request is about, if it is about one."""
+    tools: list[dict[str, Any]] = request.get("tools") or []
+    names = [str(tool.get("name") or tool.get("function", {}).get("name")) for tool in tools]
+    found = _INDEX.search(text)
+    if found is not None and int(found[1]) < len(names):
+        return names[int(found[1])]
+    if "schema" not in text and "function" not in text and "tool" not in text:
+        return None
+    named = [name for name in names if re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text)]
+    return named[0] if len(named) == 1 else None

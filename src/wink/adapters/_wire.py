@@ -1,0 +1,57 @@
+"""Small things that every provider's protocol needs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final, cast
+
+from wink.limits import TokenUsage
+
+BEGIN: Final = "Begin."
+"""The first word of a user: protocols want one, and the task stands in the prompt."""
+
+
+def argument_text(arguments: str | Mapping[str, Any]) -> str:
+    """A call's arguments as JSON text, as the model sent them where it sent text."""
+    return arguments if isinstance(arguments, str) else json.dumps(dict(arguments), default=str)
+
+
+def argument_object(arguments: str | Mapping[str, Any]) -> dict[str, Any]:
+    """A call's arguments for protocols that take objects only; text that is none is shown as it came."""
+    if not isinstance(arguments, str):
+        return dict(arguments)
+    try:
+        value = json.loads(arguments or "{}")
+    except (ValueError, RecursionError):
+        value = None
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {"malformed_arguments": arguments}
+
+
+def encodable(value: Any) -> Any:
+    """JSON values that can be written as UTF-8: half characters, which JSON's escapes can bring, become escapes again."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode(errors="backslashreplace").decode()
+    if isinstance(value, dict):
+        return {encodable(name): encodable(one) for name, one in cast("dict[str, Any]", value).items()}
+    if isinstance(value, list | tuple):
+        return [encodable(one) for one in cast("list[Any]", value)]
+    return value
+
+
+def usage_of(reported: Any) -> TokenUsage:
+    """What a request cost; whatever is missing or makes no sense counts as nothing."""
+    if not isinstance(reported, Mapping):
+        return TokenUsage()
+    usage = cast("Mapping[str, Any]", reported)
+    details: Any = usage.get("input_tokens_details") or usage.get("prompt_tokens_details") or {}
+    cached = details.get("cached_tokens") if isinstance(details, Mapping) else 0  # type: ignore[reportUnknownMemberType]
+    return TokenUsage(
+        _count(usage.get("input_tokens", usage.get("prompt_tokens"))),
+        _count(usage.get("output_tokens", usage.get("completion_tokens"))),
+        _count(cached),  # type: ignore[reportUnknownArgumentType]
+    )
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0

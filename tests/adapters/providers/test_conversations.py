@@ -1,0 +1,125 @@
+"""Whole runs over the real SDKs: what is sent keeps to the protocol, and what comes back becomes calls."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.adapters.providers.conftest import KEY, Agent
+from tests.adapters.providers.speaking import Say
+
+from wink.adapters import ModelDelta, PromptEvaluationError, RequestSent
+from wink.limits import Budget, TokenUsage
+from wink.runtime import PromptExecuted, ToolInvoked
+
+
+def test_calls_are_executed_and_answered(agent: Agent) -> None:
+    """Several in one turn, with thinking that is returned unchanged; the usage adds up."""
+    response, server = agent.run(
+        Say(
+            "I write.", calls=(("append", '{"text": "a"}', "id-1"), ("append", '{"text": "b"}', "id-2")), thinking="hm"
+        ),
+        Say(calls=(("look", '{"path": "log.txt"}', "id-3"),)),
+        Say("Done."),
+    )
+    assert server.problems == []
+    assert response.text == "Done."
+    assert agent.log() == "a\nb\n"
+    assert "appended b" in json.dumps(server.bodies[1])
+    assert "a\\nb\\n" in json.dumps(server.bodies[2])
+    assert "hm" in json.dumps(server.bodies[1])
+    (executed,) = agent.session[PromptExecuted].all()
+    assert executed.usage == TokenUsage(300, 30, 120)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "answer"),
+    [
+        ("append", '{"text": ', "not valid"),
+        ("append", "", "not valid"),
+        ("append", '["a"]', "not valid"),
+        ("append", '{"text": "a", "more": 1}', "more"),
+        ("unknown", '{"text": "a"}', "there is no tool"),
+        ("append", '{"text": "boom"}', "failed with ValueError"),
+        ("append", '{"text": "\\ud800"}', "failed with UnicodeEncodeError"),
+    ],
+)
+def test_a_bad_call_is_answered(agent: Agent, name: str, arguments: str, answer: str) -> None:
+    """In its place, with text that says what was wrong; the run goes on."""
+    response, server = agent.run(Say(calls=((name, arguments, "id-1"),)), Say("Done."))
+    assert server.problems == []
+    assert response.text == "Done."
+    assert answer in json.dumps(server.bodies[1])
+    assert [event.success for event in agent.session[ToolInvoked].all()] == [False]
+
+
+def test_ids_that_are_missing_or_equal_are_replaced(agent: Agent) -> None:
+    """Within a turn and between turns; each call is answered exactly once, under the id that the provider is shown."""
+    calls = (("append", '{"text": "a"}', "x"), ("append", '{"text": "b"}', "x"), ("append", '{"text": "c"}', ""))
+    response, server = agent.run(Say(calls=calls, thinking="hm"), Say(calls=calls[:1], thinking="hm"), Say("Done."))
+    assert server.problems == []
+    assert response.text == "Done."
+    assert agent.log() == "a\nb\nc\na\n"
+
+
+def test_pieces_are_told_as_they_arrive(agent: Agent) -> None:
+    """Text, thinking and arguments, to whoever watches the session; whole answers come in no pieces."""
+    seen: list[ModelDelta] = []
+    sent: list[RequestSent] = []
+    agent.session.dispatcher.subscribe(ModelDelta, seen.append)
+    agent.session.dispatcher.subscribe(RequestSent, sent.append)
+    agent.run(Say("Hello.", calls=(("append", '{"text": "a"}', "1"),), thinking="hm"), Say("Done."))
+    told = {
+        kind: "".join(piece.text for piece in seen if piece.kind == kind) for kind in ("text", "thinking", "arguments")
+    }
+    whole = {"text": "Hello.Done.", "thinking": "hm", "arguments": '{"text": "a"}'}
+    assert told == (whole if agent.streams else dict.fromkeys(whole, ""))
+    assert [(event.model, event.attempt) for event in sent] == [("test-model", 1)] * 2
+
+
+def test_an_answer_that_was_cut_off_is_not_executed(agent: Agent) -> None:
+    """Its calls may be half; the model is told to go on."""
+    cut = Say("I wri", calls=(("append", '{"text": "half"}', "1"),), stop="length")
+    response, server = agent.run(cut, Say("Done."))
+    assert server.problems == []
+    assert response.text == "Done."
+    assert agent.log() == ""
+    assert "cut off" in json.dumps(server.bodies[1])
+
+
+def test_a_model_that_is_always_cut_off_ends_the_run(agent: Agent) -> None:
+    """After a few attempts, with a phase of its own."""
+    with pytest.raises(PromptEvaluationError) as raised:
+        agent.run(*[Say("x", stop="length")] * 9)
+    assert raised.value.phase == "length"
+
+
+def test_a_refusal_is_an_answer(agent: Agent) -> None:
+    """The run ends with its text."""
+    response, server = agent.run(Say("I will not.", stop="refusal"))
+    assert server.problems == []
+    assert response.text == "I will not."
+
+
+def test_empty_answers_are_asked_for_again(agent: Agent) -> None:
+    """Twice; then the run ends with nothing, as the model wanted."""
+    response, server = agent.run(Say(), Say("Done."))
+    assert (response.text, len(server.bodies)) == ("Done.", 2)
+    response, server = agent.run(Say(), Say(), Say())
+    assert (response.text, len(server.bodies)) == ("", 3)
+
+
+def test_a_budget_counts_what_the_provider_reports(agent: Agent) -> None:
+    """And ends the run before anything more is done."""
+    with pytest.raises(PromptEvaluationError, match="110 total tokens used of 100 allowed"):
+        agent.run(Say(calls=(("append", '{"text": "a"}', "1"),)), Say("x"), budget=Budget(max_total_tokens=100))
+    assert agent.log() == ""
+
+
+def test_the_key_is_sent_and_told_nobody(agent: Agent) -> None:
+    """Not in events, errors or the adapter's own description."""
+    said: list[str] = []
+    agent.session.dispatcher.subscribe(RequestSent, lambda event: said.append(repr(event)))
+    _, server = agent.run(Say("Done."))
+    assert KEY in json.dumps(server.headers)
+    assert KEY not in json.dumps(server.bodies) + "".join(said)
