@@ -28,6 +28,7 @@ from wink.prompt._rendered import RenderedPrompt
 from wink.prompt._resources import PromptResources
 from wink.prompt._section import Section
 from wink.prompt._structured_output import parse_structured_output
+from wink.prompt._task_examples import TaskExample, TaskExamplesSection, TaskStep
 from wink.prompt._template import PromptTemplate
 from wink.prompt._text_section import TextSection
 from wink.prompt._tools_section import ToolsSection
@@ -112,6 +113,9 @@ __all__ = [
     "TaskCompletionChecker",
     "TaskCompletionContext",
     "TaskCompletionResult",
+    "TaskExample",
+    "TaskExamplesSection",
+    "TaskStep",
     "TaskExampleDescriptor",
     "TaskExampleOverride",
     "TextSection",

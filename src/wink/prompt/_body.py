@@ -1,7 +1,7 @@
 """Ask a section for its text, with as much as its `render_body` wants to know."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any, Final
 
 from wink.errors import PromptValidationError
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Body"]
 
-_NAMED: Final = ("session", "path")
+_NAMED: Final = ("session", "path", "tools")
 
 
 class Body:
     """A section's `render_body` together with what its signature asks for.
 
     It may take `(params, *, session)`, `(params)`, `(*, session)` or nothing, `**kwargs`, a `path`, which is the keys from
-    the root section down, and whatever has a default.
+    the root section down, `tools`, the names of the tools that the model is told of, and whatever has a default.
     """
 
     __slots__ = ("_path", "_render", "_wants", "_wants_params")
@@ -29,9 +29,9 @@ class Body:
         self._path = path
         self._wants_params, self._wants = _wanted(self._render, path)
 
-    def __call__(self, params: Any, session: "Session | None") -> str:
+    def __call__(self, params: Any, session: "Session | None", tools: Collection[str] = ()) -> str:
         """The text; anything but a string is a `TypeError`."""
-        known = {"session": session, "path": self._path}
+        known = {"session": session, "path": self._path, "tools": tools}
         named = {name: known[name] for name in self._wants}
         text = self._render(params, **named) if self._wants_params else self._render(**named)
         if not isinstance(text, str):

@@ -1,12 +1,12 @@
 """The tools with which a model opens and reads summarised sections."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from wink.errors import VisibilityExpansionRequired
-from wink.prompt._plan import Node, Plan
+from wink.prompt._plan import RESERVED, Node, Plan
 from wink.prompt._selection import Part
 from wink.prompt._visibility import SectionVisibility
 from wink.tools import Tool, ToolContext, ToolResult
@@ -58,7 +58,10 @@ class Disclosure:
     """The keys of the summarised sections, as the text and the tools name them."""
 
     def __init__(
-        self, plan: Plan, parts: Sequence[Part], write: "Callable[[Sequence[Part], Session | None], str]"
+        self,
+        plan: Plan,
+        parts: Sequence[Part],
+        write: "Callable[[Sequence[Part], Session | None, Collection[str]], str]",
     ) -> None:
         self._plan, self._parts, self._write = plan, tuple(parts), write
         self.keys = tuple(node.key for node, _, _, shown in parts if shown is SectionVisibility.SUMMARY)
@@ -102,7 +105,8 @@ class Disclosure:
             for node, number, params, _ in self._parts
             if node.path[: len(path)] == path
         ]
-        return self._write(below, session)
+        shown = (node for node, _, _, shown in (*self._parts, *below) if shown is SectionVisibility.FULL)
+        return self._write(below, session, {*RESERVED, *(tool.name for node in shown for tool in node.tools)})
 
     def _listed(self) -> str:
         return ", ".join(map(repr, self.keys)) or "none"

@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from textwrap import indent
 from typing import Any
 
-from wink.tools import Tool
+from wink.tools import Tool, ToolExample
 
-__all__ = ["examples_block"]
+__all__ = ["arguments", "code", "examples_block", "gives"]
 
 
 def examples_block(tools: Iterable[Tool[Any, Any]]) -> str:
@@ -17,23 +17,28 @@ def examples_block(tools: Iterable[Tool[Any, Any]]) -> str:
 
 
 def _of_tool(tool: Tool[Any, Any]) -> str:
+    calls = [f"- {example.description}: {arguments(example)}{gives(example, '  ')}" for example in tool.examples]
+    return "\n".join([f"Examples of {code(tool.name)}:", *calls])
+
+
+def arguments(example: ToolExample[Any, Any]) -> str:
+    """What an example sends, as code."""
     from wink.serde import dumps
+
+    return code("{}" if example.input is None else dumps(example.input))
+
+
+def gives(example: ToolExample[Any, Any], indentation: str) -> str:
+    """What comes back, to be put behind what is sent: nothing, code, or a block of it below the line."""
     from wink.tools import render_value
 
-    lines = [f"Examples of {_code(tool.name)}:"]
-    for example in tool.examples:
-        arguments = "{}" if example.input is None else dumps(example.input)
-        lines.append(f"- {example.description}: {_code(arguments)}")
-        output = "" if example.output is None else render_value(example.output)
-        if "\n" in output:
-            lines[-1] += " gives"
-            lines.append(indent(_fenced(output), "  "))
-        elif output:
-            lines[-1] += f" gives {_code(output)}"
-    return "\n".join(lines)
+    output = "" if example.output is None else render_value(example.output)
+    if "\n" in output:
+        return f" gives\n{indent(_fenced(output), indentation)}"
+    return f" gives {code(output)}" if output else ""
 
 
-def _code(text: str) -> str:
+def code(text: str) -> str:
     """`text` as code within a line (CommonMark 6.1: more backticks around it than there are in it)."""
     ticks = "`" * (_longest_run(text) + 1)
     pad = " " if text.startswith("`") or text.endswith("`") else ""

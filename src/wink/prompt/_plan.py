@@ -12,6 +12,7 @@ from wink.prompt._checks import all_of
 from wink.prompt._expansion import install_visibility
 from wink.prompt._params import refuse_unknown
 from wink.prompt._section import Section
+from wink.prompt._task_examples import TaskExamplesSection
 from wink.tools import Tool
 
 if TYPE_CHECKING:
@@ -54,7 +55,12 @@ class Node:
     @property
     def brings_tools(self) -> bool:
         """Whether the section has tools, or may have some now and then."""
-        return bool(self.tools) or type(self.section).current_tools is not Section.current_tools
+        return bool(self.tools) or self.has_passing_tools
+
+    @property
+    def has_passing_tools(self) -> bool:
+        """Whether the section has other tools now than when its template was built, and may have others yet."""
+        return type(self.section).current_tools is not Section.current_tools
 
     def now(self) -> "Node":
         """The section with the tools that it has at the moment."""
@@ -85,6 +91,10 @@ class Plan:
     params_types: frozenset[type[Any]]
     names: dict[str, list[Node]]
     """What the model may call each section; several sections may read alike."""
+    tools: dict[str, tuple[Tool[Any, Any], ...]]
+    """Every tool by its name; several of one name come from sections that exclude each other."""
+    knows_all_tools: bool
+    """Whether there are no others: no section has tools that come and go."""
     descriptor: "PromptDescriptor | None" = None
     """What of the template can be overridden, once somebody has asked."""
     can_summarise: bool = False
@@ -101,6 +111,12 @@ class Plan:
         can_summarise = any(node.summary is not None for node in nodes)
         if can_summarise:
             refuse_reserved_names(nodes)
+        tools = dict.fromkeys(RESERVED, ()) if can_summarise else {}
+        tools |= _all_tools(nodes)
+        knows_all_tools = not any(node.has_passing_tools for node in nodes)
+        for node in nodes:
+            if isinstance(node.section, TaskExamplesSection):
+                node.section.check_steps(tools, node.path, complete=knows_all_tools, types=True)
         governing: dict[str, tuple[ToolPolicy, ...]] = {}
         for node in nodes:
             for tool in node.tools:
@@ -113,6 +129,8 @@ class Plan:
             governing=governing,
             params_types=frozenset(node.params_type for node in nodes if node.params_type is not None),
             names=_names(nodes),
+            tools=tools,
+            knows_all_tools=knows_all_tools,
             can_summarise=can_summarise,
         )
 
@@ -193,6 +211,14 @@ def _node(
         conditional=section.enablement is not None or (parent is not None and parent.conditional),
         summary=None if section.summary is None else section.render_summary,
     )
+
+
+def _all_tools(nodes: Iterable[Node]) -> dict[str, tuple[Tool[Any, Any], ...]]:
+    tools: dict[str, tuple[Tool[Any, Any], ...]] = {}
+    for node in nodes:
+        for tool in node.tools:
+            tools[tool.name] = (*tools.get(tool.name, ()), tool)
+    return tools
 
 
 def _names(nodes: Sequence[Node]) -> dict[str, list[Node]]:

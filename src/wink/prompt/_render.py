@@ -1,6 +1,6 @@
 """Turn a plan and its parameters into the text and tools of one rendering."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from wink.errors import PromptRenderError, PromptValidationError
@@ -12,6 +12,7 @@ from wink.prompt._plan import Node, Plan, distinct, refuse_reserved_names, tools
 from wink.prompt._rendered import RenderedPrompt
 from wink.prompt._response_format import response_format
 from wink.prompt._selection import Part, raised, selected
+from wink.prompt._task_examples import TaskExamplesSection
 from wink.prompt._visibility import SectionVisibility
 from wink.tools import Tool
 
@@ -41,11 +42,8 @@ def render(
     by_name = tools_by_name(node for node, _, _, shown in parts if shown is FULL)
     for node, _, _, _ in parts:
         if check and not node.checked:
-            _check_tools(node)
+            _check(node, plan)
     tools = tuple(tool for tool, _ in by_name.values())
-    text = text_of(parts, session)
-    if template.container is not None:
-        text = _with_response_format(text, parts, template.answer)
     governing: dict[str, tuple[ToolPolicy, ...]] = {name: node.governing for name, (_, node) in by_name.items()}
     disclosure = _disclosure(plan, parts)
     if disclosure is not None:
@@ -53,6 +51,9 @@ def render(
         refuse_reserved_names(node for _, node in by_name.values())
         tools += own
         governing.update((tool.name, plan.prompt_policies) for tool in own)
+    text = text_of(parts, session, governing)
+    if template.container is not None:
+        text = _with_response_format(text, parts, template.answer)
     return RenderedPrompt(
         prompt_name=template.name,
         text=text,
@@ -75,9 +76,9 @@ def offered_tools(plan: Plan, parts: Sequence[Part]) -> tuple[Tool[Any, Any], ..
     return tools if disclosure is None else tools + disclosing_tools(disclosure.keys)
 
 
-def text_of(parts: Sequence[Part], session: "Session | None") -> str:
-    """The text of the sections that are shown."""
-    return "\n\n".join(_section_text(*part, session) for part in parts if part[3] is not None)
+def text_of(parts: Sequence[Part], session: "Session | None", tools: Collection[str]) -> str:
+    """The text of the sections that are shown, beside these tools."""
+    return "\n\n".join(_section_text(*part, session, tools) for part in parts if part[3] is not None)
 
 
 def _with_response_format(text: str, parts: Sequence[Part], answer: Answer) -> str:
@@ -94,11 +95,16 @@ def _disclosure(plan: Plan, parts: Sequence[Part]) -> Disclosure | None:
 
 
 def _section_text(
-    node: Node, number: str, params: Any, shown: SectionVisibility | None, session: "Session | None"
+    node: Node,
+    number: str,
+    params: Any,
+    shown: SectionVisibility | None,
+    session: "Session | None",
+    tools: Collection[str],
 ) -> str:
     summarised = node.summary is not None and shown is SUMMARY
     try:
-        body = node.summary(params) if node.summary is not None and summarised else node.body(params, session)
+        body = node.summary(params) if node.summary is not None and summarised else node.body(params, session, tools)
     except Exception as error:  # foreign code: sections of plugins, `__str__` of parameters
         raise PromptRenderError(raised("rendering", error), node.path, dataclass=node.params_type) from error
     heading = f"{'#' * min(len(node.path) + 1, _DEEPEST_HEADING)} {number} {node.section.title}"
@@ -117,11 +123,13 @@ def _examples_text(node: Node) -> str:
         raise PromptRenderError(raised("rendering the examples of its tools", error), node.path) from error
 
 
-def _check_tools(node: Node) -> None:
+def _check(node: Node, plan: Plan) -> None:
     """Check schemas and examples: dear enough to wait for a rendering, and the same at every one."""
     for tool in node.tools:
         try:
             tool.check()
         except PromptValidationError as error:
             raise PromptValidationError(error.message, node.path, tool.name, error.dataclass) from error
+    if isinstance(node.section, TaskExamplesSection):
+        node.section.check_steps(plan.tools, node.path, complete=plan.knows_all_tools, types=False)
     node.checked = True

@@ -73,9 +73,8 @@ def check_handler(tool: str, params: Any, result: Result, signature: Signature) 
         raise PromptValidationError(message, tool=tool, dataclass=result.type)
 
 
-def check_example(tool: str, params: Any, result: Result, number: int, example: object) -> None:
+def check_example(tool: str, params: Any, result: Result, where: str, example: object) -> None:
     """Refuse an example of other types than the tool's."""
-    where = f"example {number}"
     if not isinstance(example, ToolExample):
         raise PromptValidationError(f"{where} must be a ToolExample, not {example!r}", tool=tool)
     example = cast("ToolExample[Any, Any]", example)

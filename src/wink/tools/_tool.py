@@ -130,7 +130,7 @@ class Tool(Generic[ParamsT, ResultT]):
         if signature is not None:
             check_handler(name, params, result, signature)
         for number, example in enumerate(self.examples, 1):
-            check_example(name, params, result, number, example)
+            check_example(name, params, result, f"example {number}", example)
 
     if not TYPE_CHECKING:
 
@@ -242,13 +242,24 @@ class Tool(Generic[ParamsT, ResultT]):
             return
         self.schema()
         for number, example in enumerate(self.examples, 1):
-            try:
-                self.parse("{}" if example.input is None else dumps(example.input))
-                dumps(example.output)
-            except (ParseError, SerdeError) as error:
-                message = f"example {number} does not keep the tool's rules: {error}"
-                raise PromptValidationError(message, tool=self.name, dataclass=self.params_type) from error
+            self.check_example(example, f"example {number}")
         object.__setattr__(self, "_checked", True)
+
+    def check_example(self, example: ToolExample[Any, Any], what: str = "the example", *, types: bool = False) -> None:
+        """Check an example of this tool, also one that is kept elsewhere: its types, and the rules of its fields.
+
+        `what` names it in errors. With `types` only they are checked, which compiles nothing. Raises
+        `PromptValidationError`.
+        """
+        check_example(self.name, self._params, self._result, what, example)
+        if types:
+            return
+        try:
+            self.parse("{}" if example.input is None else dumps(example.input))
+            dumps(example.output)
+        except (ParseError, SerdeError) as error:
+            message = f"{what} does not keep the tool's rules: {error}"
+            raise PromptValidationError(message, tool=self.name, dataclass=self.params_type) from error
 
     def replace(self, **changes: Any) -> "Tool[ParamsT, ResultT]":
         """The same tool with other arguments, such as another `name` or `description`.
