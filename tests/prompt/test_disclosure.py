@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wink.adapters import ScriptedAdapter
@@ -228,6 +228,7 @@ def all_open(trees: Any) -> Any:
     return [(False, all_open(below)) for _, below in trees]
 
 
+@settings(deadline=None)
 @given(st.lists(trees, min_size=1, max_size=3), st.data())
 def test_opening_one_after_the_other_shows_everything_in_the_end(forest: Any, data: st.DataObject) -> None:
     """Whatever the tree and the order, what is summarised is what the simple model says."""

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wink.prompt._json_in_text import Broken, Found, json_in
@@ -81,6 +81,7 @@ prose = st.text(alphabet=st.characters(exclude_characters='"', exclude_categorie
 )
 
 
+@settings(deadline=None)
 @given(objects | st.lists(objects, min_size=1, max_size=3), prose, prose, st.sampled_from([None, 2]), st.booleans())
 def test_any_object_is_found_in_any_prose(
     value: Any, before: str, after: str, indent: int | None, fenced: bool

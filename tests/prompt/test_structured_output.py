@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Any, Generic, TypeVar
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wink.errors import OutputParseError, PromptValidationError
@@ -341,6 +341,7 @@ wrappers = st.sampled_from(
 )
 
 
+@settings(deadline=None)
 @given(values, wrappers, words, words)
 def test_every_value_comes_back(typed: tuple[Any, Any], wrapper: str, before: str, after: str) -> None:
     """Whatever the value, and whatever is said around it."""

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from wink.errors import PromptValidationError
 from wink.serde import learn_names, type_name
-from wink.tools._types import BadType, Container, result_type
+from wink.tools._types import BadType, Container, Result, matches, result_type
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -30,6 +30,10 @@ class Answer:
     allow_extra_keys: bool = False
     instructions: str | None = None
     """What the model is told of it, once it has been written."""
+
+    def fits(self, value: object) -> bool:
+        """Whether `value` is such an answer."""
+        return self.type is not None and matches(Result(self.annotation, self.type, self.container or "object"), value)
 
 
 def answer_of(annotation: Any, *, allow_extra_keys: bool) -> Answer:

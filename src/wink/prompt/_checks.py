@@ -14,8 +14,8 @@ KEY: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
 
 def checked_title(title: str) -> str:
-    title = title.strip()
-    if not title or not title.isprintable():
+    title = title.strip() if isinstance(cast("object", title), str) else title
+    if not title or not isinstance(cast("object", title), str) or not title.isprintable():
         raise PromptValidationError(f"a section's title is one line of text, not {title!r}")
     return title
 

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any, Final, Self, cast
 
 from wink.errors import PromptValidationError
 from wink.policies import ToolPolicy
+from wink.prompt._answer import Answer
 from wink.prompt._checks import all_of
 from wink.prompt._enablement import Enabled
 from wink.prompt._examples import arguments, code, gives
 from wink.prompt._section import P, Section
 from wink.prompt._visibility import Visibility
+from wink.serde import type_name
 from wink.tools import Tool, ToolExample
 
 if TYPE_CHECKING:
@@ -135,6 +137,17 @@ class TaskExamplesSection(Section[P]):
                         path,
                     )
                 _check_step(step, tools.get(step.tool_name, ()), what, path, types=types)
+
+    def check_outcomes(self, answer: Answer, path: tuple[str, ...]) -> None:
+        """Check each outcome that is not text against the output that the template declares."""
+        for number, example in enumerate(self.examples, 1):
+            if not isinstance(example.outcome, str) and not answer.fits(example.outcome):
+                output = "the prompt's output is " + type_name(answer.annotation)
+                raise PromptValidationError(
+                    f"task example {number} has an outcome of {type(example.outcome).__name__}, but "
+                    f"{'the prompt declares no output' if answer.type is None else output}",
+                    path,
+                )
 
 
 def _check_step(

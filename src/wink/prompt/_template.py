@@ -11,6 +11,7 @@ from wink.prompt._answer import Answer, Container, Out_co, answer_of
 from wink.prompt._checks import KEY, all_of
 from wink.prompt._plan import Plan
 from wink.prompt._section import Section
+from wink.prompt._task_examples import TaskExamplesSection
 from wink.prompt.guardrails import FeedbackProviderConfig, TaskCompletionChecker, checked_checker
 
 if TYPE_CHECKING:
@@ -103,6 +104,9 @@ class PromptTemplate(Generic[Out_co]):
         }
         for field, value in values.items():
             object.__setattr__(self, field, value)
+        for node in self.plan.nodes:
+            if isinstance(node.section, TaskExamplesSection):
+                node.section.check_outcomes(self.answer, node.path)
 
     if not TYPE_CHECKING:
 
