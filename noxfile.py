@@ -1,5 +1,6 @@
 """The checks of wink. `nox` runs those that every change must pass; `nox -l` lists the others."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -32,6 +33,11 @@ SOURCES = ["src", "plugins", "tests", "benchmarks", "noxfile.py"]
 def groups(*names: str) -> list[str]:
     """The requirements of dependency groups."""
     return nox.project.dependency_groups(PROJECT, *names)
+
+
+def from_npm(session: nox.Session) -> dict[str, str]:
+    """Where the tests find, and leave, what they install from npm; 1.6 GB that later runs need not download."""
+    return {"WINK_NPM": os.environ.get("WINK_NPM", str(session.cache_dir / "npm"))}
 
 
 @nox.session(python=MAIN)
@@ -146,9 +152,16 @@ def real(session: nox.Session) -> None:
 
 @nox.session(python=MAIN, default=False)
 def agents(session: nox.Session) -> None:
-    """A real terminal agent from npm under `wink try`, driven by a scripted model on loopback."""
+    """Real terminal agents from npm, under `wink try` and as clients of `wink serve`; a scripted model drives them."""
     session.install("-e", ".", *groups("test"))
-    session.run("pytest", "tests/agents", *session.posargs)
+    session.run("pytest", "tests/agents", *session.posargs, env=from_npm(session))
+
+
+@nox.session(python=MAIN, default=False)
+def conformance(session: nox.Session) -> None:
+    """`wink serve` before the official conformance suite and the official inspector's command line, both from npm."""
+    session.install("-e", ".", *groups("test"))
+    session.run("pytest", "tests/mcp/conformance", "tests/mcp/inspector", *session.posargs, env=from_npm(session))
 
 
 @nox.session(python=MAIN, default=False)

@@ -2,51 +2,21 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from tests.agents.model_server import ScriptedModel, Turn, serving
-
-PACKAGE = "@anthropic-ai/claude-code@2.1.330"
-"""The agent, at a version whose protocol the scripted model speaks."""
-
-
-@pytest.fixture(scope="session")
-def agent(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The agent's program, installed from npm; WINK_AGENT names one that is there already."""
-    given = os.environ.get("WINK_AGENT")
-    if given:
-        return Path(given)
-    npm = shutil.which("npm")
-    assert npm is not None, "this test runs an agent from npm; install Node.js with npm, or set WINK_AGENT"
-    place = tmp_path_factory.mktemp("npm")
-    subprocess.run([npm, "install", "--no-fund", "--no-audit", "--silent", "--prefix", str(place), PACKAGE], check=True)
-    return place / "node_modules/.bin/claude"
-
-
-@pytest.fixture
-def repository(tmp_path: Path) -> Path:
-    """A repository with one commit."""
-    root = tmp_path / "repository"
-    root.mkdir()
-    (root / "greet.py").write_text('def greet():\n    return "hello"\n')
-    (root / "notes.txt").write_text("keep me\n")
-    git = ["git", "-C", str(root), "-c", "user.name=n", "-c", "user.email=e@x"]
-    subprocess.run(["git", "init", "-q", str(root)], check=True)
-    subprocess.run([*git, "add", "-A"], check=True)
-    subprocess.run([*git, "commit", "-qm", "first"], check=True)
-    return root
+from tests.agents import npm
+from tests.agents.files import snapshot
+from tests.agents.model_server import serving
+from tests.agents.script import ScriptedModel, Turn
 
 
 @pytest.mark.timeout(400)
-def test_it_is_accepted_in_part_dropped_in_part_and_undone(agent: Path, repository: Path, tmp_path: Path) -> None:
+def test_it_is_accepted_in_part_dropped_in_part_and_undone(repository: Path, home: Path) -> None:
     """None of what the agent did is real before somebody says so, and all of it can be taken back afterwards."""
-    home = tmp_path / "home"
-    home.mkdir()
+    agent = npm.program("claude-code")
     before = snapshot(repository)
     greet = str(repository / "greet.py")
     model = ScriptedModel(
@@ -82,7 +52,7 @@ def test_it_is_accepted_in_part_dropped_in_part_and_undone(agent: Path, reposito
     )
     with serving(model) as url:
         environment = {
-            "PATH": os.environ["PATH"],
+            "PATH": npm.path(),
             "HOME": str(home),
             "ANTHROPIC_BASE_URL": url,
             "ANTHROPIC_API_KEY": "sk-scripted",
@@ -104,11 +74,11 @@ def test_it_is_accepted_in_part_dropped_in_part_and_undone(agent: Path, reposito
             )
 
         program = [str(agent), "-p", "Greet better", "--dangerously-skip-permissions", "--model", "claude-sonnet-4-5"]
-        seen = str(agent.resolve().parents[3] if "node_modules" in agent.parts else agent.parent)
+        seen = str(agent.parents[2])
         tried = wink("try", "--name", "agent", "--read", seen, "--", *program)
     assert tried.returncode == 0, tried.stderr
     assert "Done: it greets better now." in tried.stdout
-    assert [block.get("is_error", False) for block in model.results()] == [False] * 4, model.results()
+    assert [result.failed for result in model.results()] == [False] * 4, model.results()
     assert snapshot(repository) == before
     assert sorted(path.name for path in home.iterdir()) == []
 
@@ -128,12 +98,3 @@ def test_it_is_accepted_in_part_dropped_in_part_and_undone(agent: Path, reposito
     assert wink("undo").returncode == 0
     assert snapshot(repository) == before
     assert [line.split()[2:4] for line in wink("log").stdout.splitlines()] == [["ok", "undo"], ["undone", "accept"]]
-
-
-def snapshot(root: Path) -> dict[str, bytes]:
-    """Every file, git's too, without wink's own state."""
-    return {
-        str(path.relative_to(root)): path.read_bytes()
-        for path in sorted(root.rglob("*"))
-        if path.is_file() and ".wink" not in path.relative_to(root).parts
-    }

@@ -60,6 +60,8 @@ def client_config(client: str, reached: Reached, *, name: str = "wink") -> Clien
     [mcp_servers.wink]
     command = "/usr/bin/wink"
     args = ["serve", "--workspace", "/src/it"]
+    required = true
+    startup_timeout_sec = 60
     tool_timeout_sec = 600
     """
     known = CLIENTS[client]
@@ -123,7 +125,9 @@ def _for_codex(name: str, reached: Reached) -> str:
         if reached.headers:
             pairs = ", ".join(f"{quoted(key)} = {quoted(value)}" for key, value in reached.headers.items())
             lines.append(f"http_headers = {{ {pairs} }}")
-    return "\n".join([*lines, f"tool_timeout_sec = {PATIENCE}", ""])
+    # Unless a server is required, Codex begins without those that need more than an instant to start.
+    patience = ["required = true", f"startup_timeout_sec = {PATIENCE // 10}", f"tool_timeout_sec = {PATIENCE}"]
+    return "\n".join([*lines, *patience, ""])
 
 
 def _for_goose(name: str, reached: Reached) -> str:
