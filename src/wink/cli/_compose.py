@@ -7,6 +7,7 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from wink.cli._rules import RuleSettings, doubts, rule_settings
 from wink.cli._shorten import visible
 from wink.cli._warnings import show_warnings
 from wink.filesystem import Filesystem
@@ -57,18 +58,30 @@ def compose(
     sections: Sequence[str] = (),
     policies: Sequence[str] = (),
     extra: Sequence[Section[Any]] = (),
+    with_rules: bool = True,
 ) -> Prompt:
-    """A prompt over the workspace's files: the default sections, those asked for, and the task."""
+    """A prompt over the workspace's files: the default sections, those asked for, and the task.
+
+    The rules of the settings govern all of it, unless `with_rules` is false; what a person should know of them is said
+    on standard error.
+    """
     names = dict.fromkeys((*DEFAULT_SECTIONS, *sections))
     parts = [catalog.use("section", name) for name in names]
     parts += extra
     if task is not None:
         parts.append(MarkdownSection(title="Task", key="task", template=task.replace("$", "$$")))
+    rules = rule_settings(workspace.root) if with_rules else RuleSettings()
     template = PromptTemplate(
         ns="wink",
         key="workspace",
         name="wink",
         sections=parts,
-        policies=[catalog.use("policy", name) for name in dict.fromkeys(policies)],
+        policies=[*(catalog.use("policy", name) for name in dict.fromkeys(policies)), *rules.policies],
     )
+    notes = rules.notes
+    if rules.policies:
+        tools = [tool for node in template.plan.nodes for tool in node.tools]
+        notes += doubts([rule for policy in rules.policies for rule in policy.rules], tools)
+    for note in notes:
+        click.echo(visible(f"wink: {note}"), err=True)
     return Prompt(template).bind(resources={Filesystem: workspace.filesystem})

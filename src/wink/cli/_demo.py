@@ -76,7 +76,7 @@ def _work(shown: Progress, directory: Path, script: Script, task: str, changes: 
     with open_workspace(str(directory)) as workspace:
         session = workspace.session()
         session.dispatcher.subscribe(ToolInvoked, changes.see)
-        prompt = compose(workspace, Catalog.installed(Settings()), task=task, sections=SECTIONS)
+        prompt = compose(workspace, Catalog.installed(Settings()), task=task, sections=SECTIONS, with_rules=False)
         with showing(session, shown), prompt.resources:
             try:
                 return ScriptedAdapter.from_script(script).evaluate(prompt, session=session).text, None

@@ -17,6 +17,7 @@ from typing import Final, NoReturn
 import click
 
 from wink import __version__
+from wink.cli._warnings import plugin_warnings_in_a_line
 from wink.cli._wrong import ReaderGone, WrongInput, nearest, wrong
 from wink.errors import PromptEvaluationError, RecordError, ScriptMismatch, TransactionError, WinkError
 
@@ -117,7 +118,8 @@ def run(arguments: Sequence[str]) -> int:
     try:
         # Not `wink.main`: it has its own ideas of interrupts and of closed pipes.
         with wink.make_context("wink", list(arguments)) as context:
-            status = wink.invoke(context)
+            with plugin_warnings_in_a_line():
+                status = wink.invoke(context)
     except click.exceptions.Exit as error:
         return error.exit_code
     except click.exceptions.NoArgsIsHelpError as error:

@@ -2,18 +2,18 @@
 
 The order, later beats earlier: the workspace's `pyproject.toml` and `wink.toml`, the user's `wink.toml`, `WINK_PLUGINS`,
 `WINK_DISABLE_PLUGINS`, `--plugin`, `--no-plugin`. The workspace's files come first, and can only take away from what is
-installed: an agent can edit them.
+installed, unless the user trusts exactly what they say (`wink trust`): an agent can edit them.
 """
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, cast
 
+from wink.cli._sources import Source, sources
 from wink.errors import SettingsError
 from wink.plugins import Catalog, Settings, Step, Table
 
 _LISTS: Final = ("allow", "disable")
-_USER_FILE: Final = os.path.join("wink", "wink.toml")
 
 
 class Configuration(NamedTuple):
@@ -22,15 +22,6 @@ class Configuration(NamedTuple):
     settings: Settings
     files: tuple[str, ...] = ()
     named: tuple[str, ...] = ()
-
-
-class _Source(NamedTuple):
-    """One file's `[tool.wink.plugins]`."""
-
-    shown: str
-    text: str
-    plugins: Mapping[str, Any]
-    is_workspace: bool
 
 
 def load_settings(
@@ -42,14 +33,15 @@ def load_settings(
 ) -> Configuration:
     """The settings for a command that works on `workspace`; raises `SettingsError` for a file that makes no sense."""
     environ = os.environ if environ is None else environ
-    sources = list(_sources(os.fspath(workspace), environ))
+    found = sources(os.fspath(workspace), environ)
     steps: list[Step] = []
     tables: list[Table] = []
     strict = False
-    for source in sources:
-        steps += _steps(source, steps)
-        tables += _tables(source)
-        strict = source.plugins.get("strict", strict)
+    for source in found:
+        plugins = _plugins(source)
+        steps += _steps(source, plugins, steps)
+        tables += _tables(source, plugins)
+        strict = plugins.get("strict", strict)
     named: list[str] = []
     for variable, action in (("WINK_PLUGINS", "allow"), ("WINK_DISABLE_PLUGINS", "disable")):
         if (value := environ.get(variable)) is not None and (value.strip() or action == "allow"):
@@ -62,7 +54,7 @@ def load_settings(
         steps.append(Step("disable", frozenset(disable), "--no-plugin", " ".join(disable)))
     return Configuration(
         Settings(strict=strict, steps=tuple(steps), tables=tuple(tables)),
-        tuple(source.shown for source in sources),
+        tuple(source.shown for source in found),
         (*named, *enable, *disable),
     )
 
@@ -86,75 +78,14 @@ def installed_catalog(
     return catalog
 
 
-def user_file(environ: Mapping[str, str]) -> str | None:
-    """Where the user's own settings are: `wink/wink.toml` under `XDG_CONFIG_HOME`, by default `~/.config`."""
-    base = environ.get("XDG_CONFIG_HOME", "")
-    if os.path.isabs(base):  # the XDG specification has relative ones ignored
-        return os.path.join(base, _USER_FILE)
-    home = environ.get("HOME", "")
-    return os.path.join(home, ".config", _USER_FILE) if os.path.isabs(home) else None
-
-
-def _sources(workspace: str, environ: Mapping[str, str]) -> Iterable[_Source]:
-    for name in ("pyproject.toml", "wink.toml"):
-        if (source := _read(os.path.join(workspace, name), name, is_workspace=True)) is not None:
-            yield source
-    own = user_file(environ)
-    if own is not None:
-        # A workspace that contains the user's settings, such as the home directory, lets an agent edit them.
-        is_workspace = _is_inside(os.path.realpath(own), os.path.realpath(workspace))
-        if (source := _read(own, _shown(own, environ), is_workspace=is_workspace)) is not None:
-            yield source
-
-
-def _shown(path: str, environ: Mapping[str, str]) -> str:
-    home = environ.get("HOME", "")
-    return f"~/{os.path.relpath(path, home)}" if os.path.isabs(home) and _is_inside(path, home) else path
-
-
-def _is_inside(path: str, directory: str) -> bool:
-    return os.path.commonpath((path, directory)) == os.path.normpath(directory)
-
-
-def _read(path: str, shown: str, *, is_workspace: bool) -> _Source | None:
-    try:
-        with open(path, "rb") as opened:
-            data = opened.read()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except OSError as error:
-        # Going on without a file that may switch plugins off would be the less careful guess.
-        raise SettingsError(shown, [f"cannot be read: {error.strerror or error}"]) from None
-    is_ours = os.path.basename(path) == "wink.toml"
-    if not is_ours and b"wink" not in data:
-        return None
-    import tomllib
-
-    try:
-        text = data.decode()
-        document = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise SettingsError(shown, [f"is not TOML: {error}"]) from None
-    table, place = _plugins_table(document, shown, own_file=is_ours)
-    _check(table, place, shown)
-    return _Source(shown, text, table, is_workspace)
-
-
-def _plugins_table(document: dict[str, Any], shown: str, *, own_file: bool) -> tuple[dict[str, Any], str]:
-    """`[tool.wink.plugins]`, or in `wink.toml` also `[plugins]`."""
-    tool: Any = document.get("tool", {})
-    wink: Any = cast("dict[str, Any]", tool).get("wink", {}) if isinstance(tool, dict) else {}
-    found: list[tuple[Any, str]] = []
-    if isinstance(wink, dict) and "plugins" in wink:
-        found.append((cast("dict[str, Any]", wink)["plugins"], "tool.wink.plugins"))
-    if own_file and "plugins" in document:
-        found.append((document["plugins"], "plugins"))
-    if len(found) > 1:
-        raise SettingsError(shown, ["has both [plugins] and [tool.wink.plugins]; keep one of them"])
-    table, place = found[0] if found else (dict[str, Any](), "plugins")
+def _plugins(source: Source) -> Mapping[str, Any]:
+    """One file's `[tool.wink.plugins]`, or in `wink.toml` also `[plugins]`."""
+    table, place = source.table("plugins", {})
     if not isinstance(table, dict):
-        raise SettingsError(shown, [f"$.{place}: must be a table"])
-    return cast("dict[str, Any]", table), place
+        raise SettingsError(source.shown, [f"$.{place}: must be a table"])
+    plugins = cast("dict[str, Any]", table)
+    _check(plugins, place, source.shown)
+    return plugins
 
 
 def _check(table: dict[str, Any], place: str, shown: str) -> None:
@@ -176,44 +107,32 @@ def _check(table: dict[str, Any], place: str, shown: str) -> None:
         raise SettingsError(shown, problems)
 
 
-def _steps(source: _Source, before: Sequence[Step]) -> list[Step]:
+def _steps(source: Source, plugins: Mapping[str, Any], before: Sequence[Step]) -> list[Step]:
     """What one file switches: its `allow` first, so that its `disable` can take from it."""
     steps: list[Step] = []
-    if (allow := source.plugins.get("allow")) is not None:
+    if (allow := plugins.get("allow")) is not None:
         names = frozenset[str](allow)
         if source.is_workspace:
             # Two files of the workspace add up: neither can bring back what the other takes away.
             names = frozenset(name for name in names if Settings(steps=tuple(before)).is_on(name))
-        steps.append(Step("allow", names, _place(source, "allow"), _written("allow", allow)))
-    if disable := source.plugins.get("disable"):
-        steps.append(Step("disable", frozenset(disable), _place(source, "disable"), _written("disable", disable)))
+        steps.append(Step("allow", names, source.place("plugins.allow"), _written("allow", allow)))
+    if disable := plugins.get("disable"):
+        place = source.place("plugins.disable")
+        steps.append(Step("disable", frozenset(disable), place, _written("disable", disable)))
     return steps
 
 
-def _tables(source: _Source) -> list[Table]:
+def _tables(source: Source, plugins: Mapping[str, Any]) -> list[Table]:
     return [
         Table(
-            name, cast("dict[str, Any]", values), _place(source, name, is_table=True), tighten_only=source.is_workspace
+            name,
+            cast("dict[str, Any]", values),
+            source.place(f"plugins.{name}", is_table=True),
+            tighten_only=not source.may_loosen,
         )
-        for name, values in source.plugins.items()
+        for name, values in plugins.items()
         if isinstance(values, dict)
     ]
-
-
-def _place(source: _Source, key: str, *, is_table: bool = False) -> str:
-    """`file:line` of a key of the plugins' table, or the file alone when it is written in an unusual way."""
-    header = ""
-    for number, raw in enumerate(source.text.splitlines(), start=1):
-        line = raw.strip().replace('"', "").replace("'", "")
-        if line.startswith("["):
-            header = line.partition("]")[0].strip("[ ").replace(" ", "")
-            if is_table and header.removeprefix("tool.wink.") == f"plugins.{key}":
-                return f"{source.shown}:{number}"
-        path = f"{header}.{line.partition('=')[0]}".replace(" ", "").strip(".").removeprefix("tool.wink.")
-        is_it = path == f"plugins.{key}" or (is_table and path.startswith(f"plugins.{key}."))
-        if "=" in line and is_it:
-            return f"{source.shown}:{number}"
-    return source.shown
 
 
 def _written(key: str, names: Iterable[str]) -> str:

@@ -33,7 +33,7 @@ def _confined(python: str, directory: Path, seconds: float) -> TestsRan | None:
     with open_workspace(str(directory)) as workspace:
         session = workspace.session("tests")
         try:
-            prompt = compose(workspace, Catalog.installed(Settings()), sections=(_SHELL,))
+            prompt = compose(workspace, Catalog.installed(Settings()), sections=(_SHELL,), with_rules=False)
         except PluginError:
             return None
         executor = ToolExecutor(prompt=prompt, rendered=prompt.render(session=session), session=session)

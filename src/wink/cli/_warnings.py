@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import logging
-from typing import Final
+import warnings
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any, Final
 
 import click
 
@@ -27,6 +30,27 @@ class OneLine(logging.Handler):
             if self._tracebacks:
                 text += "\n" + logging.Formatter().formatException(record.exc_info)
         click.echo(f"wink: {text if self._tracebacks else ' '.join(text.split())}", err=True)
+
+
+@contextmanager
+def plugin_warnings_in_a_line() -> Generator[None]:
+    """Say what of a plugin was left out or not heeded as everything else is said: in a line, and each once."""
+    from wink.errors import PluginWarning
+
+    said: set[str] = set()
+
+    def show(message: Warning | str, category: type[Warning], *details: Any, **more: Any) -> None:
+        if not issubclass(category, PluginWarning):
+            otherwise(message, category, *details, **more)
+        elif str(message) not in said:
+            said.add(str(message))
+            click.echo(f"wink: {' '.join(str(message).split())}", err=True)
+
+    with warnings.catch_warnings():
+        otherwise = warnings.showwarning
+        warnings.filterwarnings("always", category=PluginWarning)
+        warnings.showwarning = show
+        yield
 
 
 def show_warnings() -> None:

@@ -26,7 +26,7 @@ def plugin_settings(cls: type[Any] | None, plugin: str, tables: Collection[Table
     """
     values = [(table, {key: value for key, value in table.values.items() if key != DISTRIBUTION}) for table in tables]
     notes = [
-        f"{table.origin}: {DISTRIBUTION} is not heeded in a file of the workspace; set it in your own settings"
+        f"{table.origin}: {DISTRIBUTION} is not heeded in a file of the workspace; set it in your own settings, or trust the file"
         for table in tables
         if table.tighten_only and DISTRIBUTION in table.values
     ]
@@ -77,7 +77,7 @@ def _tightening(
             kept[key] = value
         elif getattr(after, one.name) != getattr(before, one.name):
             notes.append(f"{table.origin}: {key} is not heeded, a file of the workspace can only tighten; "
-                         f"set it in your own settings")  # fmt: skip
+                         f"set it in your own settings, or trust the file with `wink trust`")  # fmt: skip
     return kept, notes
 
 

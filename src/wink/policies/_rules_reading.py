@@ -42,13 +42,13 @@ def read_rules(tables: Any, places: Sequence[str] = ()) -> tuple[Rule, ...]:
     problems: list[str] = []
     for number, table in enumerate(cast("list[Any]", tables)):
         place = places[number] if number < len(places) else f"rules[{number}]"
-        wrong = list(_problems(table))
-        if not wrong:
+        problems += [f"{place}: {problem}" for problem in _problems(table)]
+        if isinstance(table, Mapping):
+            said = cast("Mapping[str, Any]", table)
             try:
-                rules.append(Rule(**cast("dict[str, Any]", table), origin=place))
+                rules.append(Rule(**{key: said[key] for key in _KEYS if key in said}, origin=place))
             except RulesError as error:
                 problems += error.problems
-        problems += [f"{place}: {problem}" for problem in wrong]
     if problems:
         raise RulesError(problems)
     return tuple(rules)
