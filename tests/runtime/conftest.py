@@ -51,6 +51,7 @@ class Rig:
     resources: dict[type, object] = field(default_factory=dict)
     deadline: Deadline | None = None
     budget_tracker: BudgetTracker | None = None
+    approvals: Any = None
     events: list[ToolInvoked] = field(default_factory=list)
     _prompt: Prompt | None = None
     _executor: ToolExecutor | None = None
@@ -94,6 +95,7 @@ class Rig:
                 session=self.session,
                 deadline=self.deadline,
                 budget_tracker=self.budget_tracker,
+                approvals=self.approvals,
             )
         return self._executor
 
