@@ -11,22 +11,27 @@ from wink.errors import ExtraMissing, ModelUnusable
 _PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
 
 
-def openai_client(model: str, api_key: str | None, settings: ModelSettings) -> Any:
-    """An `AsyncOpenAI` that makes no attempts of its own: the adapter does, and tells of them."""
+def openai_client(provider: str, model: str, api_key: str | None, settings: ModelSettings) -> Any:
+    """An `AsyncOpenAI` that makes no attempts of its own: the adapter does, and tells of them.
+
+    A server of one's own may want no key, but the SDK does.
+    """
     try:
         import openai
     except ImportError as error:
         raise ExtraMissing(f"the model {model!r}", "openai", "openai") from error
-    try:
-        return openai.AsyncOpenAI(
-            api_key=api_key,
-            base_url=settings.base_url,
-            default_headers=dict(settings.headers),
-            timeout=settings.timeout,
-            max_retries=0,
-        )
-    except openai.OpenAIError as error:
-        raise ModelUnusable("openai", "there is no key; set OPENAI_API_KEY") from error
+    for key in (api_key, None if settings.base_url is None else "none"):
+        try:
+            return openai.AsyncOpenAI(
+                api_key=key,
+                base_url=settings.base_url,
+                default_headers=dict(settings.headers),
+                timeout=settings.timeout,
+                max_retries=0,
+            )
+        except openai.OpenAIError:
+            continue
+    raise ModelUnusable(provider, "there is no key; set OPENAI_API_KEY")
 
 
 def openai_problem(error: Exception) -> Problem | None:

@@ -22,9 +22,8 @@ class OpenAIChat(RemoteAdapter):
     provider: ClassVar[str] = "openai-chat"
 
     def client(self) -> Any:
-        """An `openai.AsyncOpenAI`; a server of one's own may want no key, but the SDK does."""
-        key = self._api_key or ("none" if self.settings.base_url is not None else None)
-        return openai_client(self.model, key, self.settings)
+        """An `openai.AsyncOpenAI`."""
+        return openai_client(self.provider, self.model, self._api_key, self.settings)
 
     def problem(self, error: Exception) -> Problem | None:
         """What an exception of the SDK comes to."""

@@ -25,7 +25,7 @@ class OpenAIResponses(RemoteAdapter):
 
     def client(self) -> Any:
         """An `openai.AsyncOpenAI`."""
-        return openai_client(self.model, self._api_key, self.settings)
+        return openai_client(self.provider, self.model, self._api_key, self.settings)
 
     def problem(self, error: Exception) -> Problem | None:
         """What an exception of the SDK comes to."""

@@ -28,6 +28,7 @@ _log: Final = logging.getLogger("wink.adapters")
 _INDEX: Final = re.compile(r"\btools?[.\[](\d+)")
 _LONGEST_WAIT: Final = 60.0
 _EMPTY_ANSWERS: Final = 2
+_SHORTEST_SECRET: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +96,7 @@ class RemoteAdapter(ProviderAdapter):
         self.settings = ModelSettings() if settings is None else settings
         self._api_key, self._sleep = api_key, sleep
         self._background = BackgroundLoop()
+        self._secrets: set[str] = set()
         self.refused: tuple[str, ...] = ()
         """The tools that the provider would not take; they are left out of every request."""
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = WeakKeyDictionary()
@@ -199,6 +201,10 @@ class RemoteAdapter(ProviderAdapter):
         client = self._clients.get(loop)
         if client is None:
             self._clients[loop] = client = self.client()
+            # The SDK may have found a key by itself; some servers repeat what they were sent in their complaints.
+            keys = (getattr(client, name, None) for name in ("api_key", "auth_token"))
+            secrets = (*keys, *self.settings.headers.values())
+            self._secrets |= {key for key in secrets if isinstance(key, str) and len(key) >= _SHORTEST_SECRET}
         return client
 
     def _problem(self, error: Exception) -> Problem | None:
@@ -209,9 +215,12 @@ class RemoteAdapter(ProviderAdapter):
         if isinstance(error, TimeoutError | ConnectionError):
             return Problem(f"the connection failed: {type(error).__name__}", is_passing=True)
         found = self.problem(error)
-        if found is None or not self._api_key:
-            return found
-        return replace(found, text=found.text.replace(self._api_key, "***"))
+        if found is None:
+            return None
+        text = found.text
+        for secret in self._secrets:
+            text = text.replace(secret, "***")
+        return replace(found, text=text)
 
     def _wait(self, problem: Problem, attempt: int) -> float | None:
         """How long to wait before the next attempt; None when there is none."""

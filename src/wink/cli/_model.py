@@ -2,20 +2,48 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
+from typing import Any, Final
+
 from wink.adapters import ProviderAdapter, ScriptedAdapter, parse_script
 from wink.cli._wrong import readable, wrong
 from wink.plugins import Catalog
 
+SHORT: Final = {"openai": "openai.responses", "openai-chat": "openai.chat", "anthropic": "anthropic.messages"}
+"""What `--model` calls the adapters that wink offers itself."""
 
-def model_adapter(model: str, catalog: Catalog) -> ProviderAdapter:
-    """The adapter that `KIND:REST` names: `scripted:FILE`, or one that a plugin offers."""
+KEYS: Final = {
+    "openai.responses": "OPENAI_API_KEY",
+    "openai.chat": "OPENAI_API_KEY",
+    "anthropic.messages": "ANTHROPIC_API_KEY",
+}
+"""Where their keys come from."""
+
+
+def model_adapter(
+    model: str, catalog: Catalog, *, base_url: str | None = None, environ: Mapping[str, str] | None = None
+) -> ProviderAdapter:
+    """The adapter that `KIND:REST` names: `scripted:FILE`, a model of a provider, or one that a plugin offers."""
+    environ = os.environ if environ is None else environ
     kind, _, rest = model.partition(":")
     if kind == "scripted":
         if not rest:
             raise wrong("--model scripted: needs a file, as in --model scripted:turns.toml")
+        if base_url is not None:
+            raise wrong("--base-url is for models of providers; a script has none")
         return ScriptedAdapter.from_script(parse_script(readable(rest, "the script"), name=rest))
     offers = [offer.name for offer in catalog.offers("adapter")]
-    if kind in offers:
-        return catalog.use("adapter", kind, **({"model": rest} if rest else {}))
-    known = ", ".join(["scripted:FILE", *(f"{name}:MODEL" for name in offers)])
-    raise wrong(f"there is no model {model!r}; the models are: {known}")
+    name = SHORT.get(kind, kind)
+    if name in offers:
+        if not rest:
+            raise wrong(f"--model {kind}: needs the name of a model, as in --model {kind}:NAME")
+        options: dict[str, Any] = {"model": rest}
+        if base_url is not None:
+            options["base_url"] = base_url
+        if name in KEYS and environ.get(KEYS[name]):
+            options["api_key"] = environ[KEYS[name]]
+        return catalog.use("adapter", name, **options)
+    own = [f"{short}:NAME" for short, offer in SHORT.items() if offer in offers]
+    others = [f"{offer}:NAME" for offer in offers if offer not in SHORT.values()]
+    raise wrong(f"there is no model {model!r}; the models are: {', '.join(['scripted:FILE', *own, *others])}")

@@ -24,7 +24,8 @@ PROBLEM_LENGTH = 400
 @click.command()
 @click.argument("task")
 @workspace_options
-@click.option("--model", metavar="KIND:NAME", help="The model, for example scripted:turns.toml.")
+@click.option("--model", metavar="KIND:NAME", help="The model, for example openai:NAME or scripted:turns.toml.")
+@click.option("--base-url", metavar="URL", help="Where the model is, if not at its provider's.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line, for machines.")
 def run(
     task: str,
@@ -33,6 +34,7 @@ def run(
     sections: tuple[str, ...],
     policies: tuple[str, ...],
     model: str | None,
+    base_url: str | None,
     as_json: bool,
 ) -> int:
     """Let a model work on TASK in a workspace.
@@ -43,10 +45,10 @@ def run(
     if not task.strip():
         raise wrong("the task is empty; say what is to be done")
     if model is None:
-        raise wrong("say which model is to do it, for example --model scripted:turns.toml")
+        raise wrong("say which model is to do it, for example --model openai:NAME, or --model scripted:turns.toml")
     with open_workspace(workspace) as opened:
         catalog = installed_catalog(workspace)
-        adapter = model_adapter(model, catalog)
+        adapter = model_adapter(model, catalog, base_url=base_url)
         prompt = compose(opened, catalog, task=task, sections=sections, policies=policies)
         state = opened.session(session)
         changes = ChangesSoFar()
