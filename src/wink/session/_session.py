@@ -205,7 +205,8 @@ class Session:
             known = {slice_.name: slice_ for slice_ in state.slices.values()}
             for cls, (policy, _) in contents.views.items():
                 slice_ = known[type_name(cls)] = state.slice_of(cls)
-                if not slice_.decided:
+                if not slice_.decided and policy is SlicePolicy.LOG:
+                    # The other way round it may have become a log since, by what was published.
                     slice_.policy = policy
             targets = [
                 (slice_, state.as_it_was(slice_, contents))
@@ -223,18 +224,18 @@ class Session:
                 stored = {name: raw for name, raw in stored.items() if raw.policy is not is_log} | {
                     name: raw for name, raw in state.raw.items() if raw.policy is is_log
                 }
-            if part is not None and stored != state.raw:
-                raise SessionError("the snapshot has slices of unknown types; restore it outside of a call")
             for slice_, _ in targets:
                 state.give_up_unreadable(slice_)
-            state.run(
-                [
-                    (slice_, None, Assign(target))
-                    for slice_, target in targets
-                    if target is not (now := state.view(slice_))
-                    if len(target) or len(now)
-                ]
-            )
+            steps = [
+                (slice_, None, Assign(target))
+                for slice_, target in targets
+                if target is not (now := state.view(slice_))
+                if len(target) or len(now)
+            ]
+            # Only now: looking at a slice takes what is stored of it from there.
+            if part is not None and stored != state.raw:
+                raise SessionError("the snapshot has slices of unknown types; restore it outside of a call")
+            state.run(steps)
             state.raw = stored
 
     def reset(self) -> None:

@@ -218,8 +218,8 @@ class State:
         view = decode(slice_, raw)
         view.pin()
         self.loaded[slice_.cls] = view
-        if self.raw.pop(slice_.name, None) is not None and not slice_.decided:
-            slice_.policy = raw.policy
+        if self.raw.pop(slice_.name, None) is not None and not slice_.decided and raw.policy is _LOG:
+            slice_.policy = _LOG
         return view
 
     def give_up_unreadable(self, slice_: Slice[Any]) -> None:
