@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from wink.errors import PromptValidationError
+from wink.errors import ParseError, PromptValidationError
 from wink.prompt import (
     MarkdownSection,
     Prompt,
@@ -19,6 +19,8 @@ from wink.prompt import (
     ToolExample,
     ToolsSection,
 )
+from wink.prompt._task_examples_json import read_task_example
+from wink.serde import dump
 
 
 @dataclass(frozen=True)
@@ -232,3 +234,46 @@ def test_it_is_a_section_like_any_other() -> None:
     prompt = Prompt(PromptTemplate("ns", "key", sections=[section]))
     assert "Worked tasks." in prompt.render().text
     assert "**Example 1:**" in prompt.render(visibility_overrides={("done",): SectionVisibility.FULL}).text
+
+
+# As JSON, in which people override them.
+
+
+def read(value: Any, output: Any = None) -> TaskExample:
+    template = prompt_of(output=output).template
+    return read_task_example(value, template.plan.tools, template.answer)
+
+
+@pytest.mark.parametrize(
+    ("example", "output"),
+    [
+        (task(step("ls", None, [Text("a")]), step(), step("run", None, None)), None),
+        (task(outcome=Text("x")), Text),
+        (task(outcome=[Text("x")]), list[Text]),
+    ],
+)
+def test_a_task_comes_back_from_json(example: TaskExample, output: Any) -> None:
+    """With the values that its tools take and give."""
+    assert read(dump(example), output) == example
+
+
+@pytest.mark.parametrize(
+    ("change", "path"),
+    [
+        ({"objective": 5}, "$.objective"),
+        ({"steps": [{"tool_name": "nope", "example": {"description": "x"}}]}, "$.steps[0].tool_name"),
+        ({"steps": [{"tool_name": "read", "example": {"description": "x"}}]}, "$.steps[0].example.input.path"),
+        (
+            {"steps": [{"tool_name": "read", "example": {"description": "x", "input": {"path": "a"}, "output": {}}}]},
+            "$.steps[0].example.output.text",
+        ),
+        ({"steps": [{"tool_name": "run", "example": {"description": "x", "output": 5}}]}, "$.steps[0].example"),
+        ({"outcome": {"text": "x"}}, "$.outcome"),
+        ({"more": 1}, "$.more"),
+    ],
+)
+def test_json_that_is_no_task_says_where(change: dict[str, Any], path: str) -> None:
+    """Whoever wrote it finds the place."""
+    with pytest.raises(ParseError) as caught:
+        read({**dump(task()), **change})
+    assert caught.value.problems[0].path == path
