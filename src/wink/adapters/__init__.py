@@ -6,6 +6,7 @@ from wink.adapters._adapter import ProviderAdapter
 from wink.adapters._agent_loop import AgentLoop
 from wink.adapters._conversation import Conversation, Exchange, ModelTurn
 from wink.adapters._evaluation import MAX_EXPANSIONS, MAX_TURNS, RETRIES
+from wink.adapters._record_journal import RecordJournal
 from wink.adapters._requests import ModelDelta, RequestFailed, RequestSent
 from wink.adapters._response import ModelReplied, ModelTold, PromptResponse
 from wink.adapters._run_state import RunJournal, RunState
@@ -42,6 +43,7 @@ __all__ = [
     "PromptEvaluationError",
     "PromptResponse",
     "ProviderAdapter",
+    "RecordJournal",
     "RemoteAdapter",
     "RequestFailed",
     "RequestSent",

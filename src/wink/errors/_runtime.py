@@ -13,9 +13,11 @@ __all__ = [
     "DeadlineExceededError",
     "HandleRevoked",
     "RollbackFailed",
+    "RunBusy",
     "ToolValidationError",
     "TransactionError",
     "UnknownApproval",
+    "UnknownRun",
     "WorkspaceBusy",
 ]
 
@@ -121,3 +123,26 @@ class ApprovalChanged(WinkError):
             f"{self.request_id} was not answered, since it was asked {' and '.join(self.changes)}; "
             f"it is asked again as {self.instead.id}"
         )
+
+
+class UnknownRun(WinkError, LookupError):
+    """There is no such run to go on with; `known` are those that there are."""
+
+    def __init__(self, run_id: str, problem: str = "", known: Sequence[str] = ()) -> None:
+        self.run_id, self.problem, self.known = run_id, problem, tuple(known)
+        super().__init__(run_id, problem, self.known)
+
+    def __str__(self) -> str:
+        remedy = f"these can be resumed: {', '.join(self.known)}" if self.known else "there is none that can be resumed"
+        return f"run {self.run_id!r} {self.problem}; {remedy}" if self.run_id else f"there is no such run; {remedy}"
+
+
+class RunBusy(TransactionError):
+    """Another process works on this run."""
+
+    def __init__(self, run_id: str) -> None:
+        self.run_id = run_id
+        super().__init__(run_id)
+
+    def __str__(self) -> str:
+        return f"another process works on run {self.run_id}; wait until it has ended"

@@ -8,6 +8,7 @@ from wink.record._folds import Folds, Stored, Unfolded
 from wink.record._past import Past
 from wink.record._record import Loader, Record
 from wink.record._results import KEPT_BYTES, KEPT_RESULTS, Results
+from wink.record._run_lock import RunLock, is_locked
 from wink.record._runs import RunRow, RunTable, Started, TurnRow
 
 __all__ = [
@@ -25,10 +26,12 @@ __all__ = [
     "Past",
     "Record",
     "Results",
+    "RunLock",
     "RunRow",
     "RunTable",
     "Started",
     "Stored",
     "TurnRow",
     "Unfolded",
+    "is_locked",
 ]

@@ -38,14 +38,13 @@ _TURN: Final = """INSERT OR REPLACE INTO run_turns (run, n, position, turn, repl
 _REPLIES: Final = "UPDATE run_turns SET replies = CAST(? AS TEXT) WHERE run = ? AND n = ?"
 # An answer was used by a call that committed, or by one that a person denied; what acts outside is not done twice even if
 # it failed.
-_EXECUTED: Final = """SELECT rendered, committed AND outcome = 'committed'
-    FROM calls JOIN transactions ON transactions.seq = tx
+_EXECUTED: Final = """SELECT rendered FROM calls JOIN transactions ON transactions.seq = tx
     WHERE calls.seq > ? AND call_id = CAST(? AS TEXT) AND run = CAST(? AS TEXT)
     AND ((committed = 1 AND outcome = 'committed') OR approval IS NOT NULL OR (effects = 'external' AND outcome <> 'refused'))
     ORDER BY calls.seq DESC LIMIT 1"""
 _START: Final = """INSERT OR REPLACE INTO started (id, session, run, call_id, tool, arguments, at)
     VALUES (CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), ?)"""
-_STARTED: Final = "SELECT session, run, call_id, tool, arguments, at FROM started ORDER BY at"
+_STARTED: Final = "SELECT id, session, run, call_id, tool, arguments, at FROM started ORDER BY at"
 _STARTED_KEPT: Final = 200
 _TRIM_STARTED: Final = "DELETE FROM started WHERE id NOT IN (SELECT id FROM started ORDER BY at DESC LIMIT ?)"
 
@@ -78,6 +77,7 @@ class TurnRow:
 class Started:
     """A call that acts on the outside world, was begun, and is not known to have ended."""
 
+    id: str
     session: str
     run: str
     call_id: str
@@ -125,6 +125,16 @@ class RunTable:
         """Store what a turn was answered."""
         self._change(lambda connection: run(connection, _REPLIES, (replies, number, turn)))
 
+    def waits(self, number: int, turn: int, text: str) -> None:
+        """Store that a run waits for a person, and what is known of its last turn by now."""
+        sql = "UPDATE run_turns SET turn = CAST(? AS TEXT) WHERE run = ? AND n = ?"
+
+        def work(connection: sqlite3.Connection) -> None:
+            run(connection, sql, (text, number, turn))
+            run(connection, _STATE, ("suspended", "", microseconds(self._ledger.now()), number))
+
+        self._change(work)
+
     def set(self, number: int, state: RunStatus, problem: str = "") -> None:
         """Store what became of a run; the turns of one that has ended are dropped."""
 
@@ -152,24 +162,55 @@ class RunTable:
         sql = "SELECT n, position, turn, replies FROM run_turns WHERE run = ? ORDER BY n"
         return tuple(TurnRow(*found) for found in self._ask(sql, number))
 
-    def executed(self, run_id: str, call_id: str, after: int) -> tuple[str, bool] | None:
-        """What a call of a run came to, and whether it succeeded, if it need not and must not be executed again.
+    def executed(self, run_id: str, call_id: str, after: int) -> str | None:
+        """What a call of a run came to, if it need not and must not be executed again: the text that was sent for it.
 
-        `after` is the position of the last call before the turn that the call belongs to.
+        `after` is the position of the last call before the turn that the call belongs to. A call that acts on the outside
+        world, and is not known to have ended, is recorded as one whose outcome is unknown. Only for a run whose process
+        has ended.
         """
         with self._ledger.database.hold():
             if not has_table(self._ledger, "runs"):
                 return None
+            for lost in self.started():
+                if (lost.run, lost.call_id) == (run_id, call_id):
+                    self._put_lost(lost)
             found = self._ledger.ask(_EXECUTED, after, call_id, run_id)
-            if found:
-                return found[0][0], bool(found[0][1])
-            return None
+            return found[0][0] if found else None
+
+    def _put_lost(self, lost: Started) -> None:
+        """Make what began and did not end a call in the log."""
+        from wink.transactions import CommitEntry
+
+        text = (
+            f"the outcome of {lost.tool} is not known: the process ended while it ran, and it was not run again; "
+            "find out what it did before you call it again"
+        )
+        entry = CommitEntry(
+            transaction_id=lost.id,
+            session=lost.session,
+            call_id=lost.call_id,
+            tool=lost.tool,
+            prompt="",
+            arguments=lost.arguments,
+            outcome="unknown",
+            rendered=text,
+            started_at=lost.at,
+            duration=timedelta(0),
+            decisions=(),
+            deltas=(),
+            changes=(),
+            effects="external",
+            run=lost.run,
+        )
+        # With it the note that it began is deleted.
+        self._ledger.put(lost.id, lost.session, (), (entry,), committed=False)
 
     def started(self) -> tuple[Started, ...]:
         """The calls that act on the outside world, were begun, and are not known to have ended; oldest first."""
         return tuple(
-            Started(session, run_id, call_id, tool, arguments, moment(at))
-            for session, run_id, call_id, tool, arguments, at in self._ask(_STARTED)
+            Started(transaction_id, session, run_id, call_id, tool, arguments, moment(at))
+            for transaction_id, session, run_id, call_id, tool, arguments, at in self._ask(_STARTED)
         )
 
     def collect(self, age: timedelta | None) -> int:

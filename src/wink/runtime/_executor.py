@@ -8,6 +8,7 @@ import logging
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Literal, cast, overload
 
@@ -73,7 +74,8 @@ class ToolExecutor:
         self._result_limit = result_limit
         self._prompt, self._rendered, self._session, self._adapter = prompt, rendered, session, adapter
         self._deadline, self._budget, self._heartbeat, self._run = deadline, budget_tracker, heartbeat, run_context
-        self._desk = Desk(session, approvals, "" if run_context is None else run_context.run_id, self._name)
+        self._run_id = "" if run_context is None else run_context.run_id
+        self._desk = Desk(session, approvals, self._run_id, self._name)
 
     def execute(self, call: ToolCall) -> ToolReply:
         """Execute one call and wait for its end; an async handler gets an event loop of its own."""
@@ -244,6 +246,7 @@ class ToolExecutor:
             self._session, resources, root=call.root, writable=_known(call.tool).effects != "read"
         )
         transaction.deadline, transaction.budget_tracker = self._deadline, self._budget
+        transaction.run, transaction.call_id = self._run_id, call.call_id
         if _known(call.tool).effects == "process":
             turns = turns_to_take(self._session, call.root)
             call.ends.append(transaction.wait_for_turn_late(turns, self._patience))
@@ -300,7 +303,8 @@ class ToolExecutor:
         start = getattr(self._session.recorder or getattr(call.root, "recorder", None), "start", None)
         try:
             if start is not None:
-                start(self._entry(call, (), ()))
+                outermost = _known(call.transaction).outermost
+                start(replace(self._entry(call, (), ()), run=outermost.run, call_id=outermost.call_id))
         except (CommitFailed, WorkspaceNeedsRecovery) as error:
             text = f"{tool.name} was not run: that it begins cannot be recorded"
             raise CallFailed(text, "refused", str(error)) from error
@@ -491,7 +495,7 @@ class ToolExecutor:
             deltas=deltas,
             changes=changes,
             effects="workspace" if call.tool is None else call.tool.effects,
-            run=self._run.run_id if self._run is not None and is_outermost else "",
+            run=self._run_id if is_outermost else "",
             approval=approval,
         )
 

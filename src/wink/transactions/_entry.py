@@ -10,8 +10,9 @@ from typing import Literal, Protocol
 from wink.filesystem import FileChange
 from wink.session import Session, SliceDelta
 
-Outcome = Literal["committed", "rolled back", "denied", "refused", "raised"]
-"""`refused`: an unknown tool or arguments that do not fit; `raised`: rolled back, and the exception went on to the caller."""
+Outcome = Literal["committed", "rolled back", "denied", "refused", "raised", "unknown"]
+"""`refused`: an unknown tool or arguments that do not fit; `raised`: rolled back, and the exception went on to the caller;
+`unknown`: it acts on the outside world, and its process ended while it did."""
 
 
 @dataclass(frozen=True, slots=True)

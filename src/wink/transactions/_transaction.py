@@ -74,11 +74,13 @@ class Transaction:
         "_token_session",
         "around",
         "budget_tracker",
+        "call_id",
         "change",
         "deadline",
         "id",
         "nested",
         "outer",
+        "run",
         "state",
     )
 
@@ -95,6 +97,8 @@ class Transaction:
         """The calls inside this one that have ended, for the record."""
         self.change = _NOTHING
         """What happened to files, once it has ended."""
+        self.run = self.call_id = ""
+        """The call that this is, and the run that it belongs to; empty where it is none."""
         self.deadline: Deadline | None = None
         self.budget_tracker: BudgetTracker | None = None
         """Limits of the run that the call belongs to; what it starts itself has to keep to them too."""
@@ -137,6 +141,14 @@ class Transaction:
     def root(self) -> Filesystem | None:
         """The filesystem that the handle was made from."""
         return self._root
+
+    @property
+    def outermost(self) -> Transaction:
+        """The transaction that this one is a part of in the end; often itself."""
+        found = self
+        while found.outer is not None:
+            found = found.outer
+        return found
 
     @property
     def recorder(self) -> Recorder | None:
