@@ -495,3 +495,28 @@ def test_what_calls_leave_in_the_session_survives_json() -> None:
             now.duration,
         )
     assert other[Note].all() == session[Note].all()
+
+
+def test_a_slice_that_became_a_log_later_stays_one() -> None:
+    """Somebody had looked at it before anything was published; what was published then is not rolled back."""
+    session = Session()
+    assert session[Seen].all() == ()
+    before = session.snapshot()
+    session.publish(Seen("1"))
+    session.restore(before)
+    assert session[Seen].all() == (Seen("1"),)
+
+
+def test_a_slice_that_was_not_looked_at_yet_is_no_unknown_type() -> None:
+    """A call may go back to a snapshot, also where stored items wait for somebody to ask for them."""
+    session = Session()
+    session.restore(Snapshot.from_json(filled().snapshot().to_json()), preserve_logs=False)
+    session[Page].register(Page, upsert_by(lambda page: page.path))
+    before = session.snapshot()
+    part = session.begin()
+    token = part.enter()
+    session[Note].clear()
+    session.restore(before)
+    part.exit(token)
+    part.publish()
+    assert state(session) == state(filled())
