@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from wink.prompt import Section
+from wink.prompt import MarkdownSection
 from wink.session import replace_latest
 from wink.tools import Tool, ToolExample
 from wink_asteval._config import MIB, AstevalConfig
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from wink.session import Session
 
 
-class AstevalSection(Section[Any]):
+class AstevalSection(MarkdownSection[Any]):
     """The tool `evaluate_python`: expressions and small scripts over the files that the prompt is bound to.
 
     Each script runs in a process of its own, which may use a bounded time and memory and is killed when they are used up.
@@ -41,13 +41,15 @@ class AstevalSection(Section[Any]):
         self.config = config or AstevalConfig()
         overridable = self.config.accepts_overrides if accepts_overrides is None else accepts_overrides
         self._handler = EvaluatePython(self.config)
-        super().__init__(title, key, tools=[self._tool(overridable)], accepts_overrides=overridable)
+        super().__init__(
+            title,
+            guidance(self.config).replace("$", "$$"),
+            key,
+            tools=[self._tool(overridable)],
+            accepts_overrides=overridable,
+        )
         if session is not None:
             self.install_once(session)
-
-    def render_body(self, params: Any, *, session: Session | None = None) -> str:  # noqa: ARG002
-        """How to use the tool, and its bounds."""
-        return guidance(self.config)
 
     def install(self, session: Session) -> None:
         """Let the session keep the latest result: their texts would add up call by call."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from wink.errors import PromptValidationError
-from wink.prompt import Section
+from wink.prompt import MarkdownSection
 from wink.resources import Binding, ResourceRegistry
 from wink.session import replace_latest
 from wink_files._config import HostMount, VfsConfig
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from wink.session import Session
 
 
-class VfsToolsSection(Section[Any]):
+class VfsToolsSection(MarkdownSection[Any]):
     """The file tools `ls`, `read_file`, `write_file`, `edit_file`, `move_file`, `glob`, `grep` and `rm`.
 
     They work on the `Filesystem` that the prompt is bound to, such as a workspace's. Where it is bound to none, the section
@@ -63,6 +63,7 @@ class VfsToolsSection(Section[Any]):
         self._read_before_write = read_before_write
         super().__init__(
             title,
+            self._guidance().replace("$", "$$"),
             key,
             tools=file_tools(self.config, accepts_overrides=accepts_overrides),
             accepts_overrides=accepts_overrides,
@@ -70,7 +71,7 @@ class VfsToolsSection(Section[Any]):
         if session is not None:
             self.install_once(session)
 
-    def render_body(self, params: Any, *, session: Session | None = None) -> str:  # noqa: ARG002
+    def _guidance(self) -> str:
         """How to use the tools, and what holds for all of them here."""
         parts = [GUIDANCE]
         if self.config.respect_ignore_files:

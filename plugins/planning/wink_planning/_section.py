@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from wink.errors import PromptValidationError
-from wink.prompt import Section
+from wink.prompt import MarkdownSection
 from wink_planning._reducers import install_reducers
 from wink_planning._strategy import PlanningStrategy, instructions
 from wink_planning._tools import planning_tools
@@ -23,7 +23,7 @@ class PlanningConfig:
     accepts_overrides: bool = False
 
 
-class PlanningToolsSection(Section[Any]):
+class PlanningToolsSection(MarkdownSection[Any]):
     """Four tools around one plan a session, and instructions for them.
 
     The plan is `session[Plan].latest()`. Its reducers are registered when a prompt that holds the section is first
@@ -43,13 +43,15 @@ class PlanningToolsSection(Section[Any]):
         config = config or PlanningConfig()
         self.strategy = strategy or config.strategy
         overridable = config.accepts_overrides if accepts_overrides is None else accepts_overrides
-        super().__init__(title, key, tools=planning_tools(accepts_overrides=overridable), accepts_overrides=overridable)
+        super().__init__(
+            title,
+            instructions(self.strategy).replace("$", "$$"),
+            key,
+            tools=planning_tools(accepts_overrides=overridable),
+            accepts_overrides=overridable,
+        )
         if session is not None:
             self.install_once(session)
-
-    def render_body(self, params: Any, *, session: Session | None = None) -> str:  # noqa: ARG002
-        """How to use the tools, and the strategy's frame of mind."""
-        return instructions(self.strategy)
 
     def install(self, session: Session) -> None:
         """Register the plan's reducers."""

@@ -7,7 +7,7 @@ import tempfile
 from typing import TYPE_CHECKING, Any, Final
 
 from wink.errors import PluginError, PromptValidationError
-from wink.prompt import Section
+from wink.prompt import MarkdownSection, Section
 from wink.resources import Binding, ResourceRegistry
 from wink.session import replace_latest
 from wink.tools import Tool, ToolExample
@@ -27,7 +27,7 @@ FILES: Final = "files.files"
 """The offer that the file tools come from."""
 
 
-class PodmanSandboxSection(Section[Any]):
+class PodmanSandboxSection(MarkdownSection[Any]):
     """The file tools, `shell_execute` and `evaluate_python`, over one workspace.
 
     Commands run in containers of the `config`'s image (or `image`), without network, as an unprivileged user, over an overlay
@@ -61,16 +61,13 @@ class PodmanSandboxSection(Section[Any]):
         self._files = _file_tools(catalog, read_before_write=read_before_write)
         super().__init__(
             title,
+            f"{self._files.render_body(None)}\n\n{guidance(self.config)}".replace("$", "$$"),
             key,
             tools=[*self._files.tools(), *_tools(ContainerTools(self.config), accepts_overrides)],
             accepts_overrides=accepts_overrides,
         )
         if session is not None:
             self.install_once(session)
-
-    def render_body(self, params: Any, *, session: Session | None = None) -> str:
-        """How to use the tools, and the bounds of commands."""
-        return f"{self._files.render_body(params, session=session)}\n\n{guidance(self.config)}"
 
     def policies(self) -> tuple[ToolPolicy, ...]:
         """Those of the file tools: read before write, unless it was switched off."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from wink.prompt import Section
+from wink.prompt import MarkdownSection
 from wink.session import replace_latest
 from wink.tools import Tool, ToolExample
 from wink_shell._config import ShellConfig
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from wink.session import Session
 
 
-class ShellSection(Section[Any]):
+class ShellSection(MarkdownSection[Any]):
     """The tool `run_command`: programs over the files that the prompt is bound to, which must be on the disk.
 
     A command sees the workspace at its own path, and changes an overlay of it, in a sandbox without network, with a
@@ -37,16 +37,13 @@ class ShellSection(Section[Any]):
         self.config = config or ShellConfig()
         super().__init__(
             title,
+            guidance(self.config).replace("$", "$$"),
             key,
             tools=[_tool(Shell(self.config), accepts_overrides)],
             accepts_overrides=accepts_overrides,
         )
         if session is not None:
             self.install_once(session)
-
-    def render_body(self, params: Any, *, session: Session | None = None) -> str:  # noqa: ARG002
-        """How to use the tool, and its bounds."""
-        return guidance(self.config)
 
     def install(self, session: Session) -> None:
         """Let the session keep the latest result: their texts would add up call by call."""
