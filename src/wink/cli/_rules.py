@@ -141,7 +141,7 @@ def _strictest(files: Iterable[FileRules]) -> tuple[Any, str]:
 
 
 def _changed(source: Source) -> str:
-    return f"{source.shown} has changed since it was trusted, so it only restricts; `wink trust` shows what it would loosen"
+    return f"{source.shown} has changed since it was trusted, so it only restricts; `wink trust --show` shows what it would loosen"
 
 
 def _not_heeded(file: FileRules, own_default: str) -> str | None:
@@ -152,7 +152,7 @@ def _not_heeded(file: FileRules, own_default: str) -> str | None:
     more = f" (and {len(lines) - 1} more)" if len(lines) > 1 else ""
     return (
         f"{place}{more} is not heeded: a workspace's settings only restrict, and your own say "
-        f'rules_default = "{own_default}"; `wink trust` shows what it would loosen'
+        f'rules_default = "{own_default}"; `wink trust --show` shows what it would loosen'
     )
 
 

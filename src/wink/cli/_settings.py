@@ -30,10 +30,11 @@ def load_settings(
     enable: Sequence[str] = (),
     disable: Sequence[str] = (),
     environ: Mapping[str, str] | None = None,
+    trusting: bool = True,
 ) -> Configuration:
-    """The settings for a command that works on `workspace`; raises `SettingsError` for a file that makes no sense."""
+    """The settings for a command that works on `workspace`, without `trusting` as if none of its files was trusted; raises `SettingsError` for a file that makes no sense."""
     environ = os.environ if environ is None else environ
-    found = sources(os.fspath(workspace), environ)
+    found = sources(os.fspath(workspace), environ, trusting=trusting)
     steps: list[Step] = []
     tables: list[Table] = []
     strict = False
@@ -65,13 +66,14 @@ def installed_catalog(
     enable: Sequence[str] = (),
     disable: Sequence[str] = (),
     environ: Mapping[str, str] | None = None,
+    trusting: bool = True,
 ) -> Catalog:
     """The installed plugins as this workspace's and this user's settings want them.
 
     Raises `UnknownPlugin` when a variable or flag names a plugin that is not installed: whoever misspells the name of a
     plugin that is to be switched off must not go on with it.
     """
-    configuration = load_settings(workspace, enable=enable, disable=disable, environ=environ)
+    configuration = load_settings(workspace, enable=enable, disable=disable, environ=environ, trusting=trusting)
     catalog = Catalog.installed(configuration.settings, workspace=workspace)
     for name in configuration.named:
         catalog.plugin(name)

@@ -61,12 +61,13 @@ class Source(NamedTuple):
         return [self.place(key)] * count
 
 
-def sources(workspace: str, environ: Mapping[str, str]) -> tuple[Source, ...]:
-    """The workspace's files and then the user's own, those that exist.
+def sources(workspace: str, environ: Mapping[str, str], *, trusting: bool = True) -> tuple[Source, ...]:
+    """The workspace's files and then the user's own, those that exist; without `trusting` as if no file was trusted.
 
     Raises `SettingsError` for one that cannot be read, since it may well take something away.
     """
-    return tuple(_sources(workspace, environ))
+    store = TrustStore.of_user(environ, workspace=workspace) if trusting else TrustStore(None)
+    return tuple(_sources(workspace, environ, store))
 
 
 def user_file(environ: Mapping[str, str]) -> str | None:
@@ -84,8 +85,7 @@ def for_people(path: str, environ: Mapping[str, str]) -> str:
     return f"~/{os.path.relpath(path, home)}" if os.path.isabs(home) and _is_inside(path, home) else path
 
 
-def _sources(workspace: str, environ: Mapping[str, str]) -> Iterable[Source]:
-    store = TrustStore.of_user(environ, workspace=workspace)
+def _sources(workspace: str, environ: Mapping[str, str], store: TrustStore) -> Iterable[Source]:
     for name in WORKSPACE_FILES:
         if (source := _read(os.path.join(workspace, name), name, store)) is not None:
             yield source

@@ -76,7 +76,8 @@ class Rule:
         >>> print(Rule("ask", tools=["rm", "move_file"], paths="docs/**", at_most=3))
         ask tools = ["rm", "move_file"], paths = "docs/**", at_most = 3
         """
-        return " ".join((self.action, ", ".join(f"{key} = {_shown(value)}" for key, value in self.said().items())))
+        what = "limit" if self.is_limit and self.action == "deny" else self.action
+        return " ".join((what, ", ".join(f"{key} = {_shown(value)}" for key, value in self.said().items())))
 
     def said(self) -> dict[str, Any]:
         """What the rule says besides its action, as settings would have it."""
