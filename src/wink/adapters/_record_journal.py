@@ -74,7 +74,7 @@ class RecordJournal:
     def resume(cls, workspace: Workspace, run_id: str = "") -> Self:
         """Go on with a run, by default with the last one that can be; raises `UnknownRun` and `RunBusy`."""
         runs = workspace.record.runs
-        open_runs = {row.number: row for row in runs.rows() if row.state != "ended"}
+        open_runs = {row.number: row for row in runs.rows() if row.state != "ended" and row.is_ours}
         found = _ID.fullmatch(run_id.strip()) if run_id else None
         number = int(found[1]) if found else max(open_runs, default=0) if not run_id else 0
         known = tuple(f"r{number}" for number in open_runs)

@@ -175,6 +175,13 @@ class ApprovalTable:
         with self._ledger.database.hold():
             return next((seq for (seq,) in self._ledger.ask(sql)), 0)
 
+    def place(self) -> str:
+        """Which file the record is: what was answered in another one, and copied here, counts for nothing."""
+        with self._ledger.database.hold():
+            if self._ledger.reach() is None:
+                self._ledger.database.writable()  # before anything can be asked there has to be one
+            return self._ledger.database.place
+
     def _change(self, work: Callable[[sqlite3.Connection], T]) -> T:
         with self._ledger.database.hold():
             return self._ledger.change(work)

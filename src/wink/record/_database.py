@@ -98,6 +98,11 @@ class Database:
             raise WorkspaceReadOnly(self.state, "the directory cannot be written to")
         return self._connection
 
+    @property
+    def place(self) -> str:
+        """Which file on which disk the record is, as far as it was opened; no copy of it has the same."""
+        return "" if self._file is None else f"{self._file[0]:x}:{self._file[1]:x}"
+
     def abandon(self) -> None:
         """Close the connection, and what it had begun with it; the next use opens another."""
         connection, self._connection = self._connection, None

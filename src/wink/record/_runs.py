@@ -29,9 +29,9 @@ RunStatus = Literal["running", "suspended", "stopped", "ended"]
 KEPT: Final = 200
 """So many runs are kept."""
 
-_COLUMNS: Final = "id, session, plan, state, problem, started_at, changed_at, attempt"
-_INSERT: Final = """INSERT INTO runs (session, plan, state, problem, started_at, changed_at, attempt)
-    VALUES (CAST(? AS TEXT), CAST(? AS TEXT), 'running', '', ?, ?, 1)"""
+_COLUMNS: Final = "id, session, plan, place, state, problem, started_at, changed_at, attempt"
+_INSERT: Final = """INSERT INTO runs (session, plan, place, state, problem, started_at, changed_at, attempt)
+    VALUES (CAST(? AS TEXT), CAST(? AS TEXT), ?, 'running', '', ?, ?, 1)"""
 _STATE: Final = "UPDATE runs SET state = ?, problem = CAST(? AS TEXT), changed_at = ? WHERE id = ?"
 _TURN: Final = """INSERT OR REPLACE INTO run_turns (run, n, position, turn, replies)
     VALUES (?, ?, (SELECT ifnull(max(seq), 0) FROM calls), CAST(? AS TEXT), NULL)"""
@@ -51,11 +51,15 @@ _TRIM_STARTED: Final = "DELETE FROM started WHERE id NOT IN (SELECT id FROM star
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
-    """One run; `plan` is JSON of what it was started with, `problem` why it stopped, `attempt` how often it was begun."""
+    """One run; `plan` is JSON of what it was started with, `problem` why it stopped, `attempt` how often it was begun.
+
+    `is_ours` is false for one that came with a copy of the record, from wherever: nobody here has begun it.
+    """
 
     number: int
     session: str
     plan: str
+    is_ours: bool
     state: RunStatus
     problem: str
     started_at: datetime
@@ -99,7 +103,7 @@ class RunTable:
 
         def work(connection: sqlite3.Connection) -> int:
             now = microseconds(self._ledger.now())
-            number = run(connection, _INSERT, (session, plan, now, now)).lastrowid or 0
+            number = run(connection, _INSERT, (session, plan, self._ledger.database.place, now, now)).lastrowid or 0
             connection.execute("DELETE FROM run_turns WHERE run <= ? - ?", (number, KEPT))
             connection.execute("DELETE FROM runs WHERE id <= ? - ?", (number, KEPT))
             return number
@@ -152,9 +156,10 @@ class RunTable:
     def rows(self) -> tuple[RunRow, ...]:
         """All runs, oldest first."""
         found = self._ask(f"SELECT {_COLUMNS} FROM runs ORDER BY id")
+        here = self._ledger.database.place
         return tuple(
-            RunRow(number, session, plan, state, problem, moment(started), moment(changed), attempt)
-            for number, session, plan, state, problem, started, changed, attempt in found
+            RunRow(number, session, plan, place == here, state, problem, moment(started), moment(changed), attempt)
+            for number, session, plan, place, state, problem, started, changed, attempt in found
         )
 
     def turns(self, number: int) -> tuple[TurnRow, ...]:

@@ -83,9 +83,11 @@ TABLES: Final = {
         id TEXT PRIMARY KEY, session TEXT NOT NULL, run TEXT NOT NULL, call_id TEXT NOT NULL, tool TEXT NOT NULL,
         arguments TEXT NOT NULL, at INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID""",
-    # plan: JSON, what the run was started with; state and usage are those of the adapter, as JSON
+    # plan: JSON, what the run was started with; place: which file the record was then, so that a run that came with a
+    # workspace from somewhere is not taken for one of ours
     "runs": """(
-        id INTEGER PRIMARY KEY, session TEXT NOT NULL, plan TEXT NOT NULL, state TEXT NOT NULL, problem TEXT NOT NULL,
+        id INTEGER PRIMARY KEY, session TEXT NOT NULL, plan TEXT NOT NULL, place TEXT NOT NULL, state TEXT NOT NULL,
+        problem TEXT NOT NULL,
         started_at INTEGER NOT NULL, changed_at INTEGER NOT NULL, attempt INTEGER NOT NULL
     ) STRICT""",
     # position: the last call before the turn; turn and replies as JSON, no replies while it is not answered

@@ -66,6 +66,7 @@ def keep_answer(store: Store, row: ApprovalRow, answer: Answer, session: Session
             arguments=edited,
             effects=row.effects,
             position=store.position(),
+            place=store.place(),
             noted=noted_in(row.facts),
             nested=is_nested(row.facts),
         )

@@ -31,16 +31,17 @@ def facts_of(
     arguments: str,
     effects: str,
     position: int | None,
+    place: str,
     noted: Iterable[str] | None = None,
     nested: bool = False,
 ) -> str:
     """The state as JSON, the same text for the same state.
 
-    `position` is that of the last recorded change. `noted` are the paths that the session knew when it was asked; all that
+    `position` is that of the last recorded change, in the record at `place`. `noted` are the paths that the session knew when it was asked; all that
     it knows by default. Where the call is `nested`, the call around it may have just written files, so that their times say
     nothing: there content counts in their place.
     """
-    facts: dict[str, Any] = {"position": position, **({"nested": True} if nested else {})}
+    facts: dict[str, Any] = {"position": position, "place": place, **({"nested": True} if nested else {})}
     if files is not None:
         facts["named"] = {path: _mark(files, path, nested) for path in sorted(_named(files, arguments))}
         known = {stamp.path for stamp in session[Stamp].all()} if noted is None else set(noted)
@@ -75,6 +76,8 @@ def differences(before: str, after: str) -> tuple[str, ...]:
         told = [*told[:_TOLD], f"{len(told) - _TOLD} more paths have changed"]
     if not told and old.get("files") != new.get("files"):
         told.append("files of the workspace have changed")
+    if not told and old.get("place") != new.get("place"):
+        told.append("the workspace was copied")
     if not told and old.get("position") != new.get("position"):
         told.append("another call has changed files")
     return tuple(told)

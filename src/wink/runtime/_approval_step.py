@@ -55,6 +55,7 @@ class Inquiry:
             arguments=self.arguments,
             effects=self.effects,
             position=store.position(),
+            place=store.place(),
             noted=noted,
             nested=self.is_nested,
         )
@@ -241,6 +242,7 @@ def state_now(row: ApprovalRow, session: Session, files: Filesystem | None, stor
         arguments=row.arguments,
         effects=row.effects,
         position=store.position(),
+        place=store.place(),
         noted=noted_in(row.facts),
     )
 

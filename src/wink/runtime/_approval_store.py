@@ -71,6 +71,10 @@ class Store(Protocol):
         """The last recorded change to files; None where nothing is recorded."""
         ...
 
+    def place(self) -> str:
+        """Where this store is: what was answered in a copy of it counts for nothing."""
+        ...
+
 
 class MemoryStore:
     """Requests and answers of one session that nothing records; they end with it."""
@@ -155,6 +159,10 @@ class MemoryStore:
 
     def position(self) -> None:
         """Nothing is recorded."""
+
+    def place(self) -> str:
+        """In this process, and nowhere else."""
+        return ""
 
     def _change(
         self,
