@@ -7,6 +7,7 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from wink.cli._prompts_option import overrides_option, prompt_of
 from wink.cli._rules import RuleSettings, doubts, rule_settings
 from wink.cli._shorten import visible
 from wink.cli._warnings import show_warnings
@@ -24,6 +25,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 def workspace_options(command: F) -> F:
     """The options that every command on a workspace takes."""
     for option in (
+        overrides_option,
         click.option("--policy", "policies", multiple=True, metavar="NAME", help="Add a policy that a plugin offers."),
         click.option(
             "--section", "sections", multiple=True, metavar="NAME", help="Add a section that a plugin offers."
@@ -69,7 +71,9 @@ def compose(
     parts = [catalog.use("section", name) for name in names]
     parts += extra
     if task is not None:
-        parts.append(MarkdownSection(title="Task", key="task", template=task.replace("$", "$$")))
+        text = task.replace("$", "$$")
+        # What the user asks for now is nobody's to replace.
+        parts.append(MarkdownSection(title="Task", key="task", template=text, accepts_overrides=False))
     rules = rule_settings(workspace.root) if with_rules else RuleSettings()
     template = PromptTemplate(
         ns="wink",
@@ -84,4 +88,4 @@ def compose(
         notes += doubts([rule for policy in rules.policies for rule in policy.rules], tools)
     for note in notes:
         click.echo(visible(f"wink: {note}"), err=True)
-    return Prompt(template).bind(resources={Filesystem: workspace.filesystem})
+    return prompt_of(template, workspace.root).bind(resources={Filesystem: workspace.filesystem})

@@ -40,6 +40,7 @@ COMMANDS: Final = {
     "restore": ("wink.cli._checkpoint", "restore", "Take back what calls have done since a checkpoint."),
     "gc": ("wink.cli._gc", "gc", "Free what the oldest calls replaced."),
     "recover": ("wink.cli._recover", "recover", "End what a killed process left half done."),
+    "prompts": ("wink.cli._prompts", "prompts", "List, show and edit what a model is told."),
     "tools": ("wink.cli._tools", "tools", "List the tools that a model would be shown."),
     "doctor": ("wink.cli._doctor", "doctor", "Check what this machine can do, and how to get what it lacks."),
     "plugins": ("wink.cli._plugins", "plugins", "List, explain and check plugins."),

@@ -34,13 +34,13 @@ class OneLine(logging.Handler):
 
 @contextmanager
 def plugin_warnings_in_a_line() -> Generator[None]:
-    """Say what of a plugin was left out or not heeded as everything else is said: in a line, and each once."""
-    from wink.errors import PluginWarning
+    """Say what of a plugin or a prompt was left out or not heeded as everything else is said: in a line, and each once."""
+    from wink.errors import PluginWarning, PromptOverrideWarning
 
     said: set[str] = set()
 
     def show(message: Warning | str, category: type[Warning], *details: Any, **more: Any) -> None:
-        if not issubclass(category, PluginWarning):
+        if not issubclass(category, (PluginWarning, PromptOverrideWarning)):
             otherwise(message, category, *details, **more)
         elif str(message) not in said:
             said.add(str(message))
@@ -49,6 +49,7 @@ def plugin_warnings_in_a_line() -> Generator[None]:
     with warnings.catch_warnings():
         otherwise = warnings.showwarning
         warnings.filterwarnings("always", category=PluginWarning)
+        warnings.filterwarnings("always", category=PromptOverrideWarning)
         warnings.showwarning = show
         yield
 

@@ -29,7 +29,7 @@ class PromptOverridesStore(Protocol):
         """
         ...
 
-    def delete(self, *, ns: str, prompt_key: str, tag: str) -> None:
+    def delete(self, *, ns: str, prompt_key: str, tag: str) -> bool | None:
         """Forget all that a tag says; nothing happens when it says nothing."""
         ...
 

@@ -1,0 +1,119 @@
+"""What overrides there are of each part of a prompt, and whether they still fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from wink.errors import PromptOverrideError
+from wink.prompt import PromptTemplate
+from wink.prompt.overrides import LocalPromptOverridesStore, PromptDescriptor, PromptOverride, fit
+from wink.tools import Tool
+
+
+@dataclass(frozen=True)
+class Part:
+    """A section or a tool, and what each tag says of it: `edited`, `same`, `stale`, `unknown` or `wrong`."""
+
+    kind: str
+    name: str
+    number: str
+    title: str
+    hash: str
+    states: dict[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What is stored for one template: its parts, the tags, and the tags whose files are damaged with the reason."""
+
+    template: PromptTemplate[Any]
+    store: LocalPromptOverridesStore
+    parts: tuple[Part, ...]
+    tags: tuple[str, ...]
+    damaged: dict[str, str]
+
+    @property
+    def is_fine(self) -> bool:
+        """Whether everything that is stored can be used."""
+        states = {state for part in self.parts for state in part.states.values()}
+        return not self.damaged and states <= {"edited", "same"}
+
+
+def stored_parts(template: PromptTemplate[Any], store: LocalPromptOverridesStore) -> Stored:
+    """Look through all tags of a template."""
+    descriptor = PromptDescriptor.from_prompt(template)
+    titles = {node.path: node.section.title for node in template.plan.nodes}
+    parts: dict[tuple[str, str], Part] = {}
+    for section in descriptor.sections:
+        name = "/".join(section.path)
+        parts["section", name] = Part("section", name, section.number, titles[section.path], section.content_hash)
+    for tool in descriptor.tools:
+        parts["tool", tool.name] = Part("tool", tool.name, "", "", tool.contract_hash)
+    tags = store.tags(ns=template.ns, prompt_key=template.key)
+    damaged: dict[str, str] = {}
+    for tag in tags:
+        try:
+            override = store.load(ns=template.ns, prompt_key=template.key, tag=tag)
+        except PromptOverrideError as error:
+            damaged[tag] = str(error)
+            continue
+        if override is None:  # gone since we listed it
+            continue
+        for kind, name, state in _states(template, descriptor, override):
+            part = parts.setdefault((kind, name), Part(kind, name, "", "", ""))
+            part.states[tag] = state
+    return Stored(template, store, tuple(parts.values()), tags, damaged)
+
+
+def _states(
+    template: PromptTemplate[Any], descriptor: PromptDescriptor, override: PromptOverride
+) -> Iterator[tuple[str, str, str]]:
+    kept, misfits = fit(override, descriptor)
+    wrong = {(one.part, one.name): "stale" if one.kind == "unedited" else one.kind for one in misfits}
+    for path, section in override.sections.items():
+        name = "/".join(path)
+        state = wrong.pop(("section", name), None)
+        yield (
+            "section",
+            name,
+            state or ("same" if texts_of(template, path) == (section.body, section.summary) else "edited"),
+        )
+    for name, words in override.tool_overrides.items():
+        state = wrong.pop(("tool", name), None)
+        if state is None:
+            state = (
+                "same"
+                if words == kept.tool_overrides[name] and not changes_tool(template, override, name)
+                else "edited"
+            )
+        yield "tool", name, state
+    for (part, name), state in wrong.items():
+        yield part, name, state
+
+
+def texts_of(template: PromptTemplate[Any], path: tuple[str, ...]) -> tuple[str, str | None]:
+    """What the code says in a section: its text and its summary."""
+    section = next(node.section for node in template.plan.nodes if node.path == path)
+    return section.template_text() or "", section.summary
+
+
+def tool_named(template: PromptTemplate[Any], name: str) -> Tool[Any, Any] | None:
+    """A tool of the template as the code describes it."""
+    return next((tool for node in template.plan.nodes for tool in node.tools if tool.name == name), None)
+
+
+def changes_tool(template: PromptTemplate[Any], override: PromptOverride, name: str) -> bool:
+    """Whether an override says anything of a tool that the code does not."""
+    tool, words = tool_named(template, name), override.tool_overrides[name]
+    if tool is None:
+        return True
+    from wink.prompt._rendered import param_descriptions
+
+    present = param_descriptions(tool)
+    return (
+        bool(words.examples)
+        or words.description not in (None, tool.description)
+        or any(present.get(param) != text for param, text in words.param_descriptions.items())
+    )
