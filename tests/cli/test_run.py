@@ -117,7 +117,7 @@ text = "Done."
     [
         ((), "missing argument 'TASK'"),
         (("  ",), "the task is empty; say what is to be done"),
-        (("x",), "say which model is to do it, for example --model scripted:turns.toml"),
+        (("x",), "say which model is to do it, for example --model openai:NAME, or --model scripted:turns.toml"),
         (("x", "--model", "gpt"), "there is no model 'gpt'; the models are: scripted:FILE"),
         (("x", "--model", "scripted:"), "needs a file, as in --model scripted:turns.toml"),
         (("x", "--model", "scripted:gone"), "cannot read the script 'gone': No such file or directory"),

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Final, cast
 
 from wink.adapters._conversation import Conversation, Exchange, ModelTurn
-from wink.adapters._openai import status_problem, wire_problem
+from wink.adapters._openai import said_in, status_problem, wire_problem
 from wink.adapters._remote import AnswerCut, Problem, RemoteAdapter
 from wink.adapters._tool_schemas import compile_tools
 from wink.adapters._wire import BEGIN, argument_object
@@ -58,7 +58,7 @@ class AnthropicMessages(RemoteAdapter):
             return Problem(f"the connection failed: {type(error.__cause__ or error).__name__}", is_passing=True)
         if isinstance(error, anthropic.APIStatusError):
             if error.status_code < 400:  # an error that came in the middle of a stream
-                return Problem(_message(error.body) or error.message, is_passing=True)
+                return Problem(said_in(error.body) or error.message, is_passing=True)
             return status_problem(error.status_code, error.message, error.response.headers, error.body)
         if isinstance(error, anthropic.APIError):
             return Problem(error.message, is_passing=True)
@@ -133,7 +133,7 @@ class _Blocks:
         elif kind == "message_stop":
             self._is_complete = True
         elif kind == "error":
-            raise AnswerCut(_message(event) or "an error without a message")
+            raise AnswerCut(said_in(event) or "an error without a message")
 
     def _add(self, index: int, delta: dict[str, Any]) -> None:
         block = self._blocks.setdefault(index, {"type": "text", "text": ""})
@@ -228,14 +228,6 @@ def _usage(usage: dict[str, Any]) -> TokenUsage:
     cached, written = count("cache_read_input_tokens"), count("cache_creation_input_tokens")
     # The provider counts what was in the cache apart; a budget means all that was sent.
     return TokenUsage(count("input_tokens") + cached + written, count("output_tokens"), cached)
-
-
-def _message(body: object) -> str:
-    if isinstance(body, dict):
-        error: Any = cast("dict[str, Any]", body).get("error")
-        if isinstance(error, dict):
-            return str(cast("dict[str, Any]", error).get("message") or "")
-    return ""
 
 
 def _lower(headers: Any) -> set[str]:

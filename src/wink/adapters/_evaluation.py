@@ -32,7 +32,7 @@ from wink.runtime import (
     with_read_result,
 )
 from wink.session import Session
-from wink.transactions import limits_around
+from wink.transactions import heartbeats_around, limits_around
 
 MAX_TURNS: Final = 200
 """How many answers a model may give in one evaluation."""
@@ -309,8 +309,11 @@ class Evaluation:
         return PromptEvaluationError(problem, phase=phase, prompt_name=self._name)
 
     def _beat(self) -> None:
-        if self.heartbeat is not None:
+        around = heartbeats_around()
+        if self.heartbeat is not None and self.heartbeat not in around:
             self.heartbeat.beat()
+        for heartbeat in around:
+            heartbeat.beat()
 
     def _with_ids(self, turn: ModelTurn, number: int) -> ModelTurn:
         """The turn with ids that no other call of the run has, so that each is answered, and found again, as itself."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from wink.adapters._remote import ModelSettings, Problem
 from wink.errors import ExtraMissing, ModelUnusable
@@ -55,7 +55,17 @@ def status_problem(status: int, message: str, headers: Mapping[str, str], body: 
     if status == 429 and "insufficient_quota" in str(body):
         passing = False
     after = retry_after(headers) if passing else None
-    return Problem(f"{status}: {' '.join(message.split())[:500]}", passing, after, is_refused=status in (400, 422))
+    said = " ".join((said_in(body) or message.removeprefix(f"Error code: {status} - ")).split())
+    return Problem(f"{status}: {said[:500]}", passing, after, is_refused=status in (400, 422))
+
+
+def said_in(body: object) -> str:
+    """The message in the body of a failure, which SDKs hand over with or without what is around it."""
+    if not isinstance(body, dict):
+        return ""
+    failure = cast("dict[str, Any]", body)
+    inner: Any = failure.get("error", failure)
+    return str(cast("dict[str, Any]", inner).get("message") or "") if isinstance(inner, dict) else str(inner or "")
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import click
 
-from wink.adapters import ModelReplied
+from wink.adapters import ModelDelta, ModelReplied, ModelTold, RequestFailed, RequestSent
 from wink.cli._rows import json_of
+from wink.cli._shorten import visible
 from wink.cli._view import LABEL, USUAL, Limits, Tone, lines_of
 from wink.cli._wrong import ReaderGone
 from wink.runtime import PromptRendered, RenderedTools, ToolInvoked
@@ -33,8 +34,19 @@ STYLES: Final[dict[Tone, str]] = {
 }
 
 _STEP: Final = 500
+_TAIL, _SHOWN = 200, 50
+_ARRIVING: Final = {"text": "answering", "thinking": "thinking", "arguments": "calling"}
 
-EVENTS: Final = (PromptRendered, RenderedTools, ModelReplied, ToolInvoked)
+EVENTS: Final = (
+    PromptRendered,
+    RenderedTools,
+    RequestSent,
+    RequestFailed,
+    ModelDelta,
+    ModelReplied,
+    ModelTold,
+    ToolInvoked,
+)
 
 
 class Progress(Protocol):
@@ -103,6 +115,7 @@ class LiveProgress:
         self._is_moving = moving
         self._limits = limits
         self._status: Status | None = None
+        self._arriving = ("", 0, "")
 
     def event(self, event: object) -> None:
         """Print what a person is shown of the event, and say what comes next."""
@@ -115,11 +128,21 @@ class LiveProgress:
                 shown.append(f"  {line.aside}", STYLES["quiet"])
             shown.rstrip()
             self._console.print(shown, soft_wrap=True)
-        if isinstance(event, ModelReplied) and event.turn.calls:
+        if isinstance(event, ModelDelta):
+            self._answering(event)
+        elif isinstance(event, ModelReplied) and event.turn.calls:
             names = ", ".join(dict.fromkeys(call.name for call in event.turn.calls))
             self._wait(f"running {names}")
         elif isinstance(event, EVENTS):
             self._wait("waiting for the model")
+
+    def _answering(self, piece: ModelDelta) -> None:
+        """Show the end of what is arriving; a whole answer is printed when it is there."""
+        if (piece.kind, piece.attempt) != self._arriving[:2]:
+            self._arriving = (piece.kind, piece.attempt, "")
+        text = (self._arriving[2] + piece.text)[-_TAIL:]
+        self._arriving = (piece.kind, piece.attempt, text)
+        self._wait(f"{_ARRIVING[piece.kind]}  {' '.join(visible(text).split())[-_SHOWN:]}")
 
     def close(self) -> None:
         """Take the moving line away."""

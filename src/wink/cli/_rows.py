@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from wink.adapters import ModelReplied
+from wink.adapters import ModelDelta, ModelReplied, ModelTold, RequestFailed, RequestSent
 from wink.cli._story import Began, Ended, TestsRan
 from wink.cli._view import ending, milliseconds
 from wink.filesystem import FileChange
@@ -36,7 +36,37 @@ def _tools(event: RenderedTools) -> dict[str, Any]:
 
 def _model(event: ModelReplied) -> dict[str, Any]:
     calls = [{"id": call.call_id, "tool": call.name, "arguments": call.arguments} for call in event.turn.calls]
-    return {"event": "model", "text": event.turn.text, "calls": calls, "at": event.at.isoformat()}
+    usage = event.turn.usage
+    return {
+        "event": "model",
+        "text": event.turn.text,
+        "calls": calls,
+        "tokens": {"input": usage.input_tokens, "output": usage.output_tokens, "cached": usage.cached_tokens},
+        "at": event.at.isoformat(),
+    }
+
+
+def _told(event: ModelTold) -> dict[str, Any]:
+    return {"event": "note", "prompt": event.prompt_name, "text": event.note, "at": event.at.isoformat()}
+
+
+def _request(event: RequestSent) -> dict[str, Any]:
+    return {"event": "request", "model": event.model, "attempt": event.attempt, "at": event.at.isoformat()}
+
+
+def _request_failed(event: RequestFailed) -> dict[str, Any]:
+    return {
+        "event": "request-failed",
+        "model": event.model,
+        "attempt": event.attempt,
+        "problem": event.problem,
+        "retry_in": event.retry_in,
+        "at": event.at.isoformat(),
+    }
+
+
+def _delta(event: ModelDelta) -> dict[str, Any]:
+    return {"event": "delta", "kind": event.kind, "text": event.text, "attempt": event.attempt}
 
 
 def _call(event: ToolInvoked) -> dict[str, Any]:
@@ -81,6 +111,10 @@ _ROWS: Final[dict[type, Callable[[Any], dict[str, Any]]]] = {
     PromptRendered: _prompt,
     RenderedTools: _tools,
     ModelReplied: _model,
+    ModelTold: _told,
+    RequestSent: _request,
+    RequestFailed: _request_failed,
+    ModelDelta: _delta,
     ToolInvoked: _call,
     TestsRan: _tests,
     Ended: _ended,

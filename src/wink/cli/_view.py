@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from wink.adapters import ModelReplied
+from wink.adapters import ModelReplied, ModelTold, RequestFailed
 from wink.cli._shorten import arguments, changed_lines, counts, fit, visible
 from wink.cli._story import Began, Differs, Ended, Suggested, TestsRan
 from wink.filesystem import FileChange
@@ -90,6 +90,18 @@ def _model(event: ModelReplied, width: int) -> Iterable[Line]:
         for text in textwrap.wrap(visible(paragraph), width - LABEL) or [""]:
             yield _beside(text, "title") if not label else Line(text, "title", label, "place")
             label = ""
+
+
+def _told(event: ModelTold, width: int) -> Iterable[Line]:
+    """What the run itself says to the model; only its first lines, since nobody here has to act on it."""
+    texts = [text for text in event.note.splitlines() if text.strip()]
+    yield Line(fit(texts[0], width - LABEL) if texts else "", "quiet", "told", "warning")
+    yield from (_beside(fit(text, width - LABEL), "quiet") for text in texts[1:3])
+
+
+def _failed(event: RequestFailed, width: int) -> Iterable[Line]:
+    again = "" if event.retry_in is None else f"again in {event.retry_in:.1f} s" if event.retry_in else "again at once"
+    yield Line(fit(event.problem, width - LABEL - len(again) - 2), "plain", "request", "warning", again)
 
 
 def _call(event: ToolInvoked, room: int, limits: Limits) -> Iterable[Line]:
@@ -192,6 +204,8 @@ _TELL: Final[dict[type, Callable[[Any, int], Iterable[Line]]]] = {
     Began: _began,
     TestsRan: _tests,
     ModelReplied: _model,
+    ModelTold: _told,
+    RequestFailed: _failed,
     Ended: _ended,
     Differs: _differs,
     Suggested: _suggested,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -108,3 +109,24 @@ def test_what_makes_no_sense_is_one_line(tmp_path: Path, arguments: tuple[str, .
     assert ran.returncode == 2
     assert said in ran.stderr
     assert len(ran.stderr.strip().splitlines()) == 1
+
+
+def test_each_step_of_a_request_is_told(tmp_path: Path) -> None:
+    """To machines in rows, to people in a line where something went wrong."""
+    answers = [Fail(503, "busy", {"retry-after": "0"}), WRITE, Say("Done.")]
+    with serving([*answers]) as server:
+        told = wink(
+            tmp_path, "run", "Write", "--model", "openai-chat:m", "--base-url", f"{server.url}/v1", "--json",
+        )  # fmt: skip
+    rows = [json.loads(line) for line in told.stdout.splitlines()]
+    kinds = [row["event"] for row in rows]
+    assert kinds[kinds.index("request") :][:4] == ["request", "request-failed", "request", "delta"]
+    (failed,) = [row for row in rows if row["event"] == "request-failed"]
+    assert (failed["problem"], failed["retry_in"]) == ("503: busy", 0.0)
+    assert "".join(row["text"] for row in rows if row["event"] == "delta" and row["kind"] == "text") == "I write.Done."
+    assert [row["tokens"]["input"] for row in rows if row["event"] == "model"] == [100, 100]
+
+    with serving([*answers]) as server:
+        told = wink(tmp_path, "run", "Write", "--model", "openai-chat:m", "--base-url", f"{server.url}/v1")
+    assert "request      503: busy" in told.stdout
+    assert "again at once" in told.stdout
