@@ -6,7 +6,7 @@ import sysconfig
 from importlib import import_module, metadata
 from typing import Any, Final
 
-__all__ = ["FORWARDED", "forwarded"]
+__all__ = ["FORWARDED", "forwarded", "is_installed"]
 
 FORWARDED: Final = {"ReadBeforeWritePolicy": ("wink.policies", "read-before-write.files")}
 """Name in `wink.policies` and `wink.prompt` → the group and the offer whose module has an attribute of that name."""
@@ -20,7 +20,7 @@ def forwarded(name: str, package: str) -> Any:
     if name not in FORWARDED:
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
     group, offer = FORWARDED[name]
-    points = {point.value: point for point in metadata.entry_points(group=group, name=offer) if _is_installed(point)}
+    points = {point.value: point for point in metadata.entry_points(group=group, name=offer) if is_installed(point)}
     if not points:
         raise ImportError(
             f"{name} comes from the plugin that offers {offer!r} ({group}), and none is installed; "
@@ -33,7 +33,7 @@ def forwarded(name: str, package: str) -> Any:
     return getattr(import_module(point.module), name)
 
 
-def _is_installed(point: metadata.EntryPoint) -> bool:
+def is_installed(point: metadata.EntryPoint) -> bool:
     """Whether a distribution was installed, rather than written into the current directory, as an agent could do."""
     if point.dist is None:
         return True

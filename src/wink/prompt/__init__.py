@@ -33,6 +33,7 @@ from wink.prompt._template import PromptTemplate
 from wink.prompt._text_section import TextSection
 from wink.prompt._tools_section import ToolsSection
 from wink.prompt._visibility import SectionVisibility, Visibility
+from wink.prompt._workspace_section import WorkspaceSection
 from wink.prompt.guardrails import (
     CompositeChecker,
     DeadlineFeedback,
@@ -134,6 +135,7 @@ __all__ = [
     "Visibility",
     "VisibilityExpansionRequired",
     "VisibilityOverrides",
+    "WorkspaceSection",
     "apply_expansion",
     "check_completion",
     "collect_feedback",

@@ -1,25 +1,25 @@
 """Ask a section for its text, with as much as its `render_body` wants to know."""
 
 import inspect
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from wink.errors import PromptValidationError
 
 if TYPE_CHECKING:
     from wink.prompt._section import Section
-    from wink.session import Session
 
 __all__ = ["Body"]
 
-_NAMED: Final = ("session", "path", "tools")
+_NAMED: Final = ("session", "path", "tools", "resources")
 
 
 class Body:
     """A section's `render_body` together with what its signature asks for.
 
     It may take `(params, *, session)`, `(params)`, `(*, session)` or nothing, `**kwargs`, a `path`, which is the keys from
-    the root section down, `tools`, the names of the tools that the model is told of, and whatever has a default.
+    the root section down, `tools`, the names of the tools that the model is told of, the prompt's `resources`, and
+    whatever has a default.
     """
 
     __slots__ = ("_path", "_render", "_wants", "_wants_params")
@@ -29,10 +29,9 @@ class Body:
         self._path = path
         self._wants_params, self._wants = _wanted(self._render, path)
 
-    def __call__(self, params: Any, session: "Session | None", tools: Collection[str] = ()) -> str:
-        """The text; anything but a string is a `TypeError`."""
-        known = {"session": session, "path": self._path, "tools": tools}
-        named = {name: known[name] for name in self._wants}
+    def __call__(self, params: Any, known: Mapping[str, Any]) -> str:
+        """The text, from the parameters and what else is `known` of the rendering; all but a string is a `TypeError`."""
+        named = {name: self._path if name == "path" else known[name] for name in self._wants}
         text = self._render(params, **named) if self._wants_params else self._render(**named)
         if not isinstance(text, str):
             raise TypeError(f"render_body returned {type(text).__qualname__!r}; it must return a string")

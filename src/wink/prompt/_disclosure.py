@@ -1,6 +1,6 @@
 """The tools with which a model opens and reads summarised sections."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
@@ -52,7 +52,7 @@ class SectionText:
 class Disclosure:
     """What a rendering has summarised: enough to find the sections by their keys, and to write out what they hide."""
 
-    __slots__ = ("_parts", "_plan", "_write", "keys")
+    __slots__ = ("_parts", "_plan", "_resources", "_write", "keys")
 
     keys: tuple[str, ...]
     """The keys of the summarised sections, as the text and the tools name them."""
@@ -61,9 +61,10 @@ class Disclosure:
         self,
         plan: Plan,
         parts: Sequence[Part],
-        write: "Callable[[Sequence[Part], Session | None, Collection[str]], str]",
+        write: Callable[[Sequence[Part], Mapping[str, Any]], str],
+        resources: object,
     ) -> None:
-        self._plan, self._parts, self._write = plan, tuple(parts), write
+        self._plan, self._parts, self._write, self._resources = plan, tuple(parts), write, resources
         self.keys = tuple(node.key for node, _, _, shown in parts if shown is SectionVisibility.SUMMARY)
 
     def path_of(self, key: str) -> tuple[str, ...]:
@@ -106,7 +107,8 @@ class Disclosure:
             if node.path[: len(path)] == path
         ]
         shown = (node for node, _, _, shown in (*self._parts, *below) if shown is SectionVisibility.FULL)
-        return self._write(below, session, {*RESERVED, *(tool.name for node in shown for tool in node.tools)})
+        tools = {*RESERVED, *(tool.name for node in shown for tool in node.tools)}
+        return self._write(below, {"session": session, "tools": tools, "resources": self._resources})
 
     def _listed(self) -> str:
         return ", ".join(map(repr, self.keys)) or "none"

@@ -120,6 +120,7 @@ class Prompt(Generic[Out_co]):
             self._plan_now(),
             template=self.template,
             bound=self._params | self._checked(params) if params else self._params,
+            resources=self._resources,
             session=session,
             visibilities=chosen_visibilities(self.template.plan, session, visibility_overrides),
             check=check,

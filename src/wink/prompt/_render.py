@@ -1,6 +1,6 @@
 """Turn a plan and its parameters into the text and tools of one rendering."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from wink.errors import PromptRenderError, PromptValidationError
@@ -17,6 +17,7 @@ from wink.prompt._visibility import SectionVisibility
 from wink.tools import Tool
 
 if TYPE_CHECKING:
+    from wink.prompt._resources import PromptResources
     from wink.prompt._template import PromptTemplate
     from wink.session import Session
 
@@ -33,6 +34,7 @@ def render(
     *,
     template: "PromptTemplate[Any]",
     bound: Mapping[type, object],
+    resources: "PromptResources",
     session: "Session | None",
     visibilities: Mapping[tuple[str, ...], SectionVisibility],
     check: bool,
@@ -45,13 +47,13 @@ def render(
             _check(node, plan)
     tools = tuple(tool for tool, _ in by_name.values())
     governing: dict[str, tuple[ToolPolicy, ...]] = {name: node.governing for name, (_, node) in by_name.items()}
-    disclosure = _disclosure(plan, parts)
+    disclosure = _disclosure(plan, parts, resources)
     if disclosure is not None:
         own = disclosing_tools(disclosure.keys)
         refuse_reserved_names(node for _, node in by_name.values())
         tools += own
         governing.update((tool.name, plan.prompt_policies) for tool in own)
-    text = text_of(parts, session, governing)
+    text = text_of(parts, {"session": session, "tools": governing, "resources": resources})
     if template.container is not None:
         text = _with_response_format(text, parts, template.answer)
     return RenderedPrompt(
@@ -72,13 +74,13 @@ def render(
 def offered_tools(plan: Plan, parts: Sequence[Part]) -> tuple[Tool[Any, Any], ...]:
     """The tools of the sections that are shown in full, and those that open the others."""
     tools = tuple(tool for node, _, _, shown in parts if shown is FULL for tool in node.tools)
-    disclosure = _disclosure(plan, parts)
+    disclosure = _disclosure(plan, parts, None)
     return tools if disclosure is None else tools + disclosing_tools(disclosure.keys)
 
 
-def text_of(parts: Sequence[Part], session: "Session | None", tools: Collection[str]) -> str:
-    """The text of the sections that are shown, beside these tools."""
-    return "\n\n".join(_section_text(*part, session, tools) for part in parts if part[3] is not None)
+def text_of(parts: Sequence[Part], known: Mapping[str, Any]) -> str:
+    """The text of the sections that are shown; `known` is what they may ask about the rendering, see `Body`."""
+    return "\n\n".join(_section_text(*part, known) for part in parts if part[3] is not None)
 
 
 def _with_response_format(text: str, parts: Sequence[Part], answer: Answer) -> str:
@@ -88,9 +90,9 @@ def _with_response_format(text: str, parts: Sequence[Part], answer: Answer) -> s
     return f"{text}\n\n{section}" if text else section
 
 
-def _disclosure(plan: Plan, parts: Sequence[Part]) -> Disclosure | None:
+def _disclosure(plan: Plan, parts: Sequence[Part], resources: "PromptResources | None") -> Disclosure | None:
     if plan.can_summarise and any(part[3] is SUMMARY for part in parts):
-        return Disclosure(plan, parts, text_of)
+        return Disclosure(plan, parts, text_of, resources)
     return None
 
 
@@ -99,12 +101,11 @@ def _section_text(
     number: str,
     params: Any,
     shown: SectionVisibility | None,
-    session: "Session | None",
-    tools: Collection[str],
+    known: Mapping[str, Any],
 ) -> str:
     summarised = node.summary is not None and shown is SUMMARY
     try:
-        body = node.summary(params) if node.summary is not None and summarised else node.body(params, session, tools)
+        body = node.summary(params) if node.summary is not None and summarised else node.body(params, known)
     except Exception as error:  # foreign code: sections of plugins, `__str__` of parameters
         raise PromptRenderError(raised("rendering", error), node.path, dataclass=node.params_type) from error
     heading = f"{'#' * min(len(node.path) + 1, _DEEPEST_HEADING)} {number} {node.section.title}"

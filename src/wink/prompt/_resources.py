@@ -10,7 +10,8 @@ from wink.errors import PromptValidationError
 
 if TYPE_CHECKING:
     from wink.prompt._plan import Node, Plan
-    from wink.resources import ResourceContext, ResourceRegistry, Snapshotable
+    from wink.prompt._section import Section
+    from wink.resources import Binding, ResourceContext, ResourceRegistry, Snapshotable
 
     Resources = ResourceRegistry | Mapping[type, object] | None
 
@@ -48,6 +49,18 @@ class PromptResources:
     def get_optional(self, protocol: type[T]) -> T | None:
         """The resource bound to `protocol`, or `None`."""
         return self.opened().get_optional(protocol)
+
+    def at_hand(self, protocol: type[T]) -> "T | Binding[T] | None":
+        """The resource as far as there is one without opening anything: otherwise its binding, or `None`.
+
+        For sections that describe a resource: a rendering must not keep anybody from binding another one.
+        """
+        if self._opened is not None:
+            return self._opened.get_optional(protocol)
+        binding = self.registry().binding_for(protocol)
+        if binding is None or not binding.is_instance:
+            return binding
+        return binding.provider(self)
 
     def call_scope(
         self,
@@ -113,18 +126,27 @@ class PromptResources:
         from wink.resources import ResourceRegistry
 
         bound = _by_type(self._bound)
-        sections: dict[type, object] = {}
+        template = _by_type(self._template)
+        sections = self._collected(lambda section: section.resources(), bound)
+        defaults = self._collected(lambda section: section.default_resources(), {**template, **sections, **bound})
+        return ResourceRegistry.build({**defaults, **template, **sections, **bound})
+
+    def _collected(
+        self, resources_of: "Callable[[Section[Any]], Resources]", settled: Mapping[type, object]
+    ) -> dict[type, object]:
+        """What all sections bind; raises `PromptValidationError` where two differ about what is not settled anyway."""
+        found: dict[type, object] = {}
         owners: dict[type, Node] = {}
         for node in self._plan.nodes:
-            for protocol, resource in _by_type(node.section.resources()).items():
-                if sections.get(protocol, resource) is not resource and protocol not in bound:
+            for protocol, resource in _by_type(resources_of(node.section)).items():
+                if found.get(protocol, resource) is not resource and protocol not in settled:
                     raise PromptValidationError(
                         f"{protocol.__qualname__} is bound by the section {'/'.join(owners[protocol].path)!r} too; "
                         "say which one is meant with prompt.bind(resources=...)",
                         node.path,
                     )
-                sections[protocol], owners[protocol] = resource, node
-        return ResourceRegistry.build({**_by_type(self._template), **sections, **bound})
+                found[protocol], owners[protocol] = resource, node
+        return found
 
 
 def _by_type(resources: "Resources") -> dict[type, object]:

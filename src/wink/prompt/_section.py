@@ -158,6 +158,10 @@ class Section(Generic[P]):
         """What the section's tools need to find in `context.resources`: bindings, or objects by their type."""
         return None
 
+    def default_resources(self) -> "ResourceRegistry | Mapping[type, object] | None":
+        """Like `resources`, for what gives way to the template's and to what other sections bring."""
+        return None
+
     def install(self, session: "Session") -> None:
         """Prepare a session: register the reducers and first values of the section's slices.
 

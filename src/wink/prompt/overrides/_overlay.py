@@ -1,7 +1,6 @@
 """Lay what overrides say over a template's sections, for one prompt."""
 
 import dataclasses
-from collections.abc import Collection, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -9,16 +8,19 @@ from wink.errors import PromptOverrideWarning, WinkError
 from wink.prompt._body import Body
 from wink.prompt._plan import Node, Plan
 from wink.prompt._section import Section
-from wink.prompt.overrides._descriptor import PromptDescriptor, described, has_passing_tools, tools_now
+from wink.prompt._task_examples import TaskExamplesSection
+from wink.prompt.overrides._descriptor import PromptDescriptor, described, tools_now
+from wink.prompt.overrides._examples import overridden_task_examples, overridden_tool_examples
 from wink.prompt.overrides._fit import Misfit, fit
 from wink.prompt.overrides._reports import Reports, place_of
-from wink.prompt.overrides._values import PromptOverride, SectionOverride, ToolExampleOverride, ToolOverride
-from wink.tools import Tool, ToolExample
+from wink.prompt.overrides._values import PromptOverride, ToolOverride
+from wink.tools import Tool
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
     from wink.prompt._template import PromptTemplate
     from wink.prompt.overrides._store import PromptOverridesStore
-    from wink.session import Session
 
 __all__ = ["OverriddenPlan", "overlay"]
 
@@ -45,7 +47,7 @@ class OverriddenPlan:
             made = self._made
             if made is None or made[:2] != (found, descriptor):
                 kept, misfits = fit(found, descriptor)
-                plan, more = overlay(template.plan, kept, descriptor)
+                plan, more = overlay(template, kept, descriptor)
                 self._made = made = (found, descriptor, plan)
                 self._reports.add(where, (*misfits, *more))
         except PromptOverrideWarning:
@@ -56,31 +58,41 @@ class OverriddenPlan:
         return made[2]
 
 
-def overlay(plan: Plan, override: PromptOverride, descriptor: PromptDescriptor) -> tuple[Plan, tuple[Misfit, ...]]:
-    """`plan` with what `override` says, which fits `descriptor`; and what turned out not to be usable.
+def overlay(
+    template: "PromptTemplate[Any]", override: PromptOverride, descriptor: PromptDescriptor
+) -> tuple[Plan, tuple[Misfit, ...]]:
+    """The plan of `template` with what `override` says, which fits `descriptor`; and what turned out not to be usable.
 
-    Sections, tools and their order, names, types, rules and conditions are those of `plan`.
+    Sections, tools and their order, names, types, rules and conditions are those of the template.
     """
-    misfits: list[Misfit] = []
-    roots = _overlaid(plan.roots, override, descriptor, misfits)
+    plan, misfits = template.plan, list[Misfit]()
+    roots = _overlaid(plan.roots, _Overriding(template, override, descriptor, misfits))
     if all(one is other for one, other in zip(roots, plan.roots, strict=True)):
         return plan, tuple(misfits)
     nodes = tuple(node for root in roots for node in (root, *root.below()))
     return dataclasses.replace(plan, roots=roots, nodes=nodes), tuple(misfits)
 
 
-def _overlaid(
-    nodes: tuple[Node, ...], override: PromptOverride, descriptor: PromptDescriptor, misfits: list[Misfit]
-) -> tuple[Node, ...]:
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Overriding:
+    """What is laid over which template, and what turned out to be wrong with it."""
+
+    template: "PromptTemplate[Any]"
+    override: PromptOverride
+    descriptor: PromptDescriptor
+    misfits: list[Misfit]
+
+
+def _overlaid(nodes: tuple[Node, ...], by: _Overriding) -> tuple[Node, ...]:
     made: list[Node] = []
     for node in nodes:
-        children = _overlaid(node.children, override, descriptor, misfits)
-        tools = tuple(_tool(node, tool, override, descriptor, misfits) for tool in node.tools)
-        changes = _texts(node, override, misfits)
-        if has_passing_tools(node) and override.tool_overrides:
+        children = _overlaid(node.children, by)
+        tools = tuple(_tool(node, by, tool) for tool in node.tools)
+        changes = {**_texts(node, by), **_task_examples(node, by)}
+        if node.has_passing_tools and by.override.tool_overrides:
             for tool in tools_now(node):  # for what is wrong with them, which a rendering does not tell
-                _tool(node, tool, override, descriptor, misfits)
-            changes["told"] = partial(_tool, node, override=override, descriptor=descriptor, misfits=[])
+                _tool(node, by, tool)
+            changes["told"] = partial(_tool, node, dataclasses.replace(by, misfits=[]))
         if any(one is not other for one, other in zip(tools, node.tools, strict=True)):
             changes |= {"tools": tools, "examples": None, "checked": False}
         if any(one is not other for one, other in zip(children, node.children, strict=True)):
@@ -89,55 +101,66 @@ def _overlaid(
     return tuple(made)
 
 
-def _texts(node: Node, override: PromptOverride, misfits: list[Misfit]) -> dict[str, Any]:
+def _texts(node: Node, by: _Overriding) -> dict[str, Any]:
     """What of a node has to change for a section to have other texts."""
-    texts = override.sections.get(node.path)
+    texts = by.override.sections.get(node.path)
     if texts is None:
         return {}
     try:
-        changes: dict[str, Any] = {"body": _OtherBody(node, texts)}
+        changes: dict[str, Any] = {"body": _OtherBody(node, lambda: node.section.with_template_text(texts.body))}
         if texts.summary is not None:
             node.section.with_summary(texts.summary)
             changes["summary"] = partial(_summary, node.section, texts.summary)
     except Exception as error:  # foreign code: sections of plugins
         reason = f"cannot be given another text, {type(error).__name__}: {error}"
-        misfits.append(Misfit("wrong", "section", "/".join(node.path), reason))
+        by.misfits.append(Misfit("wrong", "section", "/".join(node.path), reason))
         return {}
     return changes
 
 
+def _task_examples(node: Node, by: _Overriding) -> dict[str, Any]:
+    """What of a node has to change for a section to have other task examples."""
+    section, plan = node.section, by.template.plan
+    overrides = [one for one in by.override.task_example_overrides if one.path == node.path]
+    if not overrides or not isinstance(section, TaskExamplesSection):
+        return {}
+    try:
+        examples = overridden_task_examples(section, overrides, plan.tools, by.template.answer)
+        twin = section.with_examples(examples)
+        twin.check_steps(plan.tools, node.path, complete=plan.knows_all_tools, types=False)
+        twin.check_outcomes(by.template.answer, node.path)
+    except (WinkError, ValueError) as error:
+        by.misfits.append(Misfit("wrong", "section", "/".join(node.path), getattr(error, "message", "") or str(error)))
+        return {}
+    return {"body": _OtherBody(node, lambda: section.with_examples(examples))}
+
+
 class _OtherBody(Body):
-    """A section's body with another text, made of the section as it is at each rendering: it may have changed since."""
+    """The body of a section with another text, made of the section as it is at each rendering: it may have changed since."""
 
-    __slots__ = ("_section", "_text")
+    __slots__ = ("_make",)
 
-    def __init__(self, node: Node, texts: SectionOverride) -> None:
-        super().__init__(node.section.with_template_text(texts.body), node.path)
-        self._section, self._text = node.section, texts.body
+    def __init__(self, node: Node, make: "Callable[[], Section[Any]]") -> None:
+        super().__init__(make(), node.path)
+        self._make = make
 
-    def __call__(self, params: Any, session: "Session | None", tools: Collection[str] = ()) -> str:
-        return Body(self._section.with_template_text(self._text), self._path)(params, session, tools)
+    def __call__(self, params: Any, session: "Session | None", tools: "Collection[str]" = ()) -> str:
+        return Body(self._make(), self._path)(params, session, tools)
 
 
 def _summary(section: Section[Any], text: str, params: Any) -> str:
     return section.with_summary(text).render_summary(params)
 
 
-def _tool(
-    node: Node,
-    tool: Tool[Any, Any],
-    override: PromptOverride,
-    descriptor: PromptDescriptor,
-    misfits: list[Misfit],
-) -> Tool[Any, Any]:
-    told = override.tool_overrides.get(tool.name)
-    known = [one for one in descriptor.tools_named(tool.name) if one.path == node.path]
+def _tool(node: Node, by: _Overriding, tool: Tool[Any, Any]) -> Tool[Any, Any]:
+    told = by.override.tool_overrides.get(tool.name)
+    known = [one for one in by.descriptor.tools_named(tool.name) if one.path == node.path]
     if told is None or not known or known[0].contract_hash != told.expected_contract_hash:
         return tool
     try:
         return _told(tool, told)
     except (WinkError, ValueError) as error:
-        misfits.append(Misfit("wrong", "tool", tool.name, getattr(error, "message", None) or str(error)))
+        by.misfits.append(Misfit("wrong", "tool", tool.name, getattr(error, "message", "") or str(error)))
     return tool
 
 
@@ -146,34 +169,8 @@ def _told(tool: Tool[Any, Any], told: ToolOverride) -> Tool[Any, Any]:
     made = tool.replace(
         description=tool.description if told.description is None else told.description,
         param_descriptions={**tool.param_descriptions, **told.param_descriptions},
-        examples=_examples(tool, told.examples),
+        examples=overridden_tool_examples(tool, told.examples),
     )
     if told.examples:
         made.check()
     return made
-
-
-def _examples(tool: Tool[Any, Any], overrides: Sequence[ToolExampleOverride]) -> list[ToolExample[Any, Any]]:
-    by_index = {one.index: one for one in overrides if one.index is not None}
-    made: list[ToolExample[Any, Any]] = []
-    for index, example in enumerate(tool.examples):
-        other = by_index.get(index)
-        if other is None:
-            made.append(example)
-        elif other.action == "replace":
-            made.append(_example(tool, other))
-    return made + [_example(tool, one) for one in overrides if one.action == "append"]
-
-
-def _example(tool: Tool[Any, Any], override: ToolExampleOverride) -> ToolExample[Any, Any]:
-    """An example of the tool's own types; raises `ParseError` when the values are of others."""
-    from wink.serde import dumps, parse
-
-    output: Any = None
-    if tool.result_type is not None:
-        kind: Any = tool.result_type
-        output = parse(list[kind] if tool.result_container == "array" else kind, dumps(override.output))
-    elif override.output is not None:
-        output = override.output  # refused with the other examples' words when the tool is built
-    given = "{}" if override.input is None else dumps(override.input)
-    return ToolExample(override.description, tool.parse(given), output)
