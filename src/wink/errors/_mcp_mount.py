@@ -6,11 +6,14 @@ __all__ = ["McpServerFailed"]
 
 
 class McpServerFailed(WinkError):
-    """A mounted MCP server cannot be used, or did not answer as it should; `reason` says what happened."""
+    """A mounted MCP server cannot be used, or did not answer as it should; `reason` says what happened.
 
-    def __init__(self, server: str, reason: str) -> None:
-        self.server, self.reason = server, reason
-        super().__init__(server, reason)
+    After a request was `sent`, the server may have acted on it.
+    """
+
+    def __init__(self, server: str, reason: str, sent: bool = False) -> None:
+        self.server, self.reason, self.sent = server, reason, sent
+        super().__init__(server, reason, sent)
 
     def __str__(self) -> str:
         return f"the MCP server {self.server!r} failed: {self.reason}"

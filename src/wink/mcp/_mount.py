@@ -7,6 +7,7 @@ import json
 import logging
 import weakref
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final, cast
 
 import mcp_types as types
@@ -74,15 +75,11 @@ class Mount:
 
     def handler(self, origin: str, name: str) -> ToolHandler[McpArguments, McpResult]:
         """What calls the server's tool `origin`, which is called `name` here."""
-
-        async def call(params: McpArguments, *, context: ToolContext) -> ToolResult[McpResult]:
-            return await self._call(origin, name, params, context)
-
-        return call
+        return _Handler(self, origin, name)
 
     # -- on the caller's loop
 
-    async def _call(self, origin: str, name: str, params: McpArguments, context: ToolContext) -> ToolResult[McpResult]:
+    async def call(self, origin: str, name: str, params: McpArguments, context: ToolContext) -> ToolResult[McpResult]:
         arguments, seconds = params.as_dict(), self._timeout
         if context.deadline is not None:
             seconds = min(seconds, max(context.deadline.remaining().total_seconds(), 0.0))
@@ -127,7 +124,7 @@ class Mount:
         if self._fresh == (live, changes):
             return self._listing
         async with asyncio.timeout(self._timeout):
-            found = await _all_tools(live)
+            found, unread = await _all_tools(live)
         info = live.client.server_info
         listing = listing_of(
             found,
@@ -136,6 +133,7 @@ class Mount:
             instructions=(live.client.instructions or "").strip(),
             server="" if info is None else f"{info.name} {info.version}".strip(),
         )
+        listing = replace(listing, problems=(*unread, *listing.problems))
         # Of a server that does not tell of changes, the tools are asked for every time.
         tells = live.client.server_capabilities.tools
         is_told = live.client.session.initialize_result is not None and tells is not None and tells.list_changed
@@ -147,6 +145,18 @@ class Mount:
         if text not in self._said:
             self._said.add(text)
             _log.warning("%s", text)
+
+
+class _Handler:
+    """Calls one tool. Not a function made for each: what is known of functions is kept for ever."""
+
+    __slots__ = ("_mount", "_name", "_origin")
+
+    def __init__(self, mount: Mount, origin: str, name: str) -> None:
+        self._mount, self._origin, self._name = mount, origin, name
+
+    async def __call__(self, params: McpArguments, *, context: ToolContext) -> ToolResult[McpResult]:
+        return await self._mount.call(self._origin, self._name, params, context)
 
 
 _UNKNOWN: Final = "Whether it has done its work is not known: look before you call it again."
@@ -164,18 +174,40 @@ async def _asked(
     return types.CallToolResult.model_validate(raw, by_name=False)
 
 
-async def _all_tools(live: Live) -> list[types.Tool]:
-    if live.client.server_capabilities.tools is None:
-        return []
+async def _all_tools(live: Live) -> tuple[list[types.Tool], list[str]]:
+    """What the server lists, and what of it cannot be read."""
     found: list[types.Tool] = []
+    problems: list[str] = []
+    if live.client.server_capabilities.tools is None:
+        return found, problems
     cursor: str | None = None
     for _ in range(MAX_PAGES):
-        page = await live.client.list_tools(cursor=cursor)
-        found += page.tools
-        cursor = page.next_cursor
+        try:
+            page = await live.client.list_tools(cursor=cursor)
+            found += page.tools
+            cursor = page.next_cursor
+        except ValidationError:
+            raw = await _raw_page(live, cursor)
+            for number, one in enumerate(cast("list[Any]", raw.get("tools", ()))):
+                try:
+                    found.append(types.Tool.model_validate(one, by_name=False))
+                except ValidationError as error:
+                    problems.append(f"tool {number + 1} of its list is left out, it makes no sense: {_first(error)}")
+            following = raw.get("nextCursor")
+            cursor = following if isinstance(following, str) else None
         if not cursor:
             break
-    return found
+    return found, problems
+
+
+async def _raw_page(live: Live, cursor: str | None) -> dict[str, Any]:
+    """A page of the list as it came: the SDK turns all of it down when one tool is wrong."""
+    session: Any = live.client.session
+    params = None if cursor is None else types.PaginatedRequestParams(cursor=cursor)
+    data = types.ListToolsRequest(params=params).model_dump(by_alias=True, mode="json", exclude_none=True)
+    options: dict[str, Any] = {}
+    session._stamp(data, options)
+    return await session._dispatcher.send_raw_request(data["method"], data.get("params"), options)
 
 
 def _failed(name: str, reason: str) -> ToolResult[McpResult]:

@@ -75,6 +75,8 @@ class _Background:
     loop: asyncio.AbstractEventLoop
     thread: threading.Thread
     pid: int = field(default_factory=os.getpid)
+    working: set[asyncio.Task[Any]] = field(default_factory=set[asyncio.Task[Any]])
+    hosts: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
 
 
 class Connection:
@@ -123,12 +125,10 @@ class Connection:
         async def end() -> None:
             if live is not None:
                 live.closing.set()
-            others = asyncio.all_tasks() - {asyncio.current_task()}
-            hosts = {task for task in others if task.get_name().startswith("mcp-host")}
-            for task in others - hosts:
+            for task in list(background.working):
                 task.cancel()
-            if hosts:
-                await asyncio.wait(hosts, timeout=_CLOSING_SECONDS)
+            if background.hosts:
+                await asyncio.wait(background.hosts, timeout=_CLOSING_SECONDS)
             background.loop.stop()
 
         asyncio.run_coroutine_threadsafe(end(), background.loop)
@@ -145,12 +145,21 @@ class Connection:
                 background = self._background = _start(self.server)
                 self._live, self._connecting = None, asyncio.Lock()
                 _open_connections.add(self)
-            return asyncio.run_coroutine_threadsafe(self._work(work), background.loop)
+            return asyncio.run_coroutine_threadsafe(self._worked(work, background), background.loop)
 
     # Called on the background thread.
 
-    async def _work(self, work: Callable[[Live], Awaitable[T]]) -> T:
-        live = await self._connected()
+    async def _worked(self, work: Callable[[Live], Awaitable[T]], background: _Background) -> T:
+        task = asyncio.current_task()
+        assert task is not None, "a coroutine runs in a task"
+        background.working.add(task)
+        try:
+            return await self._work(work, background)
+        finally:
+            background.working.discard(task)
+
+    async def _work(self, work: Callable[[Live], Awaitable[T]], background: _Background) -> T:
+        live = await self._connected(background)
         heard = live.heard
         try:
             result = await work(live)
@@ -176,7 +185,7 @@ class Connection:
         if live is self._live:
             self._failures = 0
 
-    async def _connected(self) -> Live:
+    async def _connected(self, background: _Background) -> Live:
         assert self._connecting is not None, "work is submitted after the start"
         async with self._connecting:
             live = self._live
@@ -192,21 +201,21 @@ class Connection:
                     f"it will not be tried again within the next {wait:.0f} s)",
                 )
             try:
-                self._live = await self._connect()
+                self._live = await self._connect(background)
             except McpServerFailed as error:
                 self._failed(error.reason)
                 raise
             return self._live
 
-    async def _connect(self) -> Live:
+    async def _connect(self, background: _Background) -> Live:
         """Open a connection; one whose server dies of the newest protocol's first question is opened the old way."""
         until = time.monotonic() + self._connect_seconds
         try:
-            return await self._attempt("auto", until)
+            return await self._attempt("auto", until, background)
         except _DiedOfQuestion:
-            return await self._attempt("legacy", until)
+            return await self._attempt("legacy", until, background)
 
-    async def _attempt(self, mode: str, until: float) -> Live:
+    async def _attempt(self, mode: str, until: float, background: _Background) -> Live:
         opening, closing = self._open_one(), asyncio.Event()
         ready: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
         live: Live | None = None
@@ -244,7 +253,9 @@ class Connection:
             finally:
                 opening.lost.set()
 
-        task = asyncio.get_running_loop().create_task(host(), name=f"mcp-host {self.server}")
+        task = asyncio.get_running_loop().create_task(host())
+        background.hosts.add(task)
+        task.add_done_callback(background.hosts.discard)
         try:
             client = await asyncio.wait_for(asyncio.shield(ready), until - time.monotonic())
         except TimeoutError:

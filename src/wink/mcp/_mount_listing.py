@@ -14,6 +14,7 @@ from wink.mcp._mount_choice import Choice
 from wink.mcp._mount_schema import ArgumentSchema, BadSchema
 from wink.mcp._mount_tool import McpTool
 
+RESERVED: Final = ("open_sections", "read_section", "read_result")
 MAX_TOOLS: Final = 500
 MAX_DESCRIPTION: Final = 200
 MAX_DETAILS: Final = 2000
@@ -68,6 +69,9 @@ def listing_of(
     tools: list[McpTool] = []
     details: list[tuple[str, str]] = []
     for name, origins in by_name.items():
+        if name in RESERVED:
+            problems.append(f"{_shown(origins[0])}: is left out, {name!r} is a tool of wink's own; use rename={{...}}")
+            continue
         if len(origins) > 1:
             both = " and ".join(map(_shown, origins))
             remedy = f"rename={{{origins[0]!r}: ...}}"

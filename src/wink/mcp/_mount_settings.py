@@ -110,7 +110,9 @@ def _filled(name: str, option: str, values: Mapping[str, str]) -> dict[str, str]
         variable = cast("str", reference[1])
         found = os.environ.get(variable)
         if found is None:
-            raise PromptValidationError(f"MCP server {name!r}: {option} needs the variable {variable}, which is not set")
+            raise PromptValidationError(
+                f"MCP server {name!r}: {option} needs the variable {variable}, which is not set"
+            )
         return found
 
     return {key: _REFERENCE.sub(value_of, value) for key, value in values.items()}

@@ -137,9 +137,12 @@ class StdioServer:
             return
         try:
             message = jsonrpc_message_adapter.validate_json(line, by_name=False)
-        except (ValueError, RecursionError):
-            self._note(line + b"\n")  # many servers print to where only messages should be
-            return
+        except ValueError:
+            try:
+                message = _read_slowly(line)
+            except (ValueError, RecursionError):
+                self._note(line + b"\n")  # many servers print to where only messages should be
+                return
         await heard.send(SessionMessage(message))
 
     async def _send(self, process: asyncio.subprocess.Process, sending: Any) -> None:
@@ -184,6 +187,13 @@ class StdioServer:
         transport: Any = getattr(process, "_transport", None)
         if transport is not None:
             transport.close()
+            await asyncio.sleep(0.01)  # closing takes the loop a few turns
+
+
+def _read_slowly(line: bytes) -> Any:
+    """A message that pydantic cannot read: nested deeply, or with halves of surrogate pairs, which become `?`."""
+    text = json.dumps(json.loads(line), ensure_ascii=False).encode(errors="replace")
+    return jsonrpc_message_adapter.validate_python(json.loads(text), by_name=False)
 
 
 def _line(message: SessionMessage) -> bytes:
