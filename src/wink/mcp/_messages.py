@@ -7,7 +7,14 @@ import re
 from typing import Any, Final, NoReturn, cast
 
 import mcp_types as types
-from mcp_types.jsonrpc import INVALID_REQUEST, PARSE_ERROR, JSONRPCError, JSONRPCMessage, jsonrpc_message_adapter
+from mcp_types.jsonrpc import (
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    JSONRPCError,
+    JSONRPCMessage,
+    JSONRPCNotification,
+    jsonrpc_message_adapter,
+)
 from pydantic import ValidationError
 
 from wink.mcp._lines import TooLong
@@ -43,9 +50,12 @@ def message_of(line: bytes | TooLong) -> JSONRPCMessage | None:
     if _is_deep(value):
         return _wrong(INVALID_REQUEST, f"the message is nested deeper than {DEEPEST}", value.get("id"))
     try:
-        return jsonrpc_message_adapter.validate_python(value, by_name=False)
+        message = jsonrpc_message_adapter.validate_python(value, by_name=False)
     except ValidationError:
         return _wrong(INVALID_REQUEST, "the message is no JSON-RPC 2.0 request or notification", value.get("id"))
+    if isinstance(message, JSONRPCNotification) and "id" in value:  # or else nobody would answer it
+        return _wrong(INVALID_REQUEST, "the id of a request is text or a whole number")
+    return message
 
 
 def is_refusal(message: JSONRPCMessage) -> bool:

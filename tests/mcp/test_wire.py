@@ -1,0 +1,216 @@
+"""What is no message, or a message that nobody expects, costs the server nothing but an answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.mcp.wire import Wire
+
+from wink.mcp._lines import Lines, TooLong
+from wink.mcp._messages import is_refusal, message_of
+
+
+@pytest.fixture
+def wire(command: list[str], environment: dict[str, str]) -> Iterator[Wire]:
+    with Wire(command, environment) as wire:
+        wire.initialize()
+        yield wire
+
+
+GARBAGE: list[tuple[bytes, int, Any]] = [
+    # what is sent                                              code    id of the answer
+    (b"hello", -32700, None),
+    (b"{", -32700, None),
+    (b"\xff\xfe\x00", -32700, None),
+    (b"\x00", -32700, None),
+    (b"[" * 200_000, -32700, None),
+    (b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":NaN}}', -32700, None),
+    (b'{"jsonrpc":"2.0","id":' + b"9" * 5000 + b',"method":"ping"}', -32700, None),
+    (b"[]", -32600, None),
+    (b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]', -32600, None),
+    (b"null", -32600, None),
+    (b'"text"', -32600, None),
+    (b"{}", -32600, None),
+    (b'{"jsonrpc":"1.0","id":7,"method":"ping"}', -32600, 7),
+    (b'{"jsonrpc":"2.0","id":7,"method":3}', -32600, 7),
+    (b'{"jsonrpc":"2.0","id":true,"method":"ping"}', -32600, None),
+    (b'{"jsonrpc":"2.0","id":{"a":1},"method":"ping"}', -32600, None),
+    (b'{"jsonrpc":"2.0","id":7,"method":"ping","params":[1]}', -32600, 7),
+    (b'{"jsonrpc":"2.0","id":7,"method":"ping","params":{"x":' + b"[" * 300 + b"]" * 300 + b"}}", -32600, 7),
+    (b'{"jsonrpc":"2.0","id":"x","method":"no/such/method"}', -32601, "x"),
+    (b'{"jsonrpc":"2.0","id":"x","method":"tools/call"}', -32602, "x"),
+    (b'{"jsonrpc":"2.0","id":"x","method":"resources/read","params":{"uri":"file:///etc/passwd"}}', -32601, "x"),
+]
+
+
+def test_garbage_is_answered_and_the_next_message_as_well(wire: Wire) -> None:
+    """A client with one mistake must be told of it, and not lose its connection."""
+    for number, (line, code, request_id) in enumerate(GARBAGE, 100):
+        wire.send(line)
+        answer = wire.next()
+        assert (answer["error"]["code"], answer["id"]) == (code, request_id), line[:80]
+        wire.send({"jsonrpc": "2.0", "id": number, "method": "ping"})
+        assert wire.next() == {"jsonrpc": "2.0", "id": number, "result": {}}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"",
+        b"   ",
+        b'{"jsonrpc":"2.0","method":"notifications/nothing"}',
+        b'{"jsonrpc":"2.0","method":"notifications/cancelled"}',
+        b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"never seen"}}',
+        b'{"jsonrpc":"2.0","method":"notifications/progress","params":{}}',
+        b'{"jsonrpc":"2.0","id":99,"result":{}}',
+        b'{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":""}}',
+    ],
+)
+def test_what_needs_no_answer_gets_none(wire: Wire, line: bytes) -> None:
+    """Notifications and answers to nothing are passed over."""
+    wire.send(line)
+    wire.send({"jsonrpc": "2.0", "id": "p", "method": "ping"})
+
+    assert wire.next()["id"] == "p"
+
+
+@pytest.mark.parametrize("request_id", [0, "", "zero", -1, 2**53])
+def test_ids_come_back_as_they_were(wire: Wire, request_id: int | str) -> None:
+    """0 and the empty string are ids like any other, and text stays text."""
+    assert wire.call(request_id, "show", text="x") == "<x>"
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_message_that_is_too_long_is_refused_by_its_id(wire: Wire, is_first: bool) -> None:
+    """It must cost no memory, and whoever sent it must not wait for ever; some clients write the id last."""
+    start, params = b'{"jsonrpc":"2.0","id":5,"method":"tools/call","params":', b'{"name":"echo","arguments":{"text":"'
+    end = b'"}}'
+    if is_first:
+        wire.process.stdin.write(start + params)
+    else:
+        wire.process.stdin.write(b'{"method":"tools/call","params":' + params)
+    for _ in range(33):
+        wire.process.stdin.write(b"x" * (1 << 20))
+    wire.send(end + (b"}" if is_first else b',"jsonrpc":"2.0","id":5}'))
+
+    answer = wire.next()
+
+    assert (answer["id"], answer["error"]["code"]) == (5, -32600)
+    assert wire.call(6, "show", text="x") == "<x>"
+
+
+def test_half_characters_may_come_and_go_out_escaped(wire: Wire) -> None:
+    """JSON can say them and UTF-8 cannot; a client that got one would take the whole message for broken."""
+    wire.send(b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"show","arguments":{"text":"\\ud800"}}}')
+    shown = wire.answer(1)["result"]
+    wire.send(b'{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"\\ud800","arguments":{}}}')
+    unknown = wire.answer(2)
+
+    assert shown["content"][0]["text"] == "<\\ud800>"
+    assert "result" in unknown or unknown["error"]["code"] == -32602
+    assert wire.call(3, "surrogate") == "half \\ud800 of it"
+
+
+def test_what_handlers_print_misses_the_protocol(wire: Wire) -> None:
+    """One line too many on standard output ends a client's connection; a handler that reads gets nothing."""
+    assert wire.call(1, "shout") == "read ''"
+    assert wire.call(2, "show", text="x") == "<x>"
+    wire.process.stdin.close()
+    assert wire.ended() == 0
+    for printed in (b"printed", b"written", b"shell"):
+        assert printed in wire.said
+
+
+@pytest.mark.parametrize("tool", ["leave", "leave_async"])
+@pytest.mark.parametrize("kind", ["SystemExit", "KeyboardInterrupt", "Cancelled"])
+def test_a_handler_cannot_end_the_server(wire: Wire, tool: str, kind: str, place: Path) -> None:
+    """The exceptions that end programs end the call."""
+    assert wire.call(1, tool, text=kind).startswith("Error: ")
+    assert not (place / "left.txt").exists()
+    assert wire.call(2, "show", text="x") == "<x>"
+
+
+def test_results_that_cannot_be_stored_are_failures(wire: Wire) -> None:
+    """Nothing of Python's own goes over the wire."""
+    assert wire.call(1, "unstorable").startswith("Error: ")
+    assert wire.call(2, "show", text="x") == "<x>"
+
+
+def test_a_pipe_that_was_closed_behind_the_last_message_gets_all_answers(
+    command: list[str], environment: dict[str, str]
+) -> None:
+    """`printf … | wink serve` is how people try it."""
+    with Wire(command, environment) as wire:
+        wire.initialize()
+        for number in range(20):
+            wire.ask(number, "append", number=number)
+        wire.process.stdin.close()
+
+        answers = wire.rest()
+
+        assert sorted(answer["id"] for answer in answers) == list(range(20))
+        assert all("result" in answer for answer in answers)
+        assert wire.ended() == 0
+        assert b"Traceback" not in wire.said
+
+
+def test_the_stateless_era_needs_no_handshake(command: list[str], environment: dict[str, str]) -> None:
+    """`server/discover` is answered at once, whatever else is going on."""
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "hand", "version": "0"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    with Wire(command, environment) as wire:
+        wire.send({"jsonrpc": "2.0", "id": "d", "method": "server/discover", "params": {"_meta": meta}})
+
+        found = wire.next()["result"]
+
+        assert "2026-07-28" in found["supportedVersions"]
+        assert "Odd tools" in found["instructions"]
+
+
+messages = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+)
+keys = st.sampled_from(["jsonrpc", "id", "method", "params", "result", "error", "x"])
+
+
+@settings(deadline=None)
+@given(st.binary() | messages.map(lambda value: json.dumps(value).encode()))
+def test_any_line_is_a_message_or_is_refused(line: bytes) -> None:
+    """Whatever comes over the wire, reading it raises nothing."""
+    message = message_of(line)
+    assert message is None or is_refusal(message) or message.jsonrpc == "2.0"
+
+
+@settings(deadline=None)
+@given(st.dictionaries(keys, st.just("2.0") | messages, max_size=6))
+def test_any_object_is_a_message_or_is_refused(value: dict[str, Any]) -> None:
+    """Objects that are nearly messages too."""
+    message = message_of(json.dumps(value).encode())
+    assert message is not None
+
+
+@given(st.lists(st.binary(max_size=30)), st.integers(1, 12), st.randoms())
+def test_lines_come_out_as_they_went_in_however_they_are_cut(lines: list[bytes], longest: int, random: Any) -> None:
+    """What is too long is told by its length; all else is unchanged, whatever the chunks."""
+    lines = [line.replace(b"\n", b"") for line in lines]
+    stream = b"".join(line + b"\n" for line in lines)
+    cutter, found = Lines(longest), []
+    while stream:
+        size = random.randint(1, len(stream))
+        found += cutter.feed(stream[:size])
+        stream = stream[size:]
+    found += cutter.end()
+
+    assert [len(line) if isinstance(line, bytes) else line.length for line in found] == [len(line) for line in lines]
+    assert all(isinstance(one, TooLong) == (len(line) > longest) for one, line in zip(found, lines, strict=True))
+    assert all(one == line for one, line in zip(found, lines, strict=True) if isinstance(one, bytes))
