@@ -62,7 +62,7 @@ def named_paths(arguments: Any, also: Collection[str] = ()) -> Iterator[Named]:
                 if own != "variables":
                     pending.append((place, own, inner))
             if kind == "path":  # such as `files`, where a name may be the path, and what it has the content
-                yield from (Named(where, key) for key, _ in items if kind_of(key) == "unknown")
+                yield from (Named(where, key, is_sure=not _is_field(key)) for key, _ in items)
             else:
                 yield from (Named(where, key, is_sure=False) for key, _ in items if "/" in key or "." in key)
         elif isinstance(value, list):
@@ -84,6 +84,11 @@ def kind_of(name: str) -> Literal["path", "text", "variables", "unknown"]:
     if words[-1] in VARIABLES:
         return "variables"
     return "text" if words[-1] in TEXTS else "unknown"
+
+
+def _is_field(name: str) -> bool:
+    """Whether this is the name of an argument rather than of a file."""
+    return name.isidentifier() and kind_of(name) != "unknown"
 
 
 def _read(where: str, kind: str, text: str) -> Named | None:

@@ -32,6 +32,8 @@ def _changed(facts: Facts) -> Iterator[str]:
     if part is None or not part.dirty:
         return
     for change in part.changes():
+        if change.before is None and change.after is not None and change.after.kind == "directory":
+            continue  # made on the way to a file
         yield change.path
         if change.moved_from is not None:
             yield change.moved_from
