@@ -43,6 +43,8 @@ COMMANDS: Final = {
     "prompts": ("wink.cli._prompts", "prompts", "List, show and edit what a model is told."),
     "tools": ("wink.cli._tools", "tools", "List the tools that a model would be shown."),
     "doctor": ("wink.cli._doctor", "doctor", "Check what this machine can do, and how to get what it lacks."),
+    "explain": ("wink.cli._explain", "explain", "Say which rule would allow or deny a call, and why."),
+    "trust": ("wink.cli._trust", "trust", "Let a workspace's settings count as your own."),
     "plugins": ("wink.cli._plugins", "plugins", "List, explain and check plugins."),
 }
 WORK_FAILED: Final = (TransactionError, RecordError, PromptEvaluationError, ScriptMismatch)
