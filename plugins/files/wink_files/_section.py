@@ -93,12 +93,21 @@ class VfsToolsSection(MarkdownSection[Any]):
         for kind in RESULTS:
             session[kind].register(kind, replace_latest)
 
-    def resources(self) -> ResourceRegistry:
-        """The section's own files, for prompts that are not bound to others."""
+    def resources(self) -> ResourceRegistry | None:
+        """The files that the section was given."""
         from wink.filesystem import Filesystem
 
         if self._filesystem is not None:
             return ResourceRegistry.of(Binding[Filesystem].instance(Filesystem, self._filesystem))
+        return self._own_files() if self._sources else None
+
+    def default_resources(self) -> ResourceRegistry | None:
+        """Empty files, where nobody else has any."""
+        return None if self._filesystem is not None or self._sources else self._own_files()
+
+    def _own_files(self) -> ResourceRegistry:
+        from wink.filesystem import Filesystem
+
         return ResourceRegistry.of(Binding(Filesystem, lambda _: self._fresh_files()))
 
     def _fresh_files(self) -> Filesystem:

@@ -78,7 +78,7 @@ class PodmanSandboxSection(MarkdownSection[Any]):
         self._files.install(session)
         session[ShellExecuteResult].register(ShellExecuteResult, replace_latest)
 
-    def resources(self) -> ResourceRegistry:
+    def default_resources(self) -> ResourceRegistry:
         """A directory of its own, for prompts that are not bound to files."""
         from wink.filesystem import Filesystem
 
