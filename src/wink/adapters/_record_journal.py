@@ -50,7 +50,8 @@ class RecordJournal:
         self._lock = RunLock(os.path.dirname(record.path), row.number)
         self._position = 0
         self._turn: ModelTurn | None = None
-        self._is_over = False
+        self._is_over = self._is_told = False
+        self._before = row.state, row.problem
         self._prompt_name = ""
         self.session: str = row.session
         """The name of the session that the run works in."""
@@ -115,14 +116,17 @@ class RecordJournal:
     ) -> None:
         if error is not None and not self._is_over:
             with suppress(WinkError):
-                self.stopped(str(error) or type(error).__name__)
+                if self.state is not None and not self._is_told:
+                    self._record.runs.set(self._number, *self._before)  # it could not go on, and stands as it did
+                else:
+                    self.stopped(str(error) or type(error).__name__)
         self.close()
 
     # -- what an evaluation tells
 
     def turned(self, number: int, turn: ModelTurn) -> None:
         """Store what the model said, before anything of it is executed."""
-        self._turn = turn
+        self._turn, self._is_told = turn, True
         self._record.runs.turned(self._number, number, RunState(self._prompt_name, turn=turn).to_json())
 
     def replied(self, number: int, replies: Sequence[ToolReply], note: str) -> None:
@@ -150,6 +154,7 @@ class RecordJournal:
 
     def executed(self, call_id: str) -> str | None:
         """What a call of the turn that was not answered came to, if it must not be executed again."""
+        self._is_told = True
         return self._record.runs.executed(self.run_id, call_id, self._position)
 
     def _load(self) -> None:

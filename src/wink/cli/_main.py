@@ -1,7 +1,7 @@
 """Find the command that was asked for, and turn what goes wrong into one line and an exit status.
 
-Exit statuses: 0 done, 1 the work failed, 2 the input was wrong and nothing was changed, 130 interrupted, 141 nobody reads
-the output.
+Exit statuses: 0 done, 1 the work failed, 2 the input was wrong and nothing was changed, 3 a run waits for approval, 130
+interrupted, 141 nobody reads the output.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import click
 from wink import __version__
 from wink.cli._warnings import plugin_warnings_in_a_line
 from wink.cli._wrong import ReaderGone, WrongInput, nearest, wrong
-from wink.errors import PromptEvaluationError, RecordError, ScriptMismatch, TransactionError, WinkError
+from wink.errors import ApprovalChanged, PromptEvaluationError, RecordError, ScriptMismatch, TransactionError, WinkError
 
 COMMANDS: Final = {
     # name: (module, attribute, one line for the list of commands)
@@ -27,6 +27,10 @@ COMMANDS: Final = {
     "run": ("wink.cli._run", "run", "Let a model work on a repository."),
     "call": ("wink.cli._call", "call", "Run one tool on a workspace, through the whole pipeline."),
     "serve": ("wink.cli._serve", "serve", "Give an MCP client a workspace's tools."),
+    "approvals": ("wink.cli._approve", "approvals", "List the calls that wait for a person."),
+    "approve": ("wink.cli._approve", "approve", "Let a call run that waits, as it stands or with other arguments."),
+    "deny": ("wink.cli._approve", "deny", "Do not let a call run that waits."),
+    "runs": ("wink.cli._runs", "runs", "List the runs that can be resumed."),
     "try": ("wink.cli._try", "try_", "Run any program over a workspace without changing it."),
     "tries": ("wink.cli._accept", "list_tries", "List what is being tried."),
     "accept": ("wink.cli._accept", "accept", "Make what was tried real, all or in part."),
@@ -47,7 +51,7 @@ COMMANDS: Final = {
     "trust": ("wink.cli._trust", "trust", "Let a workspace's settings count as your own."),
     "plugins": ("wink.cli._plugins", "plugins", "List, explain and check plugins."),
 }
-WORK_FAILED: Final = (TransactionError, RecordError, PromptEvaluationError, ScriptMismatch)
+WORK_FAILED: Final = (TransactionError, RecordError, PromptEvaluationError, ScriptMismatch, ApprovalChanged)
 """The errors that say that work failed; every other one of wink's means that the input was wrong."""
 FAILED, WRONG, INTERRUPTED, UNREAD = 1, 2, 130, 141
 

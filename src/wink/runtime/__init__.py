@@ -2,7 +2,7 @@
 
 from wink.errors import SnapshotRestoreError, SnapshotSerializationError
 from wink.limits import Budget, BudgetTracker, Deadline, Heartbeat, RunContext, TokenUsage
-from wink.runtime._approval_answers import answer_approval, pending_approvals
+from wink.runtime._approval_answers import answer_approval, edited_arguments, pending_approvals
 from wink.runtime._approvals import Answer, ApprovalRequest, Approvals, SuspendRun
 from wink.runtime._call import READ_RESULT, RESULT_LIMIT, PolicyVerdict, ToolCall, ToolReply
 from wink.runtime._events import (
@@ -90,6 +90,7 @@ __all__ = [
     "append_all",
     "create_snapshot",
     "drive",
+    "edited_arguments",
     "in_own_loop",
     "reducer",
     "replace_latest",
