@@ -36,7 +36,15 @@ from wink.runtime._results import check_result, json_text, new_values, rendered
 from wink.runtime._waiting import LEASE_SECONDS, Apart, Blocking, Cooperative, HandlerTimedOut, Waiting, drive
 from wink.session import Session, SliceDelta
 from wink.tools import Tool, ToolContext, ToolResult
-from wink.transactions import CommitEntry, Outcome, Recorder, Transaction, turns_to_take
+from wink.transactions import (
+    CommitEntry,
+    Outcome,
+    Recorder,
+    Transaction,
+    heartbeats_around,
+    limits_around,
+    turns_to_take,
+)
 
 _log = logging.getLogger("wink.runtime")
 _call_ids = itertools.count(1)
@@ -245,7 +253,7 @@ class ToolExecutor:
         call.transaction = transaction = Transaction(
             self._session, resources, root=call.root, writable=_known(call.tool).effects != "read"
         )
-        transaction.deadline, transaction.budget_tracker = self._deadline, self._budget
+        transaction.deadline, transaction.budget_tracker, transaction.heartbeat = self._limits(transaction.around)
         transaction.run, transaction.call_id = self._run_id, call.call_id
         if _known(call.tool).effects == "process":
             turns = turns_to_take(self._session, call.root)
@@ -258,9 +266,9 @@ class ToolExecutor:
             rendered_prompt=self._rendered,
             adapter=self._adapter,
             session=self._session,
-            deadline=self._deadline,
-            budget_tracker=self._budget,
-            heartbeat=self._heartbeat,
+            deadline=transaction.deadline,
+            budget_tracker=transaction.budget_tracker,
+            heartbeat=transaction.heartbeat,
             run_context=self._run,
             call_id=call.call_id,
             scope=scope,
@@ -309,27 +317,41 @@ class ToolExecutor:
             text = f"{tool.name} was not run: that it begins cannot be recorded"
             raise CallFailed(text, "refused", str(error)) from error
 
+    def _limits(self, around: Transaction | None) -> tuple[Deadline | None, BudgetTracker | None, Heartbeat | None]:
+        """The limits of this run; inside a call it has no more time than the call, and shares what it has none of."""
+        deadline, budget, heartbeat = self._deadline, self._budget, self._heartbeat
+        if around is None:
+            return deadline, budget, heartbeat
+        its_deadline, its_budgets = limits_around()
+        if deadline is None or (its_deadline is not None and its_deadline.expires_at < deadline.expires_at):
+            deadline = its_deadline
+        if budget is None and its_budgets:
+            budget = its_budgets[-1]
+        return deadline, budget, around.heartbeat if heartbeat is None else heartbeat
+
     def _check_limits(self) -> None:
-        if self._heartbeat is not None:
-            self._heartbeat.beat()
-        if self._deadline is not None:
-            self._deadline.check()
-        if self._budget is not None:
-            self._budget.check()
+        """Hold this call, which is active by now, against its limits and those of the calls around it."""
+        for heartbeat in heartbeats_around():
+            heartbeat.beat()
+        deadline, budgets = limits_around()
+        if deadline is not None:
+            deadline.check()
+        for budget in budgets:
+            budget.check()
 
     async def _run_handler(self, call: InFlight, waiting: Waiting) -> None:
         tool, context = _known(call.tool), _known(call.context)
         timeout = tool.timeout
-        if timeout is not None and self._deadline is not None:
-            timeout = min(timeout, max(0.0, self._deadline.remaining().total_seconds()))
+        if timeout is not None and context.deadline is not None:
+            timeout = min(timeout, max(0.0, context.deadline.remaining().total_seconds()))
         handler = functools.partial(_known(tool.handler), call.params, context=context)
         try:
             call.result = await waiting.handler(
                 handler, is_async=tool.is_async, timeout=timeout, apart=tool.effects == "process"
             )
         except HandlerTimedOut:
-            if self._deadline is not None:
-                self._deadline.check()
+            if context.deadline is not None:
+                context.deadline.check()
             _known(call.transaction).revoke()
             raise CallFailed(f"{tool.name} timed out after {timeout:g} s; nothing was changed") from None
         except WorkspaceBusy as error:

@@ -117,9 +117,17 @@ class ToolContext:
         return self.session.dispatcher
 
     def beat(self) -> None:
-        """Say that a long operation is still alive; does nothing if nobody listens."""
-        if self.heartbeat is not None:
+        """Say that a long operation is still alive, also to whoever watches the runs around this one.
+
+        Does nothing if nobody listens.
+        """
+        from wink.transactions import heartbeats_around
+
+        around = heartbeats_around()
+        if self.heartbeat is not None and self.heartbeat not in around:
             self.heartbeat.beat()
+        for heartbeat in around:
+            heartbeat.beat()
 
 
 def _setter(name: str) -> Callable[[ToolContext, object], None]:

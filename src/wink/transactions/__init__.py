@@ -2,6 +2,7 @@
 
 from wink.transactions._around import (
     current_transaction,
+    heartbeats_around,
     holds,
     limits_around,
     take_turn,
@@ -20,6 +21,7 @@ __all__ = [
     "Recorder",
     "Transaction",
     "current_transaction",
+    "heartbeats_around",
     "holds",
     "limits_around",
     "take_turn",

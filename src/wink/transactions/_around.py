@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
 from wink.filesystem import Filesystem, Turns
-from wink.limits import BudgetTracker, Deadline
+from wink.limits import BudgetTracker, Deadline, Heartbeat
 from wink.session import Session
 
 if TYPE_CHECKING:
@@ -76,6 +76,17 @@ def limits_around() -> tuple[Deadline | None, tuple[BudgetTracker, ...]]:
             trackers.append(found.budget_tracker)
         found = found.around
     return deadline, tuple(reversed(trackers))
+
+
+def heartbeats_around() -> tuple[Heartbeat, ...]:
+    """The heartbeats of the calls that are active in this context, innermost first, each once."""
+    hearts: list[Heartbeat] = []
+    found = active.get()
+    while found is not None:
+        if found.heartbeat is not None and all(found.heartbeat is not known for known in hearts):
+            hearts.append(found.heartbeat)
+        found = found.around
+    return tuple(hearts)
 
 
 def outer_of(around: Transaction | None, session: Session, root: Filesystem | None) -> Transaction | None:

@@ -26,7 +26,7 @@ from typing import Any, Final, Literal, cast
 
 from wink.errors import CommitFailed, HandleRevoked, RollbackFailed, WinkError, WorkspaceNeedsRecovery
 from wink.filesystem import FileChange, FilePart, Filesystem, Stamp, Turns
-from wink.limits import BudgetTracker, Deadline
+from wink.limits import BudgetTracker, Deadline, Heartbeat
 from wink.resources import ResourceContext, Snapshotable
 from wink.session import Session, SessionPart, SliceDelta, Upsert
 from wink.transactions._around import active, outer_of
@@ -77,6 +77,7 @@ class Transaction:
         "call_id",
         "change",
         "deadline",
+        "heartbeat",
         "id",
         "nested",
         "outer",
@@ -102,6 +103,8 @@ class Transaction:
         self.deadline: Deadline | None = None
         self.budget_tracker: BudgetTracker | None = None
         """Limits of the run that the call belongs to; what it starts itself has to keep to them too."""
+        self.heartbeat: Heartbeat | None = None
+        """Who is told that the run is alive, by what the call starts itself too."""
         self._session = session
         self._root = root
         self._ending = threading.RLock() if self.outer is None else self.outer._ending
