@@ -260,6 +260,13 @@ def test_a_lone_surrogate_survives() -> None:
     assert problems(Step, '{"title": 1, "x\\ud83d": 2}')[0] == "$.title: must be a string, not 1"
 
 
+def test_a_lone_surrogate_survives_among_the_unknown_fields() -> None:
+    """What is kept aside is what was sent, too."""
+    step = parse(Step, '{"title": "a", "x\\ud83d": ["half \\ud83d"]}', extra="allow")
+
+    assert dict(extras(step)) == {"x\ud83d": ["half \ud83d"]}
+
+
 def test_unknown_fields_can_be_dropped() -> None:
     """Answers of services that add fields are read with `ignore`."""
     assert parse(Step, '{"title": "a", "more": 1}', extra="ignore") == Step("a")

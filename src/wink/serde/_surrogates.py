@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, Final, cast
 
+from wink.serde._extras import extras, keep_extras
 from wink.serde._text import has_lone_surrogate
 
 _SURROGATES: Final = range(0xD800, 0xE000)
@@ -52,6 +53,8 @@ def unmask(value: Any, masked: Masked) -> Any:
             mended = unmask(item, masked)
             if mended is not item:
                 object.__setattr__(value, field.name, mended)
+        if found := extras(value):
+            keep_extras(value, unmask(dict(found), masked))
         return value
     if isinstance(value, dict):
         pairs = cast("dict[Any, Any]", value).items()
