@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from wink.errors import PromptOverrideError, PromptValidationError
+from wink.errors import PromptOverrideError, PromptValidationError, SerdeError
 from wink.prompt._params import names_in
-from wink.prompt._section import Section
-from wink.prompt.overrides._hashing import content_hash, contract_hash, example_hash
+from wink.prompt._task_examples import TaskExamplesSection
+from wink.prompt.overrides._examples import examples_json
+from wink.prompt.overrides._hashing import content_hash, contract_hash, example_hash, value_hash
 
 if TYPE_CHECKING:
     from wink.prompt._plan import Node, Plan
@@ -107,19 +108,14 @@ def described(ns: str, key: str, plan: "Plan") -> PromptDescriptor:
     if plan.descriptor is not None:
         return plan.descriptor
     descriptor = _describe(ns, key, plan)
-    if not any(has_passing_tools(node) for node in plan.nodes):
+    if plan.knows_all_tools:
         plan.descriptor = descriptor
     return descriptor
 
 
-def has_passing_tools(node: "Node") -> bool:
-    """Whether a section has other tools now than when its template was built, and may have others yet."""
-    return type(node.section).current_tools is not Section.current_tools
-
-
 def tools_now(node: "Node") -> "tuple[Tool[Any, Any], ...]":
     """A section's tools at the moment; those that it began with when it cannot tell."""
-    if has_passing_tools(node):
+    if node.has_passing_tools:
         try:
             return node.now().tools
         except Exception:  # foreign code, whose failure the rendering reports
@@ -131,6 +127,7 @@ def _describe(ns: str, key: str, plan: "Plan") -> PromptDescriptor:
     sections: list[SectionDescriptor] = []
     tools: list[ToolDescriptor] = []
     examples: list[TaskExampleDescriptor] = []
+    with_examples: list[tuple[str, ...]] = []
 
     def visit(nodes: "tuple[Node, ...]", prefix: str) -> None:
         for count, node in enumerate(nodes, 1):
@@ -138,11 +135,14 @@ def _describe(ns: str, key: str, plan: "Plan") -> PromptDescriptor:
             if node.section.accepts_overrides:
                 sections.extend(_section(node, number))
                 tools.extend(_tools(node))
-                examples.extend(_task_examples(node))
+                found = _task_examples(node)
+                if found is not None:
+                    with_examples.append(node.path)
+                    examples.extend(found)
             visit(node.children, f"{number}.")
 
     visit(plan.roots, "")
-    return PromptDescriptor(ns, key, tuple(sections), tuple(tools), tuple(examples))
+    return PromptDescriptor(ns, key, tuple(sections), tuple(tools), tuple(examples), tuple(with_examples))
 
 
 def _section(node: "Node", number: str) -> list[SectionDescriptor]:
@@ -174,6 +174,12 @@ def _describable(tool: Any) -> tuple[str, ...]:
     return () if tool.params_type is None else tuple(field.name for field in fields(tool.params_type) if field.init)
 
 
-def _task_examples(node: "Node") -> list[TaskExampleDescriptor]:
-    del node
-    return []
+def _task_examples(node: "Node") -> list[TaskExampleDescriptor] | None:
+    """The examples of a section of task examples; `None` for other sections."""
+    if not isinstance(node.section, TaskExamplesSection):
+        return None
+    try:
+        examples = examples_json(node.section)
+    except SerdeError:
+        return None
+    return [TaskExampleDescriptor(node.path, index, value_hash(one)) for index, one in enumerate(examples)]

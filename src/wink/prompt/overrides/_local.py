@@ -89,7 +89,7 @@ class LocalPromptOverridesStore:
         whole = with_hashes(_whole(descriptor, override, tag), descriptor)
         if not isinstance(prompt, PromptDescriptor):
             kept, misfits = fit(whole, descriptor)
-            _refuse((*misfits, *overlay(template_of(prompt).plan, kept, descriptor)[1]), descriptor, whole.tag)
+            _refuse((*misfits, *overlay(template_of(prompt), kept, descriptor)[1]), descriptor, whole.tag)
         return self._add(descriptor, whole)
 
     def set_section_override(

@@ -17,7 +17,7 @@ from wink.prompt.overrides._values import PromptOverride, ToolOverride
 from wink.tools import Tool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Mapping
 
     from wink.prompt._template import PromptTemplate
     from wink.prompt.overrides._store import PromptOverridesStore
@@ -144,8 +144,8 @@ class _OtherBody(Body):
         super().__init__(make(), node.path)
         self._make = make
 
-    def __call__(self, params: Any, session: "Session | None", tools: "Collection[str]" = ()) -> str:
-        return Body(self._make(), self._path)(params, session, tools)
+    def __call__(self, params: Any, known: "Mapping[str, Any]") -> str:
+        return Body(self._make(), self._path)(params, known)
 
 
 def _summary(section: Section[Any], text: str, params: Any) -> str:
