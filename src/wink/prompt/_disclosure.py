@@ -3,16 +3,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from wink.errors import VisibilityExpansionRequired
 from wink.prompt._plan import RESERVED, Node, Plan
 from wink.prompt._selection import Part
 from wink.prompt._visibility import SectionVisibility
 from wink.tools import Tool, ToolContext, ToolResult
-
-if TYPE_CHECKING:
-    from wink.session import Session
 
 __all__ = ["Disclosure", "disclosing_tools", "how_to_open"]
 
@@ -52,7 +49,7 @@ class SectionText:
 class Disclosure:
     """What a rendering has summarised: enough to find the sections by their keys, and to write out what they hide."""
 
-    __slots__ = ("_parts", "_plan", "_resources", "_write", "keys")
+    __slots__ = ("_parts", "_plan", "_write", "keys")
 
     keys: tuple[str, ...]
     """The keys of the summarised sections, as the text and the tools name them."""
@@ -62,9 +59,8 @@ class Disclosure:
         plan: Plan,
         parts: Sequence[Part],
         write: Callable[[Sequence[Part], Mapping[str, Any]], str],
-        resources: object,
     ) -> None:
-        self._plan, self._parts, self._write, self._resources = plan, tuple(parts), write, resources
+        self._plan, self._parts, self._write = plan, tuple(parts), write
         self.keys = tuple(node.key for node, _, _, shown in parts if shown is SectionVisibility.SUMMARY)
 
     def path_of(self, key: str) -> tuple[str, ...]:
@@ -99,7 +95,7 @@ class Disclosure:
             raise LookupError(f"{'; '.join(dict.fromkeys(problems))}; the summarised sections are: {self._listed()}")
         return paths
 
-    def text_of(self, path: tuple[str, ...], session: "Session | None") -> str:
+    def text_of(self, path: tuple[str, ...], context: ToolContext) -> str:
         """All that opening the section would show, its children too, those that have a summary of their own in full."""
         below = [
             (node, number, params, SectionVisibility.FULL)
@@ -108,7 +104,7 @@ class Disclosure:
         ]
         shown = (node for node, _, _, shown in (*self._parts, *below) if shown is SectionVisibility.FULL)
         tools = {*RESERVED, *(tool.name for node in shown for tool in node.tools)}
-        return self._write(below, {"session": session, "tools": tools, "resources": self._resources})
+        return self._write(below, {"session": context.session, "tools": tools, "resources": context.resources})
 
     def _listed(self) -> str:
         return ", ".join(map(repr, self.keys)) or "none"
@@ -170,7 +166,7 @@ def _read_section(params: ReadSection, *, context: ToolContext) -> ToolResult[Se
         path = disclosure.paths_of([key])[key]
     except LookupError as error:
         return ToolResult.error(str(error))
-    return ToolResult.ok(SectionText(key, disclosure.text_of(path, context.session)), message="")
+    return ToolResult.ok(SectionText(key, disclosure.text_of(path, context)), message="")
 
 
 def _disclosure(context: ToolContext) -> Disclosure:

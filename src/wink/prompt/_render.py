@@ -47,7 +47,7 @@ def render(
             _check(node, plan)
     tools = tuple(tool for tool, _ in by_name.values())
     governing: dict[str, tuple[ToolPolicy, ...]] = {name: node.governing for name, (_, node) in by_name.items()}
-    disclosure = _disclosure(plan, parts, resources)
+    disclosure = _disclosure(plan, parts)
     if disclosure is not None:
         own = disclosing_tools(disclosure.keys)
         refuse_reserved_names(node for _, node in by_name.values())
@@ -74,7 +74,7 @@ def render(
 def offered_tools(plan: Plan, parts: Sequence[Part]) -> tuple[Tool[Any, Any], ...]:
     """The tools of the sections that are shown in full, and those that open the others."""
     tools = tuple(tool for node, _, _, shown in parts if shown is FULL for tool in node.tools)
-    disclosure = _disclosure(plan, parts, None)
+    disclosure = _disclosure(plan, parts)
     return tools if disclosure is None else tools + disclosing_tools(disclosure.keys)
 
 
@@ -90,9 +90,9 @@ def _with_response_format(text: str, parts: Sequence[Part], answer: Answer) -> s
     return f"{text}\n\n{section}" if text else section
 
 
-def _disclosure(plan: Plan, parts: Sequence[Part], resources: "PromptResources | None") -> Disclosure | None:
+def _disclosure(plan: Plan, parts: Sequence[Part]) -> Disclosure | None:
     if plan.can_summarise and any(part[3] is SUMMARY for part in parts):
-        return Disclosure(plan, parts, text_of, resources)
+        return Disclosure(plan, parts, text_of)
     return None
 
 

@@ -11,13 +11,13 @@ from wink.prompt._enablement import Enabled
 from wink.prompt._markdown_section import MarkdownSection
 from wink.prompt._mounts import fresh_files, mounts_of, top_of
 from wink.prompt._offers import offered_section
+from wink.prompt._resources import PromptResources
 from wink.prompt._section import P, Section
 from wink.prompt._visibility import Visibility
-from wink.tools import Tool
+from wink.tools import ResourcesLike, Tool
 
 if TYPE_CHECKING:
     from wink.filesystem import Filesystem
-    from wink.prompt._resources import PromptResources
     from wink.resources import Binding, ResourceRegistry
     from wink.session import Session
 
@@ -85,7 +85,7 @@ class WorkspaceSection(MarkdownSection[P]):
         self._binding: Binding[Filesystem] | None = None
 
     def render_body(
-        self, params: P | None, *, session: "Session | None" = None, resources: "PromptResources | None" = None
+        self, params: P | None, *, session: "Session | None" = None, resources: ResourcesLike | None = None
     ) -> str:
         """The template, filled in, and what the files of the prompt are."""
         text = super().render_body(params, session=session)
@@ -127,10 +127,14 @@ class WorkspaceSection(MarkdownSection[P]):
             )
         return filesystem
 
-    def _facts(self, resources: "PromptResources | None") -> str:
+    def _facts(self, resources: ResourcesLike | None) -> str:
         from wink.filesystem import Filesystem
 
-        files = self._filesystem if resources is None else resources.at_hand(Filesystem)
+        files: object = self._filesystem
+        if isinstance(resources, PromptResources):
+            files = resources.at_hand(Filesystem)
+        elif resources is not None:  # those of a call, which sees files through a handle of its own
+            files = resources.get_optional(Filesystem)
         root = "Paths are relative to the root of the workspace, with `/` between names."
         if not isinstance(files, Filesystem):
             # Nobody has needed the files yet. Those of the mounts will be copied; of others nothing is known.
