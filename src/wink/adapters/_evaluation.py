@@ -11,6 +11,7 @@ from typing import Any, Final
 from wink.adapters._conversation import Conversation, Exchange, ModelTurn
 from wink.adapters._response import ModelReplied, ModelTold, PromptResponse
 from wink.adapters._run_state import RunJournal, RunState, told
+from wink.adapters._tracing import Tracing, tracing
 from wink.errors import (
     BudgetExceededError,
     DeadlineExceededError,
@@ -70,10 +71,18 @@ class Evaluation:
     _executor: ToolExecutor = field(init=False)
     _ids: set[str] = field(default_factory=set[str])
     _expansions: int = 0
+    _tracing: Tracing | None = None
     _retried: dict[str, int] = field(default_factory=dict[str, int])
 
     async def run(self, ask: Asking, execute: Executing) -> PromptResponse[Any]:
         """Work until the model answers without calling a tool, and nothing is missing from its answer."""
+        self._tracing = tracing(self.adapter)
+        if self._tracing is None:
+            return await self._run(ask, execute)
+        with self._tracing.run(self.prompt.name, self.session):
+            return await self._run(ask, execute)
+
+    async def _run(self, ask: Asking, execute: Executing) -> PromptResponse[Any]:
         try:
             self._take_limits()
             self._render(self.resume.exchanges if self.resume is not None else ())
@@ -163,7 +172,12 @@ class Evaluation:
             raise self._over("turns", f"the model was not done after {self.max_turns} turns")
         self._check_limits()
         self._beat()
-        turn = self._with_ids(await ask(self._conversation), number)
+        if self._tracing is None:
+            turn = await ask(self._conversation)
+        else:
+            with self._tracing.turn() as turns:
+                turns.append(turn := await ask(self._conversation))
+        turn = self._with_ids(turn, number)
         self._beat()
         self._used += turn.usage
         for tracker in self._trackers:

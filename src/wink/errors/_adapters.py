@@ -6,7 +6,15 @@ from typing import Any
 from wink.errors._core import WinkError
 from wink.errors._prompt import PromptEvaluationError
 
-__all__ = ["ModelUnusable", "RunStateError", "RunSuspended", "ScriptError", "ScriptMismatch"]
+__all__ = [
+    "ModelUnusable",
+    "RecordingUnreadable",
+    "ReplayMismatch",
+    "RunStateError",
+    "RunSuspended",
+    "ScriptError",
+    "ScriptMismatch",
+]
 
 
 class ScriptError(WinkError, ValueError):
@@ -58,3 +66,25 @@ class ModelUnusable(WinkError, ValueError):
 
     def __str__(self) -> str:
         return f"{self.provider}: {self.problem}"
+
+
+class RecordingUnreadable(WinkError, ValueError):
+    """A file is no recording of a run, or a damaged one; `line` counts from 1."""
+
+    def __init__(self, path: str, line: int, problem: str) -> None:
+        self.path, self.line, self.problem = path, line, problem
+        super().__init__(path, line, problem)
+
+    def __str__(self) -> str:
+        return f"{self.path}, line {self.line}: {self.problem}"
+
+
+class ReplayMismatch(WinkError):
+    """A run that is played again goes another way than the recorded one; `turn` counts the model's turns from 1."""
+
+    def __init__(self, turn: int, problem: str) -> None:
+        self.turn, self.problem = turn, problem
+        super().__init__(turn, problem)
+
+    def __str__(self) -> str:
+        return f"before turn {self.turn} of the model: {self.problem}"

@@ -6,11 +6,23 @@ from wink.testing._distributions import FakeDistribution, fake_distribution
 
 if TYPE_CHECKING:
     from wink.testing._filesystems import FilesystemConformance
+    from wink.testing._recording import Recording, RecordingAdapter, ReplayAdapter
 
-__all__ = ["FakeDistribution", "FilesystemConformance", "fake_distribution"]
+__all__ = [
+    "FakeDistribution",
+    "FilesystemConformance",
+    "Recording",
+    "RecordingAdapter",
+    "ReplayAdapter",
+    "fake_distribution",
+]
 
 
 def __getattr__(name: str) -> object:
+    if name in ("Recording", "RecordingAdapter", "ReplayAdapter"):
+        from wink.testing import _recording
+
+        return getattr(_recording, name)
     if name != "FilesystemConformance":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import sys
