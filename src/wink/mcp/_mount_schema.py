@@ -96,9 +96,11 @@ def _inside(value: object) -> Iterable[object]:
 
 
 def _is_open(schema: Mapping[str, Any]) -> bool:
+    if "patternProperties" in schema:
+        return True
     if "additionalProperties" in schema:
         return schema["additionalProperties"] is not False
-    return "patternProperties" in schema or any(key in schema for key in _OPENING)
+    return any(key in schema for key in _OPENING)
 
 
 def _within_reach(schema: Any) -> Any:
