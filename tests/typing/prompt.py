@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, assert_type
 
+from wink.adapters import PromptResponse, ScriptedAdapter
 from wink.filesystem import Filesystem
 from wink.policies import SequentialDependencyPolicy, ToolPolicy
 from wink.prompt import (
@@ -13,9 +14,19 @@ from wink.prompt import (
     RenderedPrompt,
     Section,
     SectionVisibility,
+    SetVisibilityOverride,
+    TaskExample,
+    TaskExamplesSection,
+    TaskStep,
     TextSection,
     Tool,
+    ToolExample,
     ToolsSection,
+    VisibilityExpansionRequired,
+    VisibilityOverrides,
+    WorkspaceSection,
+    apply_expansion,
+    parse_structured_output,
 )
 from wink.session import Session
 from wink.tools import PromptLike, RenderedPromptLike
@@ -75,6 +86,25 @@ assert_type(Prompt(many).bind(Task("x")).render(), RenderedPrompt[list[Finding]]
 assert_type(Prompt(template), Prompt[Any])
 anything: Prompt = Prompt(many)
 some_object: Prompt[object] = Prompt(one)
+
+# What comes of them has the type that the template declares.
+assert_type(parse_structured_output("{}", Prompt(one).render()), Finding)
+assert_type(parse_structured_output("[]", Prompt(many).render()), list[Finding])
+response = ScriptedAdapter(["[]"]).evaluate(Prompt(many), session=Session())
+assert_type(response, PromptResponse[list[Finding]])
+assert_type(response.output, list[Finding] | None)
+assert_type(ScriptedAdapter(["x"]).evaluate(prompt, session=Session()).output, Any | None)
+
+# Sections of examples and files are sections like any other, and copies are of the same type.
+step = TaskStep("search", ToolExample("Search", Task("x"), None))
+examples = TaskExamplesSection[Task](examples=[TaskExample("Find it.", Finding(1), (step,))])
+assert_type(examples.with_examples([]), TaskExamplesSection[Task])
+assert_type(WorkspaceSection[Task](template="$issue", mounts={"": "."}).clone(), WorkspaceSection[Task])
+prompt.render(visibility_overrides={("rules",): SectionVisibility.FULL})
+opened: str = apply_expansion(Session(), VisibilityExpansionRequired({}, "why", []))
+assert_type(Session()[VisibilityOverrides].latest(), VisibilityOverrides | None)
+Session().dispatch(SetVisibilityOverride(("rules",), SectionVisibility.FULL))
+SetVisibilityOverride("rules", SectionVisibility.FULL)  # pyright: ignore[reportArgumentType]
 
 # What tools and executors ask of prompts and policies, ours satisfy.
 as_prompt: PromptLike = prompt
