@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from difflib import unified_diff
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from wink.cli._prompts_parts import texts_of, tool_named
 from wink.errors import WinkError
 from wink.prompt import PromptTemplate
-from wink.prompt.overrides import PromptDescriptor, PromptOverride, ToolOverride, fit
+from wink.prompt.overrides import (
+    PromptDescriptor,
+    PromptOverride,
+    TaskExampleOverride,
+    ToolExampleOverride,
+    ToolOverride,
+    fit,
+)
+
+E = TypeVar("E", ToolExampleOverride, TaskExampleOverride)
 
 
 class Difference(NamedTuple):
@@ -35,6 +44,11 @@ def differences(template: PromptTemplate[Any], override: PromptOverride) -> list
         found.append(_difference("section", name, _section(body, summary), after, override.tag, misfits))
     for name, words in override.tool_overrides.items():
         found.append(_difference("tool", name, *_tool(template, words), override.tag, misfits))
+    for path in dict.fromkeys(one.path for one in override.task_example_overrides):
+        name = "/".join(path)
+        if path in descriptor.example_sections:
+            before, after = _task_examples(template, override, path)
+            found.append(_difference("section", name, before, after, override.tag, misfits))
     for (part, name), reason in misfits.items():
         found.append(Difference(part, name, "", reason))
     return [one for one in found if one.diff or one.problem]
@@ -68,15 +82,37 @@ def _tool(template: PromptTemplate[Any], words: ToolOverride) -> tuple[str, str]
         {"description": one.description, "input": dump(one.input), "output": dump(one.output)} for one in tool.examples
     ]
     before = _lines(tool.description, params, examples)
-    told: list[Any] = [*examples]
-    for one in words.examples:
-        plain = {"description": one.description, "input": one.input, "output": one.output}
-        if one.index is None:
-            told.append(plain)
-        elif one.index < len(examples):
-            told[one.index] = plain if one.action == "replace" else None
+    told = _changed(
+        examples,
+        words.examples,
+        lambda one: {"description": one.description, "input": one.input, "output": one.output},
+    )
     after = _lines(words.description or tool.description, {**params, **words.param_descriptions}, told)
     return before, after
+
+
+def _task_examples(template: PromptTemplate[Any], override: PromptOverride, path: tuple[str, ...]) -> tuple[str, str]:
+    from wink.prompt.overrides._examples import examples_json
+
+    section: Any = next(node.section for node in template.plan.nodes if node.path == path)
+    examples = examples_json(section)
+    ours = [one for one in override.task_example_overrides if one.path == path]
+    told = _changed(examples, ours, lambda one: one.example)
+    before, after = (
+        "".join(f"example: {_json(one)}\n" for one in side if one is not None) for side in (examples, told)
+    )
+    return before, after
+
+
+def _changed(examples: list[Any], overrides: Iterable[E], plain: Callable[[E], Any]) -> list[Any]:
+    """The examples with what overrides say; `None` for one that is removed."""
+    told = [*examples]
+    for one in overrides:
+        if one.index is None:
+            told.append(plain(one))
+        elif one.index < len(examples):
+            told[one.index] = plain(one) if one.action == "replace" else None
+    return told
 
 
 def _lines(description: str, params: Any, examples: list[Any]) -> str:

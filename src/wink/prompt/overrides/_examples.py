@@ -85,8 +85,11 @@ def _task(value: Any, tools: _Tools, answer: Answer) -> TaskExample:
 
     task = parse(_Task, dumps(value))
     outcome = task.outcome
-    if not isinstance(outcome, str) and answer.type is not None:
-        outcome = parse(answer.annotation, dumps(outcome), extra="ignore" if answer.allow_extra_keys else "forbid")
+    if outcome is not None and not isinstance(outcome, str) and answer.type is not None:
+        try:
+            outcome = parse(answer.annotation, dumps(outcome), extra="ignore" if answer.allow_extra_keys else "forbid")
+        except ParseError as error:
+            raise PromptOverrideError(f"the outcome of {task.objective!r}: {error}") from error
     steps = [TaskStep(step.tool_name, _of_any(step, tools)) for step in task.steps]
     return TaskExample(task.objective, outcome, tuple(steps))
 
