@@ -43,6 +43,9 @@ _LAST: Final = "last"
     help="Go on with a run, by default with the last one that can be; `wink runs` lists them.",
 )
 @click.option("--no-input", is_flag=True, help="Never ask; suspend the run where somebody has to be asked.")
+@click.option(
+    "--record", metavar="FILE", type=click.Path(dir_okay=False), help="Write the run to FILE, for `wink replay`."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line, for machines.")
 def run(
     task: str | None,
@@ -54,6 +57,7 @@ def run(
     base_url: str | None,
     resume: str | None,
     no_input: bool,
+    record: str | None,
     as_json: bool,
 ) -> int:
     """Let a model work on TASK in a workspace.
@@ -73,7 +77,9 @@ def run(
     if resume is None:
         _check_new(plan)
         with open_workspace(workspace) as opened:
-            return _work(opened, plan, session, None, as_json=as_json, no_input=no_input)
+            return _work(opened, plan, session, None, record, as_json=as_json, no_input=no_input)
+    if record is not None:
+        raise wrong("a recording begins where its run begins; leave out --record, or --resume")
     if task is not None:
         raise wrong("a run goes on with the task that it was begun with; leave out the task, or --resume")
     with (
@@ -81,7 +87,7 @@ def run(
         RecordJournal.resume(opened, "" if resume == _LAST else resume) as journal,
     ):
         plan = _resumed(journal, plan)
-        return _work(opened, plan, journal.session, journal, as_json=as_json, no_input=no_input)
+        return _work(opened, plan, journal.session, journal, None, as_json=as_json, no_input=no_input)
 
 
 def _check_new(plan: Mapping[str, Any]) -> None:
@@ -116,12 +122,18 @@ def _work(
     plan: Mapping[str, Any],
     session: str,
     resumed: RecordJournal | None,
+    record: str | None,
     *,
     as_json: bool,
     no_input: bool,
 ) -> int:
     catalog = installed_catalog(opened.root)
     adapter = model_adapter(plan["model"], catalog, base_url=plan["base_url"])
+    if record is not None:
+        from wink.testing import RecordingAdapter
+
+        about = {name: plan[name] for name in ("task", "model", "sections", "policies")}
+        adapter = RecordingAdapter(adapter, record, about=about)
     prompt = compose(opened, catalog, task=plan["task"], sections=plan["sections"], policies=plan["policies"])
     state = opened.session(session)
     changes = ChangesSoFar()

@@ -133,7 +133,7 @@ class UnknownRun(WinkError, LookupError):
         super().__init__(run_id, problem, self.known)
 
     def __str__(self) -> str:
-        remedy = f"these can be resumed: {', '.join(self.known)}" if self.known else "there is none that can be resumed"
+        remedy = f"these can be resumed: {', '.join(self.known)}" if self.known else "no run can be resumed"
         return f"run {self.run_id!r} {self.problem}; {remedy}" if self.run_id else f"there is no such run; {remedy}"
 
 
