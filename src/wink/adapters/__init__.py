@@ -19,14 +19,16 @@ if TYPE_CHECKING:
     from wink.adapters._openai_chat import OpenAIChat
     from wink.adapters._openai_responses import OpenAIResponses
     from wink.adapters._remote import ModelSettings, RemoteAdapter
-    from wink.adapters._tool_schemas import Misfit, compile_tools
+    from wink.adapters._tool_schemas import PROVIDERS, CompiledTool, Misfit, compile_tools
 
 __all__ = [
     "MAX_EXPANSIONS",
     "MAX_TURNS",
+    "PROVIDERS",
     "RETRIES",
     "AgentLoop",
     "AnthropicMessages",
+    "CompiledTool",
     "Conversation",
     "Exchange",
     "Expectation",
@@ -61,10 +63,12 @@ __all__ = [
 
 _HOMES = {
     "AnthropicMessages": "_anthropic",
+    "CompiledTool": "_tool_schemas",
     "Misfit": "_tool_schemas",
     "ModelSettings": "_remote",
     "OpenAIChat": "_openai_chat",
     "OpenAIResponses": "_openai_responses",
+    "PROVIDERS": "_tool_schemas",
     "RemoteAdapter": "_remote",
     "compile_tools": "_tool_schemas",
 }

@@ -19,12 +19,21 @@ import click
 from wink import __version__
 from wink.cli._warnings import plugin_warnings_in_a_line
 from wink.cli._wrong import ReaderGone, WrongInput, nearest, wrong
-from wink.errors import ApprovalChanged, PromptEvaluationError, RecordError, ScriptMismatch, TransactionError, WinkError
+from wink.errors import (
+    ApprovalChanged,
+    PromptEvaluationError,
+    RecordError,
+    ReplayMismatch,
+    ScriptMismatch,
+    TransactionError,
+    WinkError,
+)
 
 COMMANDS: Final = {
     # name: (module, attribute, one line for the list of commands)
     "demo": ("wink.cli._demo", "demo", "Watch an agent mend a small project, and a failed call undone."),
     "run": ("wink.cli._run", "run", "Let a model work on a repository."),
+    "replay": ("wink.cli._replay", "replay", "Play a recorded run again, without its model."),
     "call": ("wink.cli._call", "call", "Run one tool on a workspace, through the whole pipeline."),
     "serve": ("wink.cli._serve", "serve", "Give an MCP client a workspace's tools."),
     "approvals": ("wink.cli._approve", "approvals", "List the calls that wait for a person."),
@@ -46,12 +55,13 @@ COMMANDS: Final = {
     "recover": ("wink.cli._recover", "recover", "End what a killed process left half done."),
     "prompts": ("wink.cli._prompts", "prompts", "List, show and edit what a model is told."),
     "tools": ("wink.cli._tools", "tools", "List the tools that a model would be shown."),
+    "lint": ("wink.cli._lint", "lint", "Check what of the tools a provider does not take."),
     "doctor": ("wink.cli._doctor", "doctor", "Check what this machine can do, and how to get what it lacks."),
     "explain": ("wink.cli._explain", "explain", "Say which rule would allow or deny a call, and why."),
     "trust": ("wink.cli._trust", "trust", "Let a workspace's settings count as your own."),
     "plugins": ("wink.cli._plugins", "plugins", "List, explain and check plugins."),
 }
-WORK_FAILED: Final = (TransactionError, RecordError, PromptEvaluationError, ScriptMismatch, ApprovalChanged)
+WORK_FAILED: Final = (TransactionError, RecordError, PromptEvaluationError, ScriptMismatch, ReplayMismatch, ApprovalChanged)
 """The errors that say that work failed; every other one of wink's means that the input was wrong."""
 FAILED, WRONG, INTERRUPTED, UNREAD = 1, 2, 130, 141
 
