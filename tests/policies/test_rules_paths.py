@@ -138,6 +138,22 @@ def test_arguments_of_unknown_names_are_judged_by_what_they_hold(world: World, k
     assert _remote(world, **{key: "src/a.py"}) == "allow"
 
 
+def test_tools_of_mounted_servers_are_judged_by_what_they_are_sent(world: World) -> None:
+    """Their parameters are whatever the server's schema says."""
+    from wink.mcp._mount_arguments import McpArguments
+
+    context = ToolContext(world.prompt, None, None, world.session)
+    tool = Tool[Anything, None]("server_do", "Do.", _nothing, effects="external")
+
+    def is_allowed(**arguments: Any) -> bool:
+        return bool(world.policy.check(tool, McpArguments.of(arguments), context=context))
+
+    assert is_allowed(path="src/a.py", limit=3)
+    assert not is_allowed(path=f"{world.files.root}/src/../.env")
+    assert not is_allowed(**{"target-uri": "file://x/../.env", "items": [{"Path": "plain"}]})
+    assert not is_allowed(items=[{"Path": "src/a.py"}, {"Path": "hidden/x"}])
+
+
 def test_a_rule_can_name_the_arguments_that_hold_paths(world: World) -> None:
     """What neither name nor value gives away has to be said."""
     named = World([Rule("deny", paths="new.pem", path_arguments=["body"])], world.files)

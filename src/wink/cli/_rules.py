@@ -97,7 +97,7 @@ def doubts(rules: Iterable[Rule], tools: Sequence[Tool[Any, Any]]) -> tuple[str,
     for rule in rules:
         plain = [name.removeprefix("!") for name in rule.tools if not is_wild(name)]
         for name in (*plain, *rule.requires):
-            if name not in names and (close := get_close_matches(name, names, n=1, cutoff=0.8)):
+            if name not in names and (close := get_close_matches(name, names, n=1, cutoff=0.9)):
                 lines.append(f"{rule.origin}: there is no tool {name!r} here; did you mean {close[0]!r}?")
         meant = [names[name] for name in plain if name in names]
         if meant and len(meant) == len(rule.tools):
@@ -157,8 +157,7 @@ def _not_heeded(file: FileRules, own_default: str) -> str | None:
 
 
 def _takes(tool: Tool[Any, Any], argument: str) -> bool:
-    if tool.params_type is None:
-        return tool.extra != "forbid"
-    if tool.extra != "forbid":
+    known = () if tool.params_type is None else fields(tool.params_type)
+    if tool.extra != "forbid" or (tool.params_type is not None and not known):
         return True
-    return any(argument in (one.name, one.metadata.get("alias")) for one in fields(tool.params_type))
+    return any(argument in (one.name, one.metadata.get("alias")) for one in known)
