@@ -87,6 +87,13 @@ def test_nothing_is_made_by_looking(store: LocalPromptOverridesStore, tmp_path: 
     assert os.listdir(tmp_path) == []
 
 
+def test_the_place_is_as_private_as_a_workspace_makes_it(store: LocalPromptOverridesStore, tmp_path: Path) -> None:
+    """A workspace keeps its record there later, with what an agent read and wrote."""
+    store.seed(template())
+
+    assert (tmp_path / ".wink").stat().st_mode & 0o777 == 0o700
+
+
 def test_parts_are_added_to_what_the_tag_says(store: LocalPromptOverridesStore) -> None:
     """Section by section and tool by tool; the later one counts."""
     one = template()

@@ -154,7 +154,8 @@ class Place:
                     if not make:
                         raise
                     with suppress(FileExistsError):
-                        os.mkdir(part, 0o777, dir_fd=opened)
+                        # A workspace's record will lie in the first of them, and is nobody else's to read.
+                        os.mkdir(part, 0o700 if part == PLACE[0] else 0o777, dir_fd=opened)
                     inner = os.open(part, _DIRECTORY, dir_fd=opened)
                 os.close(opened)
                 opened = inner
