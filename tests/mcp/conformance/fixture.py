@@ -1,0 +1,103 @@
+"""What the conformance suite expects to find in a server, as far as wink's tools can be it: a plugin like anybody's."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from wink.prompt import MarkdownSection
+from wink.testing import fake_distribution
+from wink.tools import Tool, ToolContext, ToolResult
+
+TEXT = {"type": "string"}
+RICH_SCHEMA: dict[str, Any] = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "type": "object",
+    "$defs": {"address": {"$anchor": "addressDef", "type": "object", "properties": {"street": TEXT, "city": TEXT}}},
+    "properties": {
+        "name": TEXT,
+        "address": {"$ref": "#/$defs/address"},
+        "contactMethod": {"type": "string", "enum": ["phone", "email"]},
+        "phone": TEXT,
+        "email": TEXT,
+    },
+    "allOf": [{"anyOf": [{"required": ["phone"]}, {"required": ["email"]}]}],
+    "if": {"properties": {"contactMethod": {"const": "phone"}}, "required": ["contactMethod"]},
+    "then": {"required": ["phone"]},
+    "else": {"required": ["email"]},
+    "additionalProperties": False,
+}
+SCHEMA_WITH_HEADER = {"type": "object", "properties": {"region": {"type": "string", "x-mcp-header": "Region"}}}
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """No arguments."""
+
+
+class ToolWithSchema(Tool[Nothing, None]):
+    """A tool whose schema says more than a dataclass can; whatever arguments it is given, it takes as none."""
+
+    __slots__ = ("_schema",)
+
+    def __init__(self, name: str, schema: Mapping[str, Any]) -> None:
+        super().__init__(name, "Has a schema of its own.", simple_text, effects="read", _types=(Nothing, type(None)))
+        object.__setattr__(self, "_schema", schema)
+
+    def parse(self, arguments: str | bytes | Mapping[str, Any]) -> Nothing:
+        """Nothing, from anything."""
+        return Nothing()
+
+    def schema(self) -> dict[str, Any]:
+        """The schema that it was given."""
+        return dict(self._schema)
+
+    def check(self) -> None:
+        """The suite checks it."""
+
+
+def simple_text(params: Nothing, *, context: ToolContext) -> ToolResult[None]:
+    """A text."""
+    return ToolResult("This is a simple text response for testing.")
+
+
+def error_handling(params: Nothing, *, context: ToolContext) -> ToolResult[None]:
+    """A failure, raised as foreign code raises."""
+    raise RuntimeError("This tool intentionally returns an error for testing")
+
+
+def with_progress(params: Nothing, *, context: ToolContext) -> ToolResult[None]:
+    """Three beats, far enough apart for each to be told."""
+    for _ in range(3):
+        context.beat()
+        time.sleep(0.2)
+    return ToolResult("Done in three steps.")
+
+
+def suite_section() -> MarkdownSection[None]:
+    """The tools that the suite calls."""
+    tools = [
+        Tool[Nothing, None]("test_simple_text", "Returns a text.", simple_text, effects="read"),
+        Tool[Nothing, None]("test_error_handling", "Always fails.", error_handling, effects="read"),
+        Tool[Nothing, None]("test_tool_with_progress", "Reports progress.", with_progress, effects="read"),
+        ToolWithSchema("json_schema_2020_12_tool", RICH_SCHEMA),
+        ToolWithSchema("test_x_mcp_header", SCHEMA_WITH_HEADER),
+    ]
+    return MarkdownSection(title="Conformance", key="conformance", template="For the suite.", tools=tools)
+
+
+@contextmanager
+def installed(directory: Path) -> Iterator[str]:
+    """The plugin as a distribution of its own, in a directory that can be put on another process's path."""
+    with fake_distribution(
+        "wink-conformance",
+        entry_points={"wink.sections": {"conformance.suite": "wink_conformance:suite_section"}},
+        modules={"wink_conformance": Path(__file__).read_text()},
+        directory=directory,
+        on_path=False,
+    ) as made:
+        yield made.path
