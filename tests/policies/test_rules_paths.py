@@ -281,7 +281,7 @@ def test_a_program_that_writes_what_is_denied_is_taken_back(world: World) -> Non
     reply = world.call("run_script", command="write src/ok.txt secrets/new.txt")
 
     assert not reply.success
-    assert "run_script would change 'secrets/new.txt': it is secret" in reply.text
+    assert "run_script would create 'secrets/new.txt': it is secret" in reply.text
     assert not world.files.exists("src/ok.txt")
     assert world.call("run_script", command="write src/ok.txt").success
 
@@ -310,8 +310,34 @@ def test_asking_about_paths_covers_what_was_not_named() -> None:
 
     assert world.answer("write_file", path="live/a") == "ask"
     reply = world.call("run_script", command="write live/a")
-    assert "would change 'live/a': it is live" in reply.text
+    assert "would create 'live/a': it is live" in reply.text
     assert not files.exists("live/a")
+
+
+def test_where_a_program_starts_is_not_what_it_was_asked_about() -> None:
+    """A command in the root may change anything beneath it, and nobody has agreed to that."""
+    files = InMemoryFilesystem()
+    files.write("live/a", "x")
+    start = Tool[Start, None]("start", "Start.", start_there)
+    world = World([Rule("ask", paths="live/**", reason="it is live")], files, tools={"start": start})
+
+    assert world.answer("start", cwd="", path="other") == "allow"
+    assert "would change 'live/a': it is live" in world.call("start", cwd="", path="other").text
+
+
+@dataclass(frozen=True)
+class Start:
+    """A directory to start in."""
+
+    cwd: str
+    path: str
+
+
+def start_there(params: Start, *, context: ToolContext) -> ToolResult[None]:
+    """Change another file than the one that is named."""
+    del params
+    context.filesystem.write("live/a", "new")
+    return ToolResult[None].ok(None)
 
 
 def test_the_files_of_memory_are_judged_alike() -> None:

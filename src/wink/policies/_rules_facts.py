@@ -27,6 +27,10 @@ class Placed(NamedTuple):
     places: tuple[str, ...] = ()
     refused: str = ""
 
+    def may_be_changed(self, tool: Tool[Any, Any]) -> bool:
+        """Whether the tool may do something to it, rather than read it or only start from it."""
+        return tool.effects != "read" and self.named.argument.rpartition(".")[2] not in _PLACES_ONLY
+
 
 class Facts:
     """What is known of a call, each found out when a rule first asks."""
@@ -75,7 +79,7 @@ class Facts:
     def held(self, one: Placed) -> Iterator[str]:
         """What a directory that a call may change holds, links followed nowhere; raises `PathRefused` for too much."""
         files = self.files
-        if files is None or self.tool.effects == "read" or one.named.argument.rpartition(".")[2] in _PLACES_ONLY:
+        if files is None or not one.may_be_changed(self.tool):
             return
         met = 0
         for place in one.places:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from wink.errors import SerdeError
 from wink.policies._rules_facts import Facts
@@ -14,16 +14,19 @@ if TYPE_CHECKING:
     from wink.tools import ToolResult
 
 
+CREATE: Final = "would create"
+
+
 def touched(facts: Facts, result: ToolResult[Any]) -> dict[str, str]:
-    """Each path that a call has touched, and how that is told: `would change` or `found lines in`."""
-    paths = dict.fromkeys(_changed(facts), "would change")
+    """Each path that a call has touched, and how that is told: `would create`, `would change` or `found lines in`."""
+    paths = dict(_changed(facts))
     if facts.tool.effects == "read" and result.value is not None:
         for path in _shown(result.value):
             paths.setdefault(path, "found lines in")
     return paths
 
 
-def _changed(facts: Facts) -> Iterator[str]:
+def _changed(facts: Facts) -> Iterator[tuple[str, str]]:
     transaction = current_transaction()
     root = None if transaction is None else transaction.root
     if transaction is None or root is None or facts.tool.effects == "read":
@@ -34,9 +37,9 @@ def _changed(facts: Facts) -> Iterator[str]:
     for change in part.changes():
         if change.before is None and change.after is not None and change.after.kind == "directory":
             continue  # made on the way to a file
-        yield change.path
+        yield change.path, CREATE if change.before is None else "would change"
         if change.moved_from is not None:
-            yield change.moved_from
+            yield change.moved_from, "would change"
 
 
 def _shown(value: Any) -> Iterator[str]:

@@ -131,7 +131,7 @@ class RulesPolicy:
 
     def _judge_outcome(self, parts: Sequence[Part], facts: Facts, result: ToolResult[Any]) -> None:
         """Fail a call that has touched what a rule denies, or asks about without having been asked."""
-        from wink.policies._rules_outcome import touched
+        from wink.policies._rules_outcome import CREATE, touched
 
         found = touched(facts, result)
         if not found:
@@ -143,7 +143,8 @@ class RulesPolicy:
         was_asked = self._was_asked(parts, facts)
         for path, how in found.items():
             one = placed(Named("", path), facts.files) or Placed(Named("", path))
-            is_asked = was_asked or (facts.tool.effects != "read" and _is_beneath_named(path, facts))
+            # A directory that is named was looked into before, so what it held then has been asked about.
+            is_asked = was_asked or (how != CREATE and _is_in_named(path, facts))
             for part in restricting:
                 if (part.action == "deny" or not is_asked) and part.means(one):
                     why = part.rule.reason or ("a rule asks about it" if part.action == "ask" else "a rule denies that")
@@ -196,6 +197,6 @@ def _governs(policy: RulesPolicy, tool: Tool[Any, Any], context: ToolContext) ->
     return governing is None or any(one is policy for one in governing(tool.name))
 
 
-def _is_beneath_named(path: str, facts: Facts) -> bool:
-    named = (place for one in facts.paths if one.named.is_sure for place in one.places)
+def _is_in_named(path: str, facts: Facts) -> bool:
+    named = (place for one in facts.paths if one.may_be_changed(facts.tool) for place in one.places)
     return any(place in ("", path) or path.startswith(f"{place}/") for place in named)
