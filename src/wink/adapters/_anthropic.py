@@ -10,10 +10,11 @@ from wink.adapters._conversation import Conversation, Exchange, ModelTurn
 from wink.adapters._openai import said_in, status_problem, wire_problem
 from wink.adapters._remote import AnswerCut, Problem, RemoteAdapter
 from wink.adapters._tool_schemas import compile_tools
-from wink.adapters._wire import BEGIN, argument_object
+from wink.adapters._wire import BEGIN, argument_object, images_of, text_of
 from wink.errors import ExtraMissing, ModelUnusable
 from wink.limits import TokenUsage
 from wink.runtime import ToolCall
+from wink.tools import Image
 
 MAX_TOKENS: Final = 16_000
 """The limit of one answer, in tokens, where the settings have none: the protocol demands one."""
@@ -206,7 +207,7 @@ def _answered(exchange: Exchange) -> list[dict[str, Any]]:
         {
             "type": "tool_result",
             "tool_use_id": reply.call_id,
-            "content": [_text(reply.text)],
+            "content": [_text(text_of(reply)), *(_image(*image) for image in images_of(reply))],
             **({} if reply.success else {"is_error": True}),
         }
         for reply in exchange.replies
@@ -218,6 +219,10 @@ def _answered(exchange: Exchange) -> list[dict[str, Any]]:
 
 def _text(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text}
+
+
+def _image(image: Image, data: str) -> dict[str, Any]:
+    return {"type": "image", "source": {"type": "base64", "media_type": image.media_type, "data": data}}
 
 
 def _usage(usage: dict[str, Any]) -> TokenUsage:

@@ -9,7 +9,7 @@ from wink.adapters._conversation import Conversation, Exchange, ModelTurn
 from wink.adapters._openai import openai_client, openai_problem
 from wink.adapters._remote import AnswerCut, Problem, RemoteAdapter
 from wink.adapters._tool_schemas import compile_tools
-from wink.adapters._wire import BEGIN, argument_text, usage_of
+from wink.adapters._wire import BEGIN, argument_text, data_url, images_of, text_of, usage_of
 from wink.runtime import ToolCall
 
 # Some servers send what the model thought in a field of their own, and refuse a conversation that comes without it.
@@ -147,7 +147,13 @@ def _messages(exchange: Exchange) -> Iterable[dict[str, Any]]:
     if turn.text or turn.calls:
         yield said
     for reply in exchange.replies:
-        yield {"role": "tool", "tool_call_id": reply.call_id, "content": reply.text}
+        yield {"role": "tool", "tool_call_id": reply.call_id, "content": text_of(reply)}
+    # The protocol takes text alone from tools; a user may show images, when all calls have been answered.
+    for reply in exchange.replies:
+        shown = [{"type": "image_url", "image_url": {"url": data_url(*image)}} for image in images_of(reply)]
+        if shown:
+            label = {"type": "text", "text": f"What {reply.name} (call {reply.call_id}) shows:"}
+            yield {"role": "user", "content": [label, *shown]}
     if exchange.note:
         yield {"role": "user", "content": exchange.note}
 

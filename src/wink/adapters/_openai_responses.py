@@ -10,7 +10,7 @@ from wink.adapters._conversation import Conversation, Exchange, ModelTurn
 from wink.adapters._openai import openai_client, openai_problem
 from wink.adapters._remote import AnswerCut, Problem, RemoteAdapter
 from wink.adapters._tool_schemas import compile_tools
-from wink.adapters._wire import BEGIN, argument_text, usage_of
+from wink.adapters._wire import BEGIN, argument_text, data_url, images_of, text_of, usage_of
 from wink.runtime import ToolCall
 
 
@@ -95,7 +95,12 @@ def _items(exchange: Exchange) -> Iterable[dict[str, Any]]:
     """One turn, unchanged where it is known how it came, then the replies and the note."""
     yield from _said(exchange.turn)
     for reply in exchange.replies:
-        yield {"type": "function_call_output", "call_id": reply.call_id, "output": reply.text}
+        text, images = text_of(reply), images_of(reply)
+        output: Any = text
+        if images:
+            shown = [{"type": "input_image", "image_url": data_url(image, data)} for image, data in images]
+            output = [{"type": "input_text", "text": text}, *shown]
+        yield {"type": "function_call_output", "call_id": reply.call_id, "output": output}
     if exchange.note:
         yield _user(exchange.note)
 

@@ -155,7 +155,9 @@ def _plain(arguments: str | Mapping[str, Any]) -> str | dict[str, Any]:
 
 
 def _stored_reply(reply: ToolReply) -> _StoredReply:
-    return _StoredReply(reply.call_id, reply.name, reply.text, reply.success)
+    # Images are large, and are not kept: the model is told that there was one.
+    text = f"{reply.text}\n(an image that was shown here is not kept)" if reply.result.images else reply.text
+    return _StoredReply(reply.call_id, reply.name, text, reply.success)
 
 
 def _turn(stored: _StoredTurn) -> ModelTurn:

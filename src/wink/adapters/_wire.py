@@ -3,13 +3,37 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from collections.abc import Mapping
 from typing import Any, Final, cast
 
 from wink.limits import TokenUsage
+from wink.runtime import ToolReply
+from wink.tools import Image
 
 BEGIN: Final = "Begin."
 """The first word of a user: protocols want one, and the task stands in the prompt."""
+
+
+MOST_IMAGE_BYTES: Final = 3_750_000
+"""The largest image that every provider takes, in bytes: 5 MB when it is written as base64."""
+
+
+def images_of(reply: ToolReply) -> tuple[tuple[Image, str], ...]:
+    """The images of a reply, each with its base64 text; those that are too large are told of by `text_of`."""
+    fitting = (image for image in reply.result.images if reply.success and len(image.data) <= MOST_IMAGE_BYTES)
+    return tuple((image, b64encode(image.data).decode()) for image in fitting)
+
+
+def data_url(image: Image, data: str) -> str:
+    """An image as a URL that holds it (RFC 2397)."""
+    return f"data:{image.media_type};base64,{data}"
+
+
+def text_of(reply: ToolReply) -> str:
+    """The text of a reply, and a word on images that cannot be sent with it."""
+    large = [len(image.data) for image in reply.result.images if reply.success and len(image.data) > MOST_IMAGE_BYTES]
+    return "\n".join([reply.text, *(f"(an image of {size} bytes is too large to be shown)" for size in large)])
 
 
 def argument_text(arguments: str | Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ from dataclasses import is_dataclass
 from typing import Any, cast
 
 from wink.serde import dumps
-from wink.tools import Tool, ToolResult
+from wink.tools import Image, Tool, ToolResult
 
 
 def check_result(tool: Tool[Any, Any], returned: object) -> str | None:
@@ -17,6 +17,11 @@ def check_result(tool: Tool[Any, Any], returned: object) -> str | None:
     returned = cast("ToolResult[Any]", returned)
     if type(returned.success) is not bool or not isinstance(cast("object", returned.message), str):
         return f"{tool.name} returned a ToolResult whose message is not text or whose success is not a bool"
+    images = cast("object", returned.images)
+    if not isinstance(images, tuple) or not all(
+        isinstance(image, Image) for image in cast("tuple[object, ...]", images)
+    ):
+        return f"{tool.name} returned a ToolResult whose images are not a tuple of Image"
     declared, value = tool.result_type, returned.value
     if declared is None or value is None or not returned.success:
         return None

@@ -5,6 +5,7 @@ from wink.tools._checks import Effects
 from wink.tools._context import AdapterLike, PromptLike, RenderedPromptLike, ResourcesLike, ToolContext
 from wink.tools._example import ToolExample
 from wink.tools._handler import ToolHandler
+from wink.tools._image import Image
 from wink.tools._result import ToolRenderableResult, ToolResult, render_value
 from wink.tools._tool import Tool
 
@@ -12,6 +13,7 @@ __all__ = [
     "AdapterLike",
     "DeadlineExceededError",
     "Effects",
+    "Image",
     "PromptLike",
     "PromptValidationError",
     "RenderedPromptLike",

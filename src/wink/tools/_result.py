@@ -7,6 +7,7 @@ from types import GenericAlias
 from typing import TYPE_CHECKING, Any, Final, Generic, Never, Protocol, TypeVar, cast, runtime_checkable
 
 from wink.serde import dumps
+from wink.tools._image import Image
 
 ResultT_co = TypeVar("ResultT_co", covariant=True)
 ValueT = TypeVar("ValueT")
@@ -37,7 +38,7 @@ class ToolResult(Generic[ResultT_co]):
 
     `message` is for the model, in a sentence. `value` is for the session's reducers and for the model too, unless
     `exclude_value_from_context` keeps it from the text; that is for brevity and guards no secret. `success=False` rolls the
-    call's changes back.
+    call's changes back. `images` are for models that can see.
 
     >>> result = ToolResult.ok([1, 2], "Two numbers.")
     >>> result.render(), result.text
@@ -48,6 +49,7 @@ class ToolResult(Generic[ResultT_co]):
     value: ResultT_co | None = None
     success: bool = True
     exclude_value_from_context: bool = False
+    images: tuple[Image, ...] = ()
 
     if not TYPE_CHECKING:
         # `typing.Generic` would set an attribute on the new instance, which a frozen slotted class does not take.

@@ -88,7 +88,7 @@ def _responses(body: dict[str, Any]) -> Iterator[str]:
                 yield f"no tool call found for function call output {item['call_id']}"
             else:
                 open_calls.remove(item["call_id"])
-            if not item["output"].strip():
+            if not item["output"] or (isinstance(item["output"], str) and not item["output"].strip()):
                 yield "empty output"
         elif kind == "reasoning":
             if not item.get("encrypted_content"):

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import base64
 import json
 
 import pytest
 from tests.adapters.providers.conftest import KEY, Agent
 from tests.adapters.providers.speaking import Say
 
-from wink.adapters import ModelDelta, PromptEvaluationError, RequestSent
+from wink.adapters import Exchange, ModelDelta, ModelTurn, PromptEvaluationError, RequestSent, RunState
 from wink.limits import Budget, TokenUsage
-from wink.runtime import PromptExecuted, ToolInvoked
+from wink.runtime import PromptExecuted, ToolInvoked, ToolReply
+from wink.tools import Image, Tool, ToolContext, ToolResult
 
 
 def test_calls_are_executed_and_answered(agent: Agent) -> None:
@@ -123,3 +125,41 @@ def test_the_key_is_sent_and_told_nobody(agent: Agent) -> None:
     _, server = agent.run(Say("Done."))
     assert KEY in json.dumps(server.headers)
     assert KEY not in json.dumps(server.bodies) + "".join(said)
+
+
+def see(params: None, *, context: ToolContext) -> ToolResult[None]:
+    """Show a small image, and one that is too large."""
+    return ToolResult("two images", None, images=(Image(b"GIF89a" + b"x" * 30), Image(b"GIF89a" + bytes(4_000_000))))
+
+
+def test_images_are_shown_where_the_protocol_wants_them(agent: Agent) -> None:
+    """In the result, or in a user's message when all results have been given; one that is too large is told of."""
+    agent.tools = (*agent.tools, Tool[None, None](name="see", description="Look.", handler=see, effects="read"))
+    calls = (("see", "{}", "id-1"), ("append", '{"text": "a"}', "id-2"))
+    response, server = agent.run(Say(calls=calls), Say("A cat."))
+    assert server.problems == []
+    assert response.text == "A cat."
+    sent = json.dumps(server.bodies[1])
+    assert sent.count(base64.b64encode(b"GIF89a" + b"x" * 30).decode()) == 1
+    assert "an image of 4000006 bytes is too large to be shown" in sent
+    state = RunState("t", (Exchange(ModelTurn(), (reply_with_image(),)),))
+    assert "is not kept" in RunState.from_json(state.to_json()).exchanges[0].replies[0].text
+
+
+def reply_with_image() -> ToolReply:
+    return ToolReply("1", "see", "x", True, ToolResult("x", None, images=(Image(b"GIF89a"),)))
+
+
+@pytest.mark.parametrize("images", [("x",), [Image(b"GIF89a")], None])
+def test_what_is_no_image_fails_the_call(images: object) -> None:
+    """A provider would refuse the whole request for it."""
+    agent = Agent("openai", False)
+
+    def bad(params: None, *, context: ToolContext) -> ToolResult[None]:
+        return ToolResult("x", None, images=images)  # type: ignore[arg-type]
+
+    agent.tools = (Tool[None, None](name="bad", description="Look.", handler=bad),)
+    _, server = agent.run(Say(calls=(("bad", "{}", "1"),)), Say("Done."))
+    assert "images are not a tuple of Image" in json.dumps(server.bodies[1])
+    with pytest.raises(ValueError, match="no PNG, JPEG, GIF or WebP"):
+        Image(b"<svg/>")
