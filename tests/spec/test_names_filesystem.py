@@ -7,7 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from wink.filesystem import Filesystem, FilesystemSnapshot, HostFilesystem, InMemoryFilesystem, ReadResult, WriteResult
+from wink.filesystem import (
+    FileEntry,
+    FileStat,
+    Filesystem,
+    FilesystemSnapshot,
+    GlobMatch,
+    GrepMatch,
+    HostFilesystem,
+    InMemoryFilesystem,
+    ReadResult,
+    WriteResult,
+)
 
 
 @pytest.fixture(params=["memory", "host"])
@@ -71,6 +82,8 @@ def test_looking(files: Filesystem) -> None:
     stat = files.stat("a.py")
     assert (stat.path, stat.is_file, stat.is_directory, stat.size_bytes) == ("a.py", True, False, 14)
     assert stat.modified_at.tzinfo is not None
+    assert isinstance(stat, FileStat)
+    assert all(isinstance(entry, FileEntry) for entry in files.list("src"))
     assert [(entry.name, entry.path, entry.is_file) for entry in files.list("src")] == [
         ("b.py", "src/b.py", True),
         ("deep", "src/deep", False),
@@ -93,7 +106,7 @@ def test_looking(files: Filesystem) -> None:
 def test_glob(files: Filesystem, pattern: str, path: str, found: list[str]) -> None:
     """`**` is any number of directories, none too; `*` stays within a name."""
     assert [match.path for match in files.glob(pattern, path)] == found
-    assert all(match.is_file for match in files.glob(pattern, path=path))
+    assert all(isinstance(match, GlobMatch) and match.is_file for match in files.glob(pattern, path=path))
 
 
 def test_grep(files: Filesystem) -> None:
@@ -106,6 +119,7 @@ def test_grep(files: Filesystem) -> None:
         4,
         7,
     )
+    assert isinstance(match, GrepMatch)
     assert len(files.grep("two", path=".", glob="**/*.py")) == 3
     assert len(files.grep("two", path="src", max_matches=1)) == 1
     assert len(files.grep("two")) == 4

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -16,9 +16,11 @@ from wink_planning import (
     Plan,
     PlanningStrategy,
     PlanningToolsSection,
+    PlanStatus,
     PlanStep,
     ReadPlan,
     SetupPlan,
+    StepStatus,
     UpdateStep,
 )
 
@@ -90,6 +92,10 @@ def test_a_plan_follows_events_too() -> None:
     assert plan is not None
     assert [(step.title, step.status) for step in plan.steps] == [("Build", "pending"), ("Test it", "done")]
     assert ReadPlan() == ReadPlan()
+    assert (set(get_args(StepStatus)), set(get_args(PlanStatus))) == (
+        {"pending", "in_progress", "done"},
+        {"active", "completed"},
+    )
     assert PlanningToolsSection().strategy is PlanningStrategy.REACT
 
 

@@ -17,11 +17,13 @@ from wink.session import (
     Append,
     Clear,
     ClearSlice,
+    DispatchResult,
     Extend,
     InitializeSlice,
     InProcessDispatcher,
     Replace,
     Session,
+    SliceAccessor,
     SlicePolicy,
     SliceView,
     Snapshot,
@@ -91,6 +93,7 @@ def test_what_a_slice_can_do() -> None:
     """`session[T]` reads and writes the items of one type."""
     session = Session()
     notes = session[Note]
+    assert isinstance(notes, SliceAccessor)
     assert (notes.all(), notes.latest()) == ((), None)
 
     notes.seed(Note("a"))
@@ -240,6 +243,7 @@ def test_the_dispatcher_tells_how_it_went() -> None:
     dispatcher.subscribe(Note, heard.append)
     result = dispatcher.dispatch(Note("a"))
 
+    assert isinstance(result, DispatchResult)
     assert (result.ok, result.handled_count, len(result.errors), heard) == (False, 2, 1, [Note("a")])
     with pytest.raises(ExceptionGroup):
         result.raise_if_errors()

@@ -21,6 +21,7 @@ from wink.prompt import (
     DeadlineFeedback,
     Feedback,
     FeedbackContext,
+    FeedbackProvider,
     FeedbackProviderConfig,
     FeedbackTrigger,
     FileCreatedTrigger,
@@ -187,6 +188,7 @@ def test_mistakes_are_told_when_they_are_made(make: Callable[[], object], says: 
 def test_static_feedback_is_a_text_or_a_feedback() -> None:
     """Anything else is refused at once."""
     assert StaticFeedbackProvider("Hello.").feedback == Feedback("Hello.")
+    assert isinstance(StaticFeedbackProvider("Hello."), FeedbackProvider)
     assert StaticFeedbackProvider(Feedback("Hello.", provider_name="Me")).name == "Me"
     with pytest.raises(TypeError, match="feedback is 5; pass a text or a Feedback"):
         StaticFeedbackProvider(5)  # type: ignore[arg-type]
