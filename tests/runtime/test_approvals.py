@@ -227,7 +227,7 @@ def test_a_reason_that_edited_arguments_change_is_another_question(rig: Rig) -> 
     rig.tool(change)
     rig.approvals = people
 
-    assert rig.call("change", text="x").success
+    assert rig.call("change", text="x").text.startswith('a person changed the arguments to {"text":"y"}\n')
     assert [request.reason for request in people.asked] == ["it says x", "it says y"]
     assert ran(rig) == ["y"]
 
@@ -603,7 +603,7 @@ def test_a_workspace_that_cannot_be_written_to_asks_all_the_same(
         rig = Rig.__new__(Rig)
         rig.__dict__.update(
             filesystem=workspace.filesystem, session=session, tools=[], policies=[], prompt_policies=[], resources={},
-            deadline=None, budget_tracker=None, events=[], _prompt=None, _executor=None,
+            deadline=None, budget_tracker=None, approvals=None, events=[], _prompt=None, _executor=None,
         )  # fmt: skip
 
         @rig.tool(effects="read")

@@ -63,7 +63,7 @@ class TerminalApprovals:
                 if arguments is not None:
                     click.echo(f"  with {arguments}", err=True)
             else:
-                click.echo("please answer with y, n, e or s", err=True)
+                click.echo(f"please answer with y, n, e or {later[1]}", err=True)
 
     def _edited(self, request: ApprovalRequest) -> str | None:
         """Other arguments, as the person types them."""
@@ -101,10 +101,10 @@ def approvals_for(
 
 def _line(question: str, *, flush: bool = False) -> str:
     """One line that a person types; raises `EOFError` at the end of input."""
-    sys.stderr.write(question)
-    sys.stderr.flush()
     if flush:
         _forget_typed()
+    sys.stderr.write(question)
+    sys.stderr.flush()
     line = sys.stdin.readline()
     if not line:
         raise EOFError

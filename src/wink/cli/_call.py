@@ -7,6 +7,7 @@ import sys
 import click
 
 from wink.cli._arguments import arguments_text, find_tool
+from wink.cli._ask import approvals_for
 from wink.cli._compose import compose, open_workspace, workspace_options
 from wink.cli._settings import installed_catalog
 from wink.cli._shorten import visible
@@ -21,6 +22,7 @@ from wink.runtime import ToolCall, ToolExecutor, with_read_result
 @click.option(
     "--json", "json_arguments", metavar="JSON", help="All arguments as one JSON object, instead of KEY=VALUE."
 )
+@click.option("--no-input", is_flag=True, help="Never ask; what a person has to approve is denied until they have.")
 def call(
     tool: str,
     arguments: tuple[str, ...],
@@ -29,6 +31,7 @@ def call(
     sections: tuple[str, ...],
     policies: tuple[str, ...],
     json_arguments: str | None,
+    no_input: bool,
 ) -> int:
     """Run one TOOL on a workspace, with policies, transaction and record.
 
@@ -43,7 +46,9 @@ def call(
         rendered = with_read_result(prompt.render(session=state, check=False), state)
         text = arguments_text(find_tool(rendered, tool), arguments, json_arguments)
         with prompt.resources:
-            reply = ToolExecutor(prompt=prompt, rendered=rendered, session=state).execute(ToolCall(tool, text))
+            people = approvals_for(opened.filesystem, no_input=no_input, suspends=False)
+            executor = ToolExecutor(prompt=prompt, rendered=rendered, session=state, approvals=people)
+            reply = executor.execute(ToolCall(tool, text))
     stream = sys.stdout if reply.success else sys.stderr
     # A file's bytes go through a pipe as they are; a terminal would obey them.
     click.echo(visible(reply.text) if stream.isatty() else reply.text, file=stream, color=True)

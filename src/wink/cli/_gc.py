@@ -20,7 +20,8 @@ from wink.workspace import STATE_DIRECTORY
 def gc(workspace: str, calls: int, days: int, megabytes: int, dry_run: bool) -> None:
     """Free what the oldest calls replaced; they cannot be undone or shown whole afterwards, and leave the git history.
 
-    What checkpoints need is kept. This cannot be taken back.
+    What checkpoints need is kept. Runs that have not been resumed for so many days are forgotten. This cannot be taken
+    back.
     """
     with opened_for_reading(workspace) as opened:
         done = opened.gc(calls=calls, age=timedelta(days=days), most_bytes=megabytes << 20, dry_run=dry_run)

@@ -14,7 +14,7 @@ from wink.cli._rows import json_of
 from wink.cli._shorten import visible
 from wink.cli._view import LABEL, USUAL, Limits, Tone, lines_of
 from wink.cli._wrong import ReaderGone
-from wink.runtime import PromptRendered, RenderedTools, ToolInvoked
+from wink.runtime import ApprovalAnswered, ApprovalRequested, PromptRendered, RenderedTools, ToolInvoked
 from wink.session import Session
 
 if TYPE_CHECKING:
@@ -38,6 +38,8 @@ _TAIL, _SHOWN = 200, 50
 _ARRIVING: Final = {"text": "answering", "thinking": "thinking", "arguments": "calling"}
 
 EVENTS: Final = (
+    ApprovalRequested,
+    ApprovalAnswered,
     PromptRendered,
     RenderedTools,
     RequestSent,

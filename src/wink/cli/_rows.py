@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from wink.adapters import ModelDelta, ModelReplied, ModelTold, RequestFailed, RequestSent
+from wink.cli._approval_view import json_of as request_row
 from wink.cli._story import Began, Ended, TestsRan
 from wink.cli._view import ending, milliseconds
 from wink.filesystem import FileChange
-from wink.runtime import PromptRendered, RenderedTools, ToolInvoked
+from wink.runtime import ApprovalAnswered, ApprovalRequested, PromptRendered, RenderedTools, ToolInvoked
 
 
 def json_of(event: object) -> str | None:
@@ -86,6 +87,22 @@ def _call(event: ToolInvoked) -> dict[str, Any]:
     }
 
 
+def _requested(event: ApprovalRequested) -> dict[str, Any]:
+    return {"event": "approval", **request_row(event.request)}
+
+
+def _answered(event: ApprovalAnswered) -> dict[str, Any]:
+    answer = event.answer
+    return {
+        "event": "answer",
+        "id": event.request.id,
+        "approved": answer.approved,
+        "note": answer.note,
+        "arguments": None if answer.arguments is None else json.loads(answer.arguments),
+        "at": event.at.isoformat(),
+    }
+
+
 def _tests(event: TestsRan) -> dict[str, Any]:
     return {"event": "tests", "passed": event.passed, "outcome": event.outcome, "failures": list(event.failures)}
 
@@ -108,6 +125,8 @@ def _changes(changes: Iterable[FileChange]) -> list[dict[str, str]]:
 
 _ROWS: Final[dict[type, Callable[[Any], dict[str, Any]]]] = {
     Began: _began,
+    ApprovalRequested: _requested,
+    ApprovalAnswered: _answered,
     PromptRendered: _prompt,
     RenderedTools: _tools,
     ModelReplied: _model,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from wink.adapters import ModelReplied, ModelTold, RequestFailed
 from wink.cli._shorten import arguments, changed_lines, counts, fit, visible
 from wink.cli._story import Began, Differs, Ended, Suggested, TestsRan
 from wink.filesystem import FileChange
-from wink.runtime import ToolInvoked
+from wink.runtime import ApprovalRequested, ToolInvoked
 
 Tone = Literal["plain", "quiet", "title", "good", "bad", "warning", "added", "removed", "place"]
 
@@ -165,6 +166,14 @@ def _began(event: Began, width: int) -> Iterable[Line]:
     )
 
 
+def _requested(event: ApprovalRequested, width: int) -> Iterable[Line]:
+    request = event.request
+    room = width - LABEL
+    given = arguments(json.loads(request.arguments), room - len(request.tool) - len(request.id) - 4)
+    yield Line(fit(f"{request.id}  {request.tool}  {given}", room), "plain", "asked", "warning")
+    yield from (_beside(text, "warning") for text in textwrap.wrap(visible(request.reason), room))
+
+
 def _tests(event: TestsRan, width: int) -> Iterable[Line]:
     yield Line()
     tone: Tone = "good" if event.passed else "bad"
@@ -202,6 +211,7 @@ def _suggested(event: Suggested, width: int) -> Iterable[Line]:
 
 _TELL: Final[dict[type, Callable[[Any, int], Iterable[Line]]]] = {
     Began: _began,
+    ApprovalRequested: _requested,
     TestsRan: _tests,
     ModelReplied: _model,
     ModelTold: _told,

@@ -71,7 +71,7 @@ class Desk:
             call.denied = found
             self._refuse(call)
         elif isinstance(found, Asked):
-            call.asked, call.edited = found, None
+            call.asked = found
         else:
             # From step 1 with what the person wrote, which policies have not seen yet.
             call.edited = found

@@ -67,6 +67,7 @@ class Consent:
 
     store: Store
     row: ApprovalRow
+    is_edited: bool = False
 
     @property
     def is_firm(self) -> bool:
@@ -77,8 +78,8 @@ class Consent:
     def preface(self) -> str:
         """What the model has to be told of it before the result."""
         note = f": {self.row.note}" if self.row.note else ""
-        if self.row.edited is not None:
-            return f"a person changed the arguments to {self.row.edited}{note}\n"
+        if self.is_edited:
+            return f"a person changed the arguments to {self.row.edited or self.row.arguments}{note}\n"
         return f"approved by a person{note}\n" if note else ""
 
     def covers(self, asking: Sequence[PolicyVerdict]) -> bool:
@@ -142,9 +143,10 @@ class Asked:
 def consider(inquiry: Inquiry, edited: Edited | None) -> Consent | Edited | Denied | Asked:
     """Find an answer that stands for a call, or store that it is asked about; `edited` is what it was changed by."""
     store = store_of(inquiry.session, inquiry.root)
-    if edited is not None and _still_agreed(inquiry, store, edited.row):
-        return Consent(store, edited.row)
-    replaced: list[int] = [] if edited is None else [edited.row.number]
+    agreed = None if edited is None else store.find(edited.row.number)
+    if agreed is not None and agreed.state == "approved" and _still_agreed(inquiry, store, agreed):
+        return Consent(store, agreed, is_edited=True)
+    replaced: list[int] = [] if agreed is None else [agreed.number]
     for row in _candidates(inquiry, store):
         is_same = row.policies == inquiry.policies and row.facts == inquiry.facts(store, noted_in(row.facts))
         if row.state == "denied" and (is_same or (row.run, row.call_id) == (inquiry.run, inquiry.call_id)):
@@ -152,12 +154,25 @@ def consider(inquiry: Inquiry, edited: Edited | None) -> Consent | Edited | Deni
         if not is_same:
             replaced.append(row.number)
         elif row.state == "approved":
-            return Consent(store, row) if row.edited is None else Edited(row)
+            return Consent(store, row, is_edited=edited is not None) if row.edited is None else Edited(row)
         elif row.state == "pending":
             if (row.run, row.call_id) != (inquiry.run, inquiry.call_id):
                 store.asked_by(row.number, inquiry.run, inquiry.call_id)
             return Asked(store, row)
-    return _ask(inquiry, store, tuple(replaced))
+    given = None if edited is not None else _given_before(inquiry, store)
+    return _ask(inquiry, store, tuple(replaced)) if given is None else given
+
+
+def _given_before(inquiry: Inquiry, store: Store) -> Edited | None:
+    """The arguments that a person gave for this very call, and about which they had to be asked anew."""
+    for row in reversed(store.rows(session=inquiry.session.name, states=("replaced",), tool=inquiry.tool)):
+        if row.edited is None or row.instead is None or row.arguments != inquiry.arguments:
+            continue
+        if (row.run, row.call_id) == (inquiry.run, inquiry.call_id):
+            instead = store.find(row.instead)
+            if instead is not None and instead.is_live and instead.arguments == row.edited:
+                return Edited(row)
+    return None
 
 
 def _candidates(inquiry: Inquiry, store: Store) -> list[ApprovalRow]:

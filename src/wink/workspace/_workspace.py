@@ -320,6 +320,8 @@ class Workspace:
             limits = {"calls": calls, "most_bytes": most_bytes}
             if any(limit is not None and limit < 0 for limit in limits.values()):
                 raise ValueError(f"limits cannot be negative: {limits}")
+            if not dry_run:
+                self._record.runs.collect(age)
             return collect(
                 self._files,
                 self._record,
