@@ -29,7 +29,10 @@ def place(tmp_path: Path) -> Path:
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
     """The environment of a server that finds the plugin `odd.odd`, and no settings of a user."""
-    points = {"wink.sections": {"odd.odd": "odd:section"}, "wink.policies": {"odd.asks": "odd:asks"}}
+    points = {
+        "wink.sections": {"odd.odd": "odd:section", "odd.long": "odd:long"},
+        "wink.policies": {"odd.asks": "odd:asks"},
+    }
     modules = {"odd": ODD.read_text()}
     with fake_distribution("odd", entry_points=points, modules=modules, directory=tmp_path / "odd") as odd:
         path = [str(odd.path), *filter(None, [os.environ.get("PYTHONPATH")])]

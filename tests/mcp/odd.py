@@ -181,10 +181,12 @@ def section() -> ToolsSection:
     tools = [Tool.wrap(handler) for handler in (*HANDLERS, *MORE)]
     tools.append(Tool.wrap(peek, effects="read"))
     tools.append(Tool.wrap(act, effects="external"))
-    tools.append(
-        Tool.wrap(act, effects="external").replace(name="a_name_that_is_longer_than_clients_with_prefixes_like")
-    )
     return ToolsSection("Odd tools", tools=tools)
+
+
+def long() -> ToolsSection:
+    name = "a_name_that_is_longer_than_clients_with_prefixes_like"
+    return ToolsSection("Long names", tools=[Tool.wrap(act, effects="external").replace(name=name)])
 
 
 class Asks:

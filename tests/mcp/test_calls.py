@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,6 @@ import anyio
 import pytest
 
 from mcp import Client
-
-pytestmark = pytest.mark.anyio
 
 Connect = Callable[..., Client]
 
@@ -33,6 +32,7 @@ def text_of(result: Any) -> str:
     return block.text
 
 
+@pytest.mark.anyio
 async def test_the_sections_text_is_instructions_and_prompt(client: Connect, mode: str) -> None:
     """A client that shows the model one of the two shows it everything."""
     async with client(mode) as connected:
@@ -46,6 +46,7 @@ async def test_the_sections_text_is_instructions_and_prompt(client: Connect, mod
         assert message.content.text == instructions
 
 
+@pytest.mark.anyio
 async def test_tools_are_listed_with_everything_a_client_decides_by(client: Connect, mode: str) -> None:
     """Permission and parallelism are decided by the hints, visibility by the meta."""
     async with client(mode) as connected:
@@ -61,6 +62,7 @@ async def test_tools_are_listed_with_everything_a_client_decides_by(client: Conn
     assert "read_result" in tools
 
 
+@pytest.mark.anyio
 async def test_a_call_changes_the_workspace(client: Connect, mode: str, place: Path) -> None:
     """The point of it all."""
     async with client(mode) as connected:
@@ -70,6 +72,7 @@ async def test_a_call_changes_the_workspace(client: Connect, mode: str, place: P
     assert (place / "b.txt").read_text() == "new\n"
 
 
+@pytest.mark.anyio
 async def test_a_failure_says_so_in_its_text_and_changes_nothing(client: Connect, mode: str, place: Path) -> None:
     """Some clients do not tell the model of `isError`."""
     async with client(mode) as connected:
@@ -86,6 +89,7 @@ async def test_a_failure_says_so_in_its_text_and_changes_nothing(client: Connect
     assert not (place / "failed.txt").exists()
 
 
+@pytest.mark.anyio
 async def test_text_and_structured_content_carry_the_same(client: Connect, mode: str) -> None:
     """Some clients show the model only the one, some only the other."""
     async with client(mode) as connected:
@@ -99,6 +103,7 @@ async def test_text_and_structured_content_carry_the_same(client: Connect, mode:
     assert "hello" not in kept.model_dump_json()
 
 
+@pytest.mark.anyio
 async def test_an_argument_that_the_client_adds_for_itself_is_taken_off(client: Connect, mode: str) -> None:
     """Gemini CLI forgets to."""
     async with client(mode) as connected:
@@ -109,6 +114,7 @@ async def test_an_argument_that_the_client_adds_for_itself_is_taken_off(client: 
     assert other.is_error
 
 
+@pytest.mark.anyio
 async def test_writes_that_come_at_once_happen_one_after_the_other(client: Connect, mode: str, place: Path) -> None:
     """Most clients send the write calls of one turn in parallel."""
     async with client(mode) as connected, anyio.create_task_group() as group:
@@ -116,3 +122,15 @@ async def test_writes_that_come_at_once_happen_one_after_the_other(client: Conne
             group.start_soon(connected.call_tool, "append", {"number": number})
 
     assert sorted(map(int, (place / "numbers.txt").read_text().split())) == list(range(50))
+
+
+@pytest.mark.parametrize("subcommand", ["serve", "tools"])
+def test_names_that_clients_cut_are_told_of_once(
+    command: list[str], environment: dict[str, str], subcommand: str
+) -> None:
+    """They work all the same where the prefix is short."""
+    arguments = [*command[:3], subcommand, *command[4:], "--section", "odd.long"]
+    done = subprocess.run(arguments, env=environment, input=b"", capture_output=True, timeout=60)
+
+    assert done.returncode == 0
+    assert done.stderr.count(b"a_name_that_is_longer") == 1

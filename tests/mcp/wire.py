@@ -6,7 +6,7 @@ import json
 import queue
 import subprocess
 import threading
-from typing import Any
+from typing import Any, Self
 
 SECONDS = 30
 """How long anything may take before the test fails."""
@@ -25,7 +25,7 @@ class Wire:
         for thread in self._threads:
             thread.start()
 
-    def __enter__(self) -> Wire:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -71,9 +71,10 @@ class Wire:
         """All further messages until the server ends."""
         return [json.loads(line) for line in iter(lambda: self._lines.get(timeout=SECONDS), b"")]
 
-    def initialize(self) -> dict[str, Any]:
-        """The handshake."""
-        about = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "hand", "version": "0"}}
+    def initialize(self, **capabilities: Any) -> dict[str, Any]:
+        """The handshake, of a client that can do this."""
+        client = {"name": "hand", "version": "0"}
+        about = {"protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": client}
         self.send({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": about})
         answer = self.answer(0)
         self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})

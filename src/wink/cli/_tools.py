@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
+from typing import Any, Final
 
 import click
 
 from wink.cli._compose import compose, open_workspace, workspace_options
 from wink.cli._settings import installed_catalog
+from wink.tools import Tool
+
+LONGEST_NAME: Final = 48
+"""MCP clients put a prefix such as `mcp__wink__` before a name, and model providers take at most 64 characters."""
 
 
 @click.command()
@@ -21,6 +27,7 @@ def tools(
     with open_workspace(workspace) as opened:
         prompt = compose(opened, installed_catalog(workspace), sections=sections, policies=policies)
         rendered = prompt.render(session=opened.session(session))
+    show_long_names(rendered.tools)
     if as_json:
         rows = [
             {
@@ -38,3 +45,13 @@ def tools(
         click.echo(f"{tool.name:<{width}}  {tool.effects:<9}  {tool.description}")
         if schema:
             click.echo("  " + json.dumps(tool.schema(), indent=2).replace("\n", "\n  "))
+
+
+def show_long_names(tools: Iterable[Tool[Any, Any]]) -> None:
+    """Say on standard error which names MCP clients may refuse or cut once they have put their prefix before them."""
+    names = [tool.name for tool in tools if len(tool.name) > LONGEST_NAME]
+    if names:
+        named = f"the name {names[0]}" if len(names) == 1 else f"the names {', '.join(names)}"
+        click.echo(
+            f"wink: {named}: more than {LONGEST_NAME} characters, which some MCP clients cut or refuse", err=True
+        )

@@ -2,7 +2,18 @@
 
 from wink.errors._core import WinkError
 
-__all__ = ["ClientSettingRefused", "ExtraMissing", "TooManySessions"]
+__all__ = ["AddressRefused", "ClientSettingRefused", "ExtraMissing", "TooManySessions"]
+
+
+class AddressRefused(WinkError, ValueError):
+    """A server cannot listen at an address, or must not; `reason` says why, and what to take instead."""
+
+    def __init__(self, address: str, reason: str) -> None:
+        self.address, self.reason = address, reason
+        super().__init__(address, reason)
+
+    def __str__(self) -> str:
+        return f"cannot serve at {self.address!r}: {self.reason}"
 
 
 class ClientSettingRefused(WinkError):

@@ -6,15 +6,20 @@ from typing import TYPE_CHECKING, Any, Final
 from wink.errors import ExtraMissing
 
 if TYPE_CHECKING:
+    from wink.mcp._address import Address, address_of
+    from wink.mcp._http import serve_http
     from wink.mcp._section import McpSection
     from wink.mcp._serving import Serving
     from wink.mcp._stdio import serve_stdio
 
-__all__ = ["McpSection", "Serving", "serve_stdio"]
+__all__ = ["Address", "McpSection", "Serving", "address_of", "serve_http", "serve_stdio"]
 
 _PLACES: Final = {
+    "Address": "wink.mcp._address",
     "McpSection": "wink.mcp._section",
     "Serving": "wink.mcp._serving",
+    "address_of": "wink.mcp._address",
+    "serve_http": "wink.mcp._http",
     "serve_stdio": "wink.mcp._stdio",
 }
 
@@ -26,7 +31,7 @@ if not TYPE_CHECKING:  # a checker that saw this would take any name for granted
 
         if name not in _PLACES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        if find_spec("mcp") is None:
+        if find_spec("mcp_types") is None:  # the SDK has it since version 2
             # Not when the package is imported: a catalog reads the settings of servers without the SDK too.
-            raise ExtraMissing("MCP", "mcp", "mcp")
+            raise ExtraMissing("MCP", "mcp", "mcp>=2.3")
         return getattr(import_module(_PLACES[name]), name)

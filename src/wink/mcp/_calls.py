@@ -6,19 +6,22 @@ import asyncio
 import contextvars
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import anyio
 import mcp_types as types
 
-from wink.errors import PromptEvaluationError, VisibilityExpansionRequired, WinkError
+from wink.errors import ApprovalRequired, PromptEvaluationError, VisibilityExpansionRequired, WinkError
+from wink.mcp._asking import asked_for
 from wink.mcp._progress import Progress
 from wink.mcp._replies import answered, failed
 from wink.mcp._view import View, Views
-from wink.runtime import ToolCall, ToolExecutor
+from wink.runtime import Approvals, ToolCall, ToolExecutor
 from wink.transactions import Transaction, current_transaction
 
 _log: Final = logging.getLogger("wink.mcp")
+
+Result: TypeAlias = types.CallToolResult | types.InputRequiredResult
 
 ADDED_BY_CLIENTS: Final = frozenset({"wait_for_previous"})
 """Arguments that clients add to every call for themselves (Gemini CLI, to order its calls), and forget to take off."""
@@ -32,13 +35,22 @@ class Calls:
 
     def __init__(self, views: Views) -> None:
         self._views = views
-        self._running: dict[asyncio.Task[types.CallToolResult], contextvars.Context] = {}
-        self._ending: set[asyncio.Task[types.CallToolResult]] = set()
+        self._running: dict[asyncio.Task[Result], contextvars.Context] = {}
+        self._ending: set[asyncio.Task[Result]] = set()
+        self._is_over = False
 
     def open_transactions(self) -> tuple[Transaction, ...]:
         """The transactions of the calls that are running; may be asked from any thread."""
         found = (current_transaction(context) for context in tuple(self._running.values()))
         return tuple(transaction for transaction in found if transaction is not None)
+
+    async def end(self) -> None:
+        """Take back what is running, and run no more."""
+        self._is_over = True
+        for task in tuple(self._running):
+            task.cancel()
+        if self._running:
+            await asyncio.wait(tuple(self._running))
 
     async def call(
         self,
@@ -47,17 +59,20 @@ class Calls:
         *,
         session: str | None = None,
         progress: Callable[[int], Awaitable[object]] | None = None,
-    ) -> types.CallToolResult:
+        approvals: Approvals | None = None,
+    ) -> Result:
         """Run one call in a session; however it ends, the result says so.
 
         When this coroutine is cancelled, the call is taken back before the cancellation goes on.
         """
+        if self._is_over:
+            return failed(f"{name} was not run: the server is ending")
         if len(self._running) >= MOST_AT_ONCE:
             return failed(f"{name} was not run: {MOST_AT_ONCE} calls are waiting already; call it again later")
         beats = None if progress is None else Progress(progress)
         context = contextvars.copy_context()
         # A task of its own: a scope of anyio cancels again and again, and so would end the taking back as well.
-        task = asyncio.create_task(self._run(name, arguments, session, beats), context=context)
+        task = asyncio.create_task(self._run(name, arguments, session, beats, approvals), context=context)
         self._running[task] = context
         task.add_done_callback(self._forget)
         try:
@@ -72,15 +87,23 @@ class Calls:
             raise
         if beats is not None:
             await beats.end()
-        return failed(f"{name} ended by cancelling itself; nothing was changed") if task.cancelled() else task.result()
+        if not task.cancelled():
+            return task.result()
+        why = "the server is ending" if self._is_over else "it cancelled itself"
+        return failed(f"{name} was taken back: {why}; nothing was changed")
 
-    def _forget(self, task: asyncio.Task[types.CallToolResult]) -> None:
+    def _forget(self, task: asyncio.Task[Result]) -> None:
         self._running.pop(task, None)
         self._ending.discard(task)
 
     async def _run(
-        self, name: str, arguments: Mapping[str, Any], session: str | None, beats: Progress | None
-    ) -> types.CallToolResult:
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        session: str | None,
+        beats: Progress | None,
+        approvals: Approvals | None,
+    ) -> Result:
         # What was given up must be taken back before anything looks at the files; writes wait for it anyway.
         while self._ending:
             await asyncio.wait(self._ending)
@@ -91,12 +114,15 @@ class Calls:
                 rendered=view.rendered,
                 session=view.session,
                 heartbeat=None if beats is None else beats.heartbeat(),
+                approvals=approvals,
             )
             reply = await executor.aexecute(ToolCall(name, _without_additions(name, arguments, view)), apart=True)
             return answered(reply)
         except (SystemExit, KeyboardInterrupt) as error:
             # A task must not let these out: they would end the loop, and the server with it.
             return failed(f"{name} tried to end the server ({type(error).__name__}); nothing was changed")
+        except ApprovalRequired as error:
+            return asked_for(error.request)
         except VisibilityExpansionRequired as error:
             return failed(f"{name} was not run: {error}")
         except PromptEvaluationError as error:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import is_dataclass
 from typing import Any, Final, cast
@@ -15,14 +17,19 @@ from wink.serde import dump
 FAILED: Final = "Error: "
 """How the text of a failure begins: some clients do not tell the model of `isError`."""
 
+_ESCAPE: Final = "\\ud"
+
 
 def answered(reply: ToolReply) -> types.CallToolResult:
     """The result of a call that came to its end."""
     if not reply.success:
         return failed(reply.text)
-    return types.CallToolResult(
-        content=[types.TextContent(text=reply.text)], structured_content=_structured(reply), is_error=False
-    )
+    content: list[types.ContentBlock] = [types.TextContent(text=reply.text)]
+    content += [
+        types.ImageContent(data=b64encode(image.data).decode(), mime_type=image.media_type)
+        for image in reply.result.images
+    ]
+    return types.CallToolResult(content=content, structured_content=_structured(reply), is_error=False)
 
 
 def failed(text: str) -> types.CallToolResult:
@@ -38,13 +45,20 @@ def _structured(reply: ToolReply) -> dict[str, Any] | None:
     what a model should read, such as the text of a file: quoted as JSON it would read worse.
     """
     result = reply.result
-    if result.value is None or result.exclude_value_from_context or not is_data(cast("object", result.value)):
+    if (
+        result.images
+        or result.value is None
+        or result.exclude_value_from_context
+        or not is_data(cast("object", result.value))
+    ):
         return None
     if reply.text != result.text:  # too long to be sent whole: the text is what there is
         return None
     try:
         value = dump(cast("object", result.value), exclude_none=True)
-    except SerdeError:
+        if _ESCAPE in reply.text:  # half of a character perhaps, which is escaped in the text only
+            json.dumps(value, ensure_ascii=False).encode()
+    except (SerdeError, UnicodeEncodeError):
         return None
     return {"message": result.message, "value": value}
 

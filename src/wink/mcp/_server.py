@@ -13,7 +13,8 @@ from mcp.shared.exceptions import MCPError
 
 from wink import __version__
 from wink.errors import WinkError
-from wink.mcp._calls import Calls
+from wink.mcp._asking import person_at
+from wink.mcp._calls import Calls, Result
 from wink.mcp._replies import failed
 from wink.mcp._tools import described
 from wink.mcp._view import View, Views
@@ -23,6 +24,9 @@ _log: Final = logging.getLogger("wink.mcp")
 
 SESSION_KEY: Final = "wink/session"
 """The key in a request's `_meta` that names the session it belongs to."""
+
+SESSION_IN_SCOPE: Final = "wink.session"
+"""The key in a request's ASGI scope that has the session that its path names."""
 
 PROMPT: Final = "instructions"
 """The name of the prompt that is the same text as the server's instructions."""
@@ -48,13 +52,19 @@ class Answers:
                 self._leave_out(tool.name, error)
         return types.ListToolsResult(tools=listed)
 
-    async def call(self, ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call(self, ctx: Context, params: types.CallToolRequestParams) -> Result:
         """One call; never an error of the protocol, which a model would not be shown."""
         try:
             session = self._session_of(ctx)
         except WinkError as error:
             return failed(str(error))
-        return await self._calls.call(params.name, params.arguments or {}, session=session, progress=_progress(ctx))
+        return await self._calls.call(
+            params.name,
+            params.arguments or {},
+            session=session,
+            progress=_progress(ctx),
+            approvals=person_at(ctx, params),
+        )
 
     async def prompts(self, ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
         """The one prompt."""
@@ -104,10 +114,10 @@ def make_server(views: Views, calls: Calls) -> Server[Any]:
 
 
 def _named_session(ctx: Context) -> str | None:
-    """The session that a request names in its `_meta`."""
+    """The session that a request names in its `_meta`, or else in its path."""
     name = cast("Mapping[str, object]", ctx.meta or {}).get(SESSION_KEY)
     if name is None:
-        return None
+        return None if ctx.request is None else ctx.request.scope.get(SESSION_IN_SCOPE)
     if not isinstance(name, str):
         raise WinkError(f"_meta[{SESSION_KEY!r}] is {name!r}; it names a session, as text")
     return name

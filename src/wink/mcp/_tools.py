@@ -8,9 +8,6 @@ import mcp_types as types
 
 from wink.tools import Tool
 
-LONGEST_NAME: Final = 48
-"""Clients put a prefix such as `mcp__wink__` before a name, and model providers take at most 64 characters."""
-
 _HINTS: Final[dict[str, dict[str, bool]]] = {
     # destructive means that something is lost for good: what tools do to the workspace's files can be undone
     "read": {"read_only_hint": True, "destructive_hint": False, "idempotent_hint": True, "open_world_hint": False},
@@ -36,11 +33,6 @@ def described(tool: Tool[Any, Any], *, result_limit: int | None = None) -> types
         annotations=types.ToolAnnotations(title=title, **_HINTS[tool.effects]),
         _meta=meta,
     )
-
-
-def long_names(tools: tuple[Tool[Any, Any], ...]) -> tuple[str, ...]:
-    """The names that clients may refuse or cut once they have put their prefix before them."""
-    return tuple(tool.name for tool in tools if len(tool.name) > LONGEST_NAME)
 
 
 def _title(name: str) -> str:
