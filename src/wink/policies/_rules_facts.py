@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from wink.errors import PathRefused
@@ -35,7 +35,7 @@ class Placed(NamedTuple):
 class Facts:
     """What is known of a call, each found out when a rule first asks."""
 
-    __slots__ = ("_also", "_arguments", "_paths", "_values", "context", "files", "params", "tool")
+    __slots__ = ("_also", "_arguments", "_held", "_paths", "_values", "context", "files", "params", "tool")
 
     def __init__(self, tool: Tool[Any, Any], params: Any, context: ToolContext, also: Collection[str] = ()) -> None:
         from wink.filesystem import Filesystem
@@ -46,6 +46,7 @@ class Facts:
         self._arguments: Any = None
         self._paths: tuple[Placed, ...] | None = None
         self._values: dict[str, list[Any]] = {}
+        self._held: dict[tuple[str, ...], list[str]] = {}
 
     @property
     def arguments(self) -> Any:
@@ -76,12 +77,17 @@ class Facts:
             known = self._values[key] = _flat(known)
         return known
 
-    def held(self, one: Placed) -> Iterator[str]:
+    def held(self, one: Placed) -> Sequence[str]:
         """What a directory that a call may change holds, links followed nowhere; raises `PathRefused` for too much."""
-        files = self.files
-        if files is None or not one.may_be_changed(self.tool):
+        known = self._held.get(one.places)
+        if known is None:
+            known = self._held[one.places] = list(self._walk(one)) if one.may_be_changed(self.tool) else []
+        return known
+
+    def _walk(self, one: Placed) -> Iterator[str]:
+        files, met = self.files, 0
+        if files is None:
             return
-        met = 0
         for place in one.places:
             pending = [place] if _is_directory(files, place) else []
             while pending:

@@ -57,7 +57,7 @@ class Part:
 
     def match(self, facts: Facts) -> RuleMatch | None:
         """What the rule says of a call, None where it is not about it."""
-        if (self.patterns is not None and not facts.paths) or not self.concerns(facts):
+        if (self.patterns is not None and not facts.paths) or (self._conditions and not self.concerns(facts)):
             return None
         why, path = "the tool fits" if not self._conditions else "its arguments fit", ""
         if self.patterns is not None:
@@ -138,7 +138,7 @@ class Part:
                     return place or ".", _leading(one, place)
             if not one.named.is_weak:
                 try:
-                    held = next((path for path in facts.held(one) if patterns.fits(path)), None)
+                    held = next(filter(patterns.fits, facts.held(one)), None)
                 except (PathRefused, OSError) as error:
                     return "", str(error)
                 if held is not None:

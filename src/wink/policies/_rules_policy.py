@@ -156,6 +156,8 @@ class RulesPolicy:
 
     def _was_asked(self, parts: Sequence[Part], facts: Facts) -> bool:
         """Whether the call could only come this far because a person has looked at it."""
+        if self.default != "ask" and all(part.action != "ask" for part in parts):
+            return False
         verdicts = {match.verdict for part in parts if (match := part.match(facts)) is not None}
         return "ask" in verdicts or (self.default == "ask" and "allow" not in verdicts)
 
