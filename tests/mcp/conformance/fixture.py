@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from base64 import b64decode
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,8 +12,9 @@ from typing import Any
 
 from wink.prompt import MarkdownSection
 from wink.testing import fake_distribution
-from wink.tools import Tool, ToolContext, ToolResult
+from wink.tools import Image, Tool, ToolContext, ToolResult
 
+RED_DOT = b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==")
 TEXT = {"type": "string"}
 RICH_SCHEMA: dict[str, Any] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -65,6 +67,11 @@ def simple_text(params: Nothing, *, context: ToolContext) -> ToolResult[None]:
     return ToolResult("This is a simple text response for testing.")
 
 
+def image(params: Nothing, *, context: ToolContext) -> ToolResult[None]:
+    """The smallest picture."""
+    return ToolResult("A red dot.", images=(Image(RED_DOT),))
+
+
 def error_handling(params: Nothing, *, context: ToolContext) -> ToolResult[None]:
     """A failure, raised as foreign code raises."""
     raise RuntimeError("This tool intentionally returns an error for testing")
@@ -82,6 +89,7 @@ def suite_section() -> MarkdownSection[None]:
     """The tools that the suite calls."""
     tools = [
         Tool[Nothing, None]("test_simple_text", "Returns a text.", simple_text, effects="read"),
+        Tool[Nothing, None]("test_image_content", "Returns an image.", image, effects="read"),
         Tool[Nothing, None]("test_error_handling", "Always fails.", error_handling, effects="read"),
         Tool[Nothing, None]("test_tool_with_progress", "Reports progress.", with_progress, effects="read"),
         ToolWithSchema("json_schema_2020_12_tool", RICH_SCHEMA),

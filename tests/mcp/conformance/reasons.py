@@ -18,8 +18,7 @@ _ASKS = (
 )
 
 REASONS: dict[str, tuple[str, ...]] = {
-    "A result of a wink tool is text, with data beside it; there are no images, sounds or embedded files in it.": (
-        "tools-call-image",
+    "A result of a wink tool is text, with data or images beside it; there are no sounds or embedded files in it.": (
         "tools-call-audio",
         "tools-call-embedded-resource",
         "tools-call-mixed-content",
