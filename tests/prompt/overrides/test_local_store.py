@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -502,6 +503,29 @@ def test_what_a_killed_writer_left_is_cleared_away(store: LocalPromptOverridesSt
     assert store.resolve(descriptor_of()) is None
     store.set_section_override(template(), path="task", body="Other.")
 
+    assert os.listdir(file.parent) == ["latest.json"]
+
+
+@pytest.mark.parametrize("step", ["fsync", "rename"])
+def test_a_disk_that_is_full_leaves_what_was_there(
+    store: LocalPromptOverridesStore, file: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    """Until the last step nobody sees the new file; and the error is one of ours."""
+    one = template()
+    store.set_section_override(one, path="task", body="First.")
+    before = file.read_bytes()
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, step, full)
+        with pytest.raises(PromptOverrideError, match="No space left on device"):
+            store.set_section_override(one, path="task", body="Second.")
+
+    assert file.read_bytes() == before
+    assert "First." in Prompt(one, store).render().text
+    store.set_section_override(one, path="task", body="Third.")
     assert os.listdir(file.parent) == ["latest.json"]
 
 

@@ -45,6 +45,7 @@ class LocalPromptOverridesStore:
         self.root: str = _nearest_repository() if root_path is None else os.path.abspath(os.fspath(root_path))
         self._place = Place(self.root)
         self._reports = Reports()
+        self._resolved: dict[tuple[str, ...], tuple[str, PromptDescriptor, PromptOverride]] = {}
 
     # What a prompt asks.
 
@@ -53,16 +54,19 @@ class LocalPromptOverridesStore:
         parts = _parts(descriptor.ns, descriptor.key, tag)
         where = place_of(descriptor.ns, descriptor.key, tag)
         try:
-            found = self._read(parts, descriptor.ns, descriptor.key, tag)
+            text = self._place.read(parts, tag)
+            if text is None:
+                return None
+            known = self._resolved.get((*parts, tag))
+            if known is None or known[:2] != (text, descriptor):
+                override, misfits = from_json(text, ns=descriptor.ns, prompt_key=descriptor.key, tag=tag)
+                kept, more = fit(override, descriptor)
+                self._reports.add(where, (*misfits, *more))
+                self._resolved[(*parts, tag)] = known = (text, descriptor, kept)
         except PromptOverrideError as error:
             self._reports.say(where, f"{self._place.path(parts, tag)} {error.message}")
             return None
-        if found is None:
-            return None
-        override, misfits = found
-        kept, more = fit(override, descriptor)
-        self._reports.add(where, (*misfits, *more))
-        return kept or None
+        return known[2] or None
 
     # What people change.
 
@@ -154,14 +158,15 @@ class LocalPromptOverridesStore:
         """All that a tag says, whether it fits or not. Raises `PromptOverrideError` when the file is damaged."""
         parts = _parts(ns, prompt_key, tag)
         try:
-            found = self._read(parts, ns, prompt_key, tag)
+            text = self._place.read(parts, tag)
+            if text is None:
+                return None
+            override, misfits = from_json(text, ns=ns, prompt_key=prompt_key, tag=tag)
         except PromptOverrideError as error:
             raise PromptOverrideError(f"{self._place.path(parts, tag)} {error.message}") from None
-        if found is None:
-            return None
-        if found[1]:
-            raise PromptOverrideError("is damaged", self._place.path(parts, tag), [str(one) for one in found[1]])
-        return found[0]
+        if misfits:
+            raise PromptOverrideError("is damaged", self._place.path(parts, tag), [str(one) for one in misfits])
+        return override
 
     def tags(self, *, ns: str, prompt_key: str) -> tuple[str, ...]:
         """The tags under which something is kept for a template, in order of the alphabet."""
@@ -170,12 +175,6 @@ class LocalPromptOverridesStore:
     def path(self, *, ns: str, prompt_key: str, tag: str = "latest") -> str:
         """The file in which a tag's overrides are kept, or would be."""
         return self._place.path(_parts(ns, prompt_key, tag), tag)
-
-    def _read(
-        self, parts: tuple[str, ...], ns: str, prompt_key: str, tag: str
-    ) -> tuple[PromptOverride, tuple[Misfit, ...]] | None:
-        text = self._place.read(parts, tag)
-        return None if text is None else from_json(text, ns=ns, prompt_key=prompt_key, tag=tag)
 
     def _to_change(self, ns: str, prompt_key: str, tag: str) -> PromptOverride:
         """What a tag says, of which nothing may get lost by writing it again."""

@@ -136,16 +136,23 @@ def _task_examples(node: Node, by: _Overriding) -> dict[str, Any]:
 
 
 class _OtherBody(Body):
-    """The body of a section with another text, made of the section as it is at each rendering: it may have changed since."""
+    """The body of a section with another text; made anew when the section has changed, since its text is its own affair."""
 
-    __slots__ = ("_make",)
+    __slots__ = ("_made", "_make", "_section")
 
     def __init__(self, node: Node, make: "Callable[[], Section[Any]]") -> None:
-        super().__init__(make(), node.path)
-        self._make = make
+        self._section, self._make, self._path = node.section, make, node.path
+        self._made = self._other()
 
     def __call__(self, params: Any, known: "Mapping[str, Any]") -> str:
-        return Body(self._make(), self._path)(params, known)
+        made, now = self._made, vars(self._section)
+        # Not `==`: what a section holds may be anything, and compare in its own ways.
+        if made[0].keys() != now.keys() or any(now[name] is not value for name, value in made[0].items()):
+            self._made = made = self._other()
+        return made[1](params, known)
+
+    def _other(self) -> tuple[dict[str, Any], Body]:
+        return dict(vars(self._section)), Body(self._make(), self._path)
 
 
 def _summary(section: Section[Any], text: str, params: Any) -> str:
