@@ -72,12 +72,22 @@ def test_started_as_a_module_it_names_the_script(tmp_path: Path) -> None:
     assert arguments(done.stdout)[0] == WINK
 
 
+def test_a_server_at_an_address_is_told_of_by_its_url(wink: Callable[..., Done], tmp_path: Path) -> None:
+    """No client starts it then, so it is said how to."""
+    done = wink("serve", "--http", "[::1]:8765", "--session", "mine", "--print-config", "cursor")
+    assert json.loads(done.stdout)["mcpServers"]["wink"] == {"type": "http", "url": "http://[::1]:8765/mcp"}
+    command = f"{WINK} serve --workspace {tmp_path} --session mine --http '[::1]:8765'"
+    assert done.stderr.splitlines()[1] == f"wink: and start the server, before the client: {command}"
+
+
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
         (["--workspace", "nowhere"], "there is no directory"),
         (["--section", "demo.nope"], "no plugin offers a section 'demo.nope'"),
         (["--policy", "nope.nope"], "no plugin offers a policy 'nope.nope'"),
+        (["--port", "0"], "has to be told the port"),
+        (["--http", "0.0.0.0:80"], "cannot serve at"),
     ],
 )
 def test_what_could_not_be_served_is_told_before_a_client_hides_it(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import sys
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from click.core import ParameterSource
 
 from wink.cli._settings import installed_catalog
 from wink.cli._wrong import wrong
+from wink.mcp import Address
 from wink.mcp._clients import CLIENTS, Endpoint, Program, client_config
 
 print_config_option = click.option(
@@ -24,10 +26,10 @@ print_config_option = click.option(
 )
 
 
-def print_config(client: str, *, endpoint: Endpoint | None = None) -> int:
+def print_config(client: str, address: Address | None = None) -> int:
     """Print the snippet for a client, with the options of the command that runs; where it belongs goes to stderr.
 
-    The client starts the server itself, unless there is an `endpoint` where it will run.
+    The client starts the server itself, unless it is to run at an address.
     """
     context = click.get_current_context()
     workspace = os.path.abspath(context.params["workspace"])
@@ -39,12 +41,20 @@ def print_config(client: str, *, endpoint: Endpoint | None = None) -> int:
         catalog.use("section", name)
     for name in context.params["policies"]:
         catalog.use("policy", name)
-    command = own_command()
-    program = Program(command[0], (*command[1:], "serve", *given_options(context, workspace)))
-    config = client_config(client, endpoint or program)
+    command = [*own_command(), "serve", *given_options(context, workspace)]
+    config = client_config(client, Program(command[0], tuple(command[1:])) if address is None else _endpoint(address))
     click.echo(config.text, nl=False)
     click.echo(f"wink: {config.place}", err=True)
+    if address is not None:
+        click.echo(f"wink: and start the server, before the client: {shlex.join(command)}", err=True)
     return 0
+
+
+def _endpoint(address: Address) -> Endpoint:
+    if address.port == 0:
+        raise wrong("a client has to be told the port; name one, such as 8765")
+    host = f"[{address.host}]" if ":" in address.host else address.host
+    return Endpoint(f"http://{host}:{address.port}/mcp")
 
 
 def own_command() -> tuple[str, ...]:

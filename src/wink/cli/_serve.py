@@ -34,16 +34,16 @@ def serve(
     The client starts this command and talks to it over standard input and output; with --http any number of clients
     talk to one server.
     """
-    if client is not None:
-        return print_config(client)
     address = _address(http, port)
+    if client is not None:
+        return print_config(client, address)
     with open_workspace(workspace) as opened:
         prompt = compose(opened, installed_catalog(workspace), sections=sections, policies=policies)
         with prompt.resources:
             serving = Serving(prompt, opened.session, default=opened.session(session).name)
             show_long_names(serving.views.shown().rendered.tools)
             if address is None:
-                if sys.stdin.isatty():
+                if sys.stdin is not None and sys.stdin.isatty():
                     click.echo(
                         "wink: waiting for an MCP client on standard input; a client starts this itself", err=True
                     )
@@ -70,7 +70,6 @@ def _address(http: str | None, port: str | None) -> Address | None:
 
 def _left_behind() -> bool:
     """Whether threads run on that nothing could end: the process must not wait for them."""
-    sys.stdout.flush()
     return any(
         thread.name == "wink-handler" or not thread.daemon
         for thread in threading.enumerate()
