@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 from tests.cli.conftest import Done
 
+from wink.prompt import LocalPromptOverridesStore, MarkdownSection, PromptTemplate
+
 Cli = Callable[..., Done]
 DONE = '[[turn]]\ntext = "Done."\n'
 WHERE = "the overrides of wink:workspace under 'latest'"
@@ -92,6 +94,15 @@ def test_it_lists_what_each_tag_says(cli: Cli, place: Path, text: Callable[[str]
     assert found["tags"]["torn"]["damaged"].endswith("torn.json is no JSON: line 1, column 2")
     (row,) = [line.split() for line in cli("prompts", "list").out.splitlines() if line.startswith("section 2")]
     assert row == ["section", "2", "files", "edited", "stale", "same", "damaged"]
+
+
+def test_it_names_what_other_programs_keep_there(cli: Cli, place: Path) -> None:
+    """Whoever looks for the overrides of a program of his own finds them."""
+    prompt = PromptTemplate(ns="shop/support", key="triage", sections=[MarkdownSection("Task", "Find out why.")])
+    LocalPromptOverridesStore(place).seed(prompt, tag="v2")
+
+    assert cli("prompts").out.splitlines()[-1] == "kept for other programs: shop/support:triage (v2)"
+    assert json.loads(cli("prompts", "list", "--json").out)["others"] == {"shop/support:triage": ["v2"]}
 
 
 def test_it_shows_the_prompt_as_a_model_is_given_it(cli: Cli, text: Callable[[str], str]) -> None:

@@ -69,7 +69,8 @@ def _opened(
     from wink.prompt import LocalPromptOverridesStore
 
     with open_workspace(workspace) as opened:
-        prompt = compose(opened, installed_catalog(workspace), sections=sections)
+        # Rules have no say in what a prompt's texts are.
+        prompt = compose(opened, installed_catalog(workspace), sections=sections, with_rules=False)
         yield prompt.template, LocalPromptOverridesStore(os.path.abspath(workspace))
 
 
@@ -127,6 +128,7 @@ def _rows(found: Stored) -> dict[str, Any]:
             }
             for tag in found.tags
         },
+        "others": found.others,
     }
 
 
@@ -147,6 +149,9 @@ def _table(found: Stored) -> list[str]:
     else:
         count = len(found.tags)
         lines.append(f"{name}: {count} tag{'s' if count > 1 else ''}; `--overrides TAG` makes a run use one")
+    if found.others:
+        others = [f"{one} ({', '.join(tags)})" for one, tags in found.others.items()]
+        lines.append(f"kept for other programs: {'; '.join(others)}")
     return lines
 
 

@@ -33,6 +33,8 @@ class Stored:
     parts: tuple[Part, ...]
     tags: tuple[str, ...]
     damaged: dict[str, str]
+    others: dict[str, list[str]]
+    """Tags that are kept for templates of other programs, by `namespace:key`."""
 
     @property
     def is_fine(self) -> bool:
@@ -64,7 +66,11 @@ def stored_parts(template: PromptTemplate[Any], store: LocalPromptOverridesStore
         for kind, name, state in _states(template, descriptor, override):
             part = parts.setdefault((kind, name), Part(kind, name, "", "", ""))
             part.states[tag] = state
-    return Stored(template, store, tuple(parts.values()), tags, damaged)
+    others: dict[str, list[str]] = {}
+    for ns, key, tag in store.stored():
+        if (ns, key) != (template.ns, template.key):
+            others.setdefault(f"{ns}:{key}", []).append(tag)
+    return Stored(template, store, tuple(parts.values()), tags, damaged, others)
 
 
 def _states(

@@ -183,6 +183,11 @@ def test_the_tags_are_listed(store: LocalPromptOverridesStore, tmp_path: Path) -
     (tmp_path / PLACE / "notes.txt").write_text("")
 
     assert store.tags(ns="demo/notes", prompt_key="mend") == ("a.1", "b", "latest")
+    store.seed(wide(1))
+    (tmp_path / PLACE / "linked").symlink_to(tmp_path)
+    assert [("demo", "wide", "latest"), *(("demo/notes", "mend", tag) for tag in ("a.1", "b", "latest"))] == sorted(
+        store.stored()
+    )
 
 
 # What is refused.

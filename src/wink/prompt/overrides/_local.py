@@ -172,6 +172,10 @@ class LocalPromptOverridesStore:
         """The tags under which something is kept for a template, in order of the alphabet."""
         return self._place.tags(_parts(ns, prompt_key, "latest"))
 
+    def stored(self) -> tuple[tuple[str, str, str], ...]:
+        """Namespace, key and tag of everything that is kept, for whatever template."""
+        return tuple(("/".join(parts[:-1]), parts[-1], tag) for parts, tag in self._place.files())
+
     def path(self, *, ns: str, prompt_key: str, tag: str = "latest") -> str:
         """The file in which a tag's overrides are kept, or would be."""
         return self._place.path(_parts(ns, prompt_key, tag), tag)

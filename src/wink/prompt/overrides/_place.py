@@ -8,7 +8,7 @@ import errno
 import os
 import stat
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from typing import Final
 
@@ -20,6 +20,8 @@ __all__ = ["PLACE", "Place", "checked_name"]
 PLACE: Final = (".wink", "prompts", "overrides")
 LARGEST: Final = 8 * 1024 * 1024
 """How many bytes of a file are read; no prompt is as long."""
+DEEPEST: Final = 16
+"""How many directories deep files are looked for when all are listed."""
 PATIENCE: Final = 30.0
 """How many seconds another process may hold the lock, which takes milliseconds, before we complain."""
 
@@ -117,6 +119,21 @@ class Place:
             raise _unreachable(error) from None
         found = [name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX)]
         return tuple(sorted(tag for tag in found if KEY.fullmatch(tag)))
+
+    def files(self) -> Iterator[tuple[tuple[str, ...], str]]:
+        """The parts and the tag of every file that can be one of ours."""
+        try:
+            with self._directory(PLACE) as top:
+                for path, directories, names, _ in os.fwalk(".", dir_fd=top, follow_symlinks=False):
+                    parts = tuple(path.split(os.sep)[1:])
+                    directories[:] = sorted(filter(KEY.fullmatch, directories)) if len(parts) < DEEPEST else []
+                    tags = [name.removesuffix(_SUFFIX) for name in sorted(names) if name.endswith(_SUFFIX)]
+                    if len(parts) > 1:
+                        yield from ((parts, tag) for tag in tags if KEY.fullmatch(tag))
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise _unreachable(error) from None
 
     @contextmanager
     def locked(self) -> Generator[None]:
