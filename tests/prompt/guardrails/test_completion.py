@@ -116,6 +116,17 @@ def test_a_template_takes_only_what_can_check(checker: Any) -> None:
         CompositeChecker([OK, checker])
 
 
+def test_a_checker_is_not_asynchronous() -> None:
+    """Nobody would wait for it."""
+
+    class Later:
+        async def check(self, context: TaskCompletionContext) -> TaskCompletionResult:
+            return TaskCompletionResult.ok()
+
+    with pytest.raises(PromptValidationError, match="Later is a coroutine function; make it a plain one"):
+        prompt_with(Later())  # type: ignore[arg-type]
+
+
 # -- files
 
 

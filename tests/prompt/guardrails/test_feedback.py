@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from wink.adapters import Conversation, ModelTurn, ScriptedAdapter
@@ -35,7 +35,7 @@ from wink.prompt import (
     collect_feedback,
     watch_feedback,
 )
-from wink.prompt.guardrails import FeedbackMark
+from wink.prompt.guardrails import FeedbackMark, FeedbackWatch
 from wink.runtime import ToolCall, ToolExecutor
 from wink.session import Session, Snapshot
 from wink.workspace import Workspace
@@ -133,6 +133,16 @@ class Speaker:
         return self._provide(context)
 
 
+class AsyncShould(Speaker):
+    async def should_run(self, *, context: FeedbackContext) -> bool:  # type: ignore[override]
+        return False
+
+
+class AsyncProvide(Speaker):
+    async def provide(self, *, context: FeedbackContext) -> Feedback:  # type: ignore[override]
+        return Feedback("never")
+
+
 # -- what the model reads
 
 
@@ -176,6 +186,14 @@ def test_feedback_reads_as_a_message() -> None:
         ),
         (lambda: FeedbackProviderConfig(object(), FeedbackTrigger(every_n_calls=1)), "is no feedback provider"),
         (lambda: FeedbackProviderConfig(Speaker(), 5), r"trigger is 5; pass a FeedbackTrigger"),
+        (
+            lambda: FeedbackProviderConfig(AsyncShould(), FeedbackTrigger(every_n_calls=1)),
+            "should_run of the feedback provider AsyncShould is a coroutine function; make it a plain one",
+        ),
+        (
+            lambda: FeedbackProviderConfig(AsyncProvide(), FeedbackTrigger(every_n_calls=1)),
+            "provide of the feedback provider AsyncProvide is a coroutine function",
+        ),
         (lambda: prompt_with(Speaker()), "in feedback_providers is no FeedbackProviderConfig"),
     ],
 )
@@ -311,16 +329,54 @@ def test_a_provider_that_has_nothing_to_say_is_asked_again() -> None:
     assert [bool(run.turn()) for _ in range(5)] == [False, False, False, True, False]
 
 
-@given(st.lists(st.integers(0, 4), max_size=12), st.integers(1, 5))
-def test_every_n_calls_against_a_counter(turns: list[int], every: int) -> None:
-    """Whatever the turns look like: it fires as soon as `every` calls were made since it last fired."""
-    run = Run(prompt_with(says("x", every_n_calls=every)))
-    since = 0
-    for calls in turns:
-        since += calls
-        fired = since >= every
-        assert bool(run.turn(calls)) is fired
-        since = 0 if fired else since
+@dataclass(frozen=True)
+class Turn:
+    """What happens before the providers are asked, and whether this one has something to say."""
+
+    calls: int
+    seconds: int
+    file: bool
+    talks: bool
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.builds(Turn, st.integers(0, 3), st.integers(0, 40), st.booleans(), st.booleans()), max_size=12),
+    st.none() | st.integers(1, 5),
+    st.none() | st.integers(1, 90),
+    st.booleans(),
+)
+def test_triggers_against_a_counter(
+    turns: list[Turn], every_n_calls: int | None, every_n_seconds: int | None, on_file: bool
+) -> None:
+    """Whatever the turns look like: it fires as soon as a condition holds, and counts from there."""
+    assume(every_n_calls is not None or every_n_seconds is not None or on_file)
+    trigger = FeedbackTrigger(every_n_calls, every_n_seconds, "out.txt" if on_file else None)
+    talks = [False]
+    run = Run(prompt_with(FeedbackProviderConfig(Speaker(should_run=lambda context: talks[0]), trigger)))
+    files = run.prompt.filesystem()
+    assert files is not None
+    calls = seconds = 0
+    seen = False
+    for turn in turns:
+        if turn.file:
+            files.write("out.txt", "x")
+        elif files.exists("out.txt"):
+            files.delete("out.txt")
+        talks[0] = turn.talks
+        said = run.turn(turn.calls, turn.seconds)
+
+        calls, seconds = calls + turn.calls, seconds + turn.seconds
+        appeared = on_file and turn.file and not seen
+        due = (
+            appeared
+            or (every_n_calls is not None and calls >= every_n_calls)
+            or (every_n_seconds is not None and seconds >= every_n_seconds)
+        )
+        assert bool(said) is (due and turn.talks)
+        if said:
+            calls = seconds = 0
+            seen = seen or appeared
 
 
 # -- what providers are given, and what becomes of what they say
@@ -441,15 +497,14 @@ def test_what_was_remembered_survives_json() -> None:
     run = Run(prompt_with(says("x", every_n_calls=1), says("there", on_file_created="out.txt")))
     run.call("write")
     run.collect()
-    fed = Session()
-    # Calls themselves hold what JSON cannot.
-    for cls in (Feedback, FeedbackMark):
-        fed[cls].seed(run.session[cls].all())
     other = Session()
-    other.restore(Snapshot.from_json(fed.snapshot().to_json()), preserve_logs=False)
+    other.restore(Snapshot.from_json(run.session.snapshot().to_json()), preserve_logs=False)
 
-    assert other[Feedback].all() == run.session[Feedback].all()
-    assert other[FeedbackMark].all() == run.session[FeedbackMark].all()
+    for cls in (Feedback, FeedbackMark, FeedbackWatch):
+        assert other[cls].all() == run.session[cls].all()
+    going_on = Run(run.prompt, other, run.now)
+    assert [going_on.turn().count("there") for _ in range(2)] == [0, 0]
+    assert [feedback.calls for feedback in other[Feedback]] == [1, 1, 2, 3]
 
 
 def test_a_clone_counts_on(tmp_path: Any) -> None:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, Self, cast, runtime_checkable
 
 from wink.errors import PromptValidationError
+from wink.prompt.guardrails._asynchronous import is_coroutine_function
 
 if TYPE_CHECKING:
     from wink.filesystem import Filesystem
@@ -79,6 +80,10 @@ def checked_checker(checker: TaskCompletionChecker | None) -> TaskCompletionChec
     ):
         raise PromptValidationError(
             f"{checker!r:.200} cannot check a task; pass an object with `check(context)`, such as FileOutputChecker([...])"
+        )
+    if checker is not None and is_coroutine_function(checker.check):
+        raise PromptValidationError(
+            f"check of {type(checker).__qualname__} is a coroutine function; make it a plain one"
         )
     return checker
 

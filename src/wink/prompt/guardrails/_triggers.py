@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from wink.errors import PromptValidationError
+from wink.prompt.guardrails._asynchronous import is_coroutine_function
 from wink.prompt.guardrails._feedback import FeedbackProvider
 
 __all__ = ["FeedbackProviderConfig", "FeedbackTrigger", "FileCreatedTrigger"]
@@ -74,5 +75,10 @@ class FeedbackProviderConfig:
                 f"{provider!r:.200} is no feedback provider; it needs `name`, `should_run(*, context)` and "
                 "`provide(*, context)`"
             )
+        for name in ("should_run", "provide"):
+            if is_coroutine_function(getattr(provider, name)):
+                raise PromptValidationError(
+                    f"{name} of the feedback provider {type(provider).__qualname__} is a coroutine function; make it a plain one"
+                )
         if not isinstance(trigger, FeedbackTrigger):
             raise PromptValidationError(f"trigger is {trigger!r:.200}; pass a FeedbackTrigger(every_n_calls=...)")
