@@ -1,5 +1,6 @@
 """A template refuses, when it is built, what no rendering could make right."""
 
+import copy
 import pickle
 from typing import Any
 
@@ -40,8 +41,13 @@ def test_it_never_changes() -> None:
     sections.clear()
 
     assert len(template.sections) == 1
-    with pytest.raises(AttributeError):
+    with pytest.raises(AttributeError, match="a template cannot be changed; build another one with another ns"):
         template.ns = "other"  # type: ignore[misc]
+    with pytest.raises(AttributeError, match="'ns' stays"):
+        del template.ns
+    assert copy.copy(template) is template
+    assert copy.deepcopy(template) is template
+    assert repr(template) == "<PromptTemplate ns:key>"
 
 
 @pytest.mark.parametrize(

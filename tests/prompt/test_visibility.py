@@ -232,7 +232,7 @@ def test_policies_of_a_summarised_section_learn_and_do_not_govern() -> None:
     rendered = prompt.render()
 
     assert rendered.policies == (own, inner, whole)
-    assert rendered.policies_for_tool("test") == (whole,)
+    assert rendered.policies_for_tool("test") == (whole,) == prompt.policies_for_tool("read_section")
     assert rendered.policies_for_tool("open_sections") == (whole,) == rendered.policies_for_tool("read_section")
     assert rendered.tool("deploy") is None
 

@@ -1,10 +1,8 @@
 """Find a section that a plugin offers, without knowing the plugin."""
 
-from importlib import metadata
 from typing import Any, Final, cast
 
 from wink.errors import PluginError, PromptValidationError
-from wink.policies._forward import is_installed
 from wink.prompt._section import Section
 
 __all__ = ["offered_section"]
@@ -31,6 +29,10 @@ def offered_section(name: str, catalog: Any, section_path: tuple[str, ...]) -> S
 
 
 def _from_entry_points(name: str) -> Any:
+    from importlib import metadata
+
+    from wink.policies._forward import is_installed
+
     points = {point.value: point for point in metadata.entry_points(group=_GROUP, name=name) if is_installed(point)}
     if not points:
         raise LookupError(f"no installed plugin offers {name!r} ({_GROUP})")

@@ -10,7 +10,7 @@ from wink.policies import ToolPolicy
 from wink.prompt._body import Body
 from wink.prompt._checks import all_of
 from wink.prompt._expansion import install_visibility
-from wink.prompt._params import refuse_unknown
+from wink.prompt._params import refuse_unknown, required_fields
 from wink.prompt._section import Section
 from wink.prompt._task_examples import TaskExamplesSection
 from wink.tools import Tool
@@ -49,6 +49,10 @@ class Node:
     """Whether the tools have been checked in depth, which waits for the first rendering."""
     examples: str | None = None
     """The tools' examples as text, once they have been rendered."""
+    required: tuple[str, ...] = ()
+    """The fields of the parameters that somebody has to give a value."""
+    has_passing_tools: bool = False
+    """Whether the section has other tools now than when its template was built, and may have others yet."""
     told: Callable[[Tool[Any, Any]], Tool[Any, Any]] | None = None
     """What overrides make of a tool that comes and goes."""
 
@@ -56,11 +60,6 @@ class Node:
     def brings_tools(self) -> bool:
         """Whether the section has tools, or may have some now and then."""
         return bool(self.tools) or self.has_passing_tools
-
-    @property
-    def has_passing_tools(self) -> bool:
-        """Whether the section has other tools now than when its template was built, and may have others yet."""
-        return type(self.section).current_tools is not Section.current_tools
 
     def now(self) -> "Node":
         """The section with the tools that it has at the moment."""
@@ -117,7 +116,7 @@ class Plan:
         for node in nodes:
             if isinstance(node.section, TaskExamplesSection):
                 node.section.check_steps(tools, node.path, complete=knows_all_tools, types=True)
-        governing: dict[str, tuple[ToolPolicy, ...]] = {}
+        governing = {name: tuple(policies) for name in RESERVED} if can_summarise else {}
         for node in nodes:
             for tool in node.tools:
                 governing[tool.name] = distinct((*governing.get(tool.name, ()), *node.governing))
@@ -210,6 +209,8 @@ def _node(
         governing=distinct((*own, *around)),
         conditional=section.enablement is not None or (parent is not None and parent.conditional),
         summary=None if section.summary is None else section.render_summary,
+        required=() if params_type is None else required_fields(params_type),
+        has_passing_tools=type(section).current_tools is not Section.current_tools,
     )
 
 

@@ -64,7 +64,7 @@ def selected(
                 shown = FULL
             else:
                 shown = visibilities.get(node.path) or _visibility(node, params, session)
-            if shown is FULL and not cannot_go_on:
+            if node.has_passing_tools and shown is FULL and not cannot_go_on:
                 node = _now(node)
             parts.append((node, number, params, shown))
             if node.children:
@@ -113,7 +113,7 @@ def _params(node: Node, bound: Mapping[type, object]) -> Any:
     if params_type is None:
         return None
     found = bound.get(params_type, node.default_params)
-    if found is None and not required_fields(params_type):
+    if found is None and not node.required:
         try:
             return params_type()
         except Exception as error:  # foreign code: `__post_init__` and default factories

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from types import GenericAlias
-from typing import TYPE_CHECKING, Any, Final, Generic, cast
+from typing import TYPE_CHECKING, Any, Final, Generic, Self, cast
 
 from wink.errors import PromptValidationError
 from wink.policies import ToolPolicy
@@ -136,6 +136,12 @@ class PromptTemplate(Generic[Out_co]):
     def allow_extra_keys(self) -> bool:
         """Whether the answer may have keys that `output_type` does not."""
         return self.answer.allow_extra_keys
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
 
     def __repr__(self) -> str:
         return f"<PromptTemplate {self.ns}:{self.key}>"
