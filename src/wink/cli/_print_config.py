@@ -76,7 +76,8 @@ def given_options(context: click.Context, workspace: str) -> Iterator[str]:
             continue
         if context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
             continue
-        value: Any = context.params[name]
+        # `--overrides` is no parameter of the commands; it waits in the context for whoever composes the prompt.
+        value: Any = context.params[name] if name in context.params else context.meta[f"wink.{name}"]
         if option.is_flag:
             yield option.opts[-1] if value else option.secondary_opts[-1]
             continue
