@@ -6,14 +6,13 @@ event loop, on the caller's thread; with `Cooperative` it is awaited like any ot
 
 from __future__ import annotations
 
-import contextvars
-import threading
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any, Final, Protocol, TypeVar
 
 from wink.filesystem import Turns
+from wink.runtime._threads import in_thread
 
 T = TypeVar("T")
 
@@ -75,7 +74,7 @@ class Blocking:
         """Run a handler: on this thread when nothing limits its time, otherwise on one that can be left behind."""
         del apart  # no loop waits for this thread
         if not is_async:
-            returned = call() if timeout is None else _result(_in_thread(call), timeout)
+            returned = call() if timeout is None else _result(in_thread(call), timeout)
             if not hasattr(returned, "__await__"):
                 return returned
             # A function that only turns out to be asynchronous when it is called.
@@ -91,7 +90,7 @@ def in_own_loop(call: Callable[[], Any], timeout: float | None = None) -> Any:
     own = OwnLoop(call)
     if timeout is None and not _loop_is_running():
         return own()
-    running = _in_thread(own)
+    running = in_thread(own)
     try:
         return running.result() if timeout is None else _result(running, timeout)
     except BaseException:
@@ -131,7 +130,7 @@ class Cooperative:
         if is_async or not apart:
             running: asyncio.Future[Any] = asyncio.ensure_future(call())
         else:
-            running = asyncio.ensure_future(_finished(asyncio.wrap_future(_in_thread(call))))
+            running = asyncio.ensure_future(_finished(asyncio.wrap_future(in_thread(call))))
         running.add_done_callback(_forget)
         try:
             await asyncio.wait([running], timeout=timeout)
@@ -162,7 +161,7 @@ class Apart(Cooperative):
         import asyncio
 
         on_thread = _OnThread(call, is_async=is_async)
-        running = asyncio.wrap_future(_in_thread(on_thread))
+        running = asyncio.wrap_future(in_thread(on_thread))
         running.add_done_callback(_forget)
         try:
             await asyncio.wait([running], timeout=timeout)
@@ -271,27 +270,6 @@ def _result(running: Future[Any], timeout: float) -> Any:
         if running.done():
             return running.result()
         raise HandlerTimedOut from None
-
-
-def _in_thread(call: Callable[[], Any]) -> Future[Any]:
-    """Start `call` on a thread of its own, which sees this context's variables and never keeps the program alive."""
-    ended: Future[Any] = Future()
-    context = contextvars.copy_context()
-
-    def run() -> None:
-        # Whoever waits may give up waiting, and must not be able to cancel what has begun.
-        ended.set_running_or_notify_cancel()
-        try:
-            value = context.run(call)
-        except StopIteration as error:  # no future takes one
-            ended.set_exception(RuntimeError(f"the handler raised StopIteration: {error}"))
-        except BaseException as error:  # foreign code; raised again where it is waited for
-            ended.set_exception(error)
-        else:
-            ended.set_result(value)
-
-    threading.Thread(target=run, name="wink-handler", daemon=True).start()
-    return ended
 
 
 def _loop_is_running() -> bool:
