@@ -149,7 +149,10 @@ histories = st.lists(actions, max_size=8)
 
 
 def new_session() -> Session:
-    session = Session(slice_config={Logged: SlicePolicy.LOG})
+    return prepared(Session(slice_config={Logged: SlicePolicy.LOG}))
+
+
+def prepared(session: Session) -> Session:
     session[Row].register(Row, upsert_by(lambda row: row.key))
     session[Moved].register(Moved, replace_latest_by(lambda moved: moved.key))
     session[Last].register(Last, replace_latest)
@@ -337,6 +340,26 @@ def test_another_session_goes_on_from_json_as_the_first_one_does(before: list[An
     assert (state_of(other), logs_of(other)) == (state_of(session), logs_of(session))
     for key in "abc":
         assert other[Row].get(key) == session[Row].get(key)
+
+
+@settings(max_examples=40, deadline=None)
+@given(histories, histories, histories)
+def test_it_does_not_matter_when_the_types_become_known(before: list[Any], after: list[Any], later: list[Any]) -> None:
+    """A process restores before it has built the prompt whose sections register the slices."""
+    session, other = new_session(), Session(slice_config={Logged: SlicePolicy.LOG})
+    Player(session).play(before)
+    snapshot = Snapshot.from_json(session.snapshot().to_json())
+    other.restore(snapshot, preserve_logs=False)
+    middle = other.snapshot()
+    prepared(other)
+
+    for history in (after, later):
+        Player(session).play(history)
+        Player(other).play(history)
+        assert (state_of(other), logs_of(other)) == (state_of(session), logs_of(session))
+    session.restore(snapshot, preserve_logs=False)
+    other.restore(middle, preserve_logs=False)
+    assert (state_of(other), logs_of(other)) == (state_of(session), logs_of(session))
 
 
 @settings(max_examples=80, deadline=None)
