@@ -403,6 +403,45 @@ def test_a_damaged_part_is_left_out_alone(
             store.load(**NAMES)
 
 
+def test_what_a_file_says_cannot_play_with_a_terminal(store: LocalPromptOverridesStore, file: Path) -> None:
+    """Its keys come up in messages."""
+    head = {"version": 1, "ns": "demo/notes", "prompt_key": "mend", "tag": "latest"}
+    file.write_text(json.dumps({**head, "sections": {"task\x1b[2J": {"\x1b]0;x\a": 1}}, "\x1b[31m": 1}))
+
+    with pytest.warns(PromptOverrideWarning) as caught:
+        Prompt(template(), store).render()
+    with pytest.raises(PromptOverrideError) as error:
+        store.load(**NAMES)
+
+    assert len(caught) == 2
+    assert all(str(one.message).isprintable() for one in caught)
+    assert str(error.value).isprintable()
+
+
+@pytest.mark.parametrize("depth", [50, 400, 5_000])
+def test_an_example_may_be_as_deep_as_it_likes(store: LocalPromptOverridesStore, file: Path, depth: int) -> None:
+    """It is of other types than the tool's, and no reason to end a run."""
+    store.store(
+        template(), ToolOverride("search", "", examples=(ToolExampleOverride.append("deep", {"text": "a"}, []),))
+    )
+    written = file.read_text()
+    file.write_text(written.replace('"text": "a"', f'"text": {"[" * depth}{"]" * depth}'))
+
+    with pytest.warns(PromptOverrideWarning) as caught:
+        rendered = Prompt(template(), store).render()
+
+    assert len(caught) == 1
+    assert rendered.text == Prompt(template()).render().text
+
+
+def test_half_a_character_is_kept(store: LocalPromptOverridesStore) -> None:
+    """It is no UTF-8; JSON can say it."""
+    one = template()
+    store.set_section_override(one, path="task", body="half \ud83d")
+
+    assert "half \ud83d" in Prompt(one, store).render().text
+
+
 # The root.
 
 

@@ -43,7 +43,18 @@ class Misfit:
     reason: str
 
     def __str__(self) -> str:
-        return f"{self.part} {self.name!r}: {self.reason}" if self.name else self.reason
+        reason = printable(self.reason)
+        return f"{self.part} {self.name!r}: {reason}" if self.name else reason
+
+
+def printable(text: str) -> str:
+    r"""`text` on one line, with what a terminal would obey written out: files that people edit can say anything.
+
+    >>> print(printable("no\x1b[2J\nkey"))
+    no\x1b[2J key
+    """
+    line = " ".join(text.split())
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in line)
 
 
 def fit(override: PromptOverride, descriptor: PromptDescriptor) -> tuple[PromptOverride, tuple[Misfit, ...]]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from threading import Lock
 
 from wink.errors import PromptOverrideWarning
-from wink.prompt.overrides._fit import Misfit
+from wink.prompt.overrides._fit import Misfit, printable
 
 __all__ = ["Reports", "place_of"]
 
@@ -36,5 +36,4 @@ class Reports:
             if (where, problem) in self._said:
                 return
             self._said.add((where, problem))
-        text = " ".join(f"{where}: {problem}; left out".split())
-        warnings.warn(text, PromptOverrideWarning, stacklevel=2)
+        warnings.warn(printable(f"{where}: {problem}; left out"), PromptOverrideWarning, stacklevel=2)
