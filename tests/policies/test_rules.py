@@ -205,6 +205,13 @@ def test_arguments_are_found_at_any_depth() -> None:
     assert world.answer("write_file", path="a") == "allow"
 
 
+def test_dotted_keys_of_toml_name_inner_arguments() -> None:
+    """TOML makes tables of them."""
+    (rule,) = read_rules([{"action": "deny", "arguments": {"edits": {"text": "x*"}, "name": 3}}])
+
+    assert dict(rule.arguments) == {"edits.text": ("x*",), "name": (3,)}
+
+
 def test_what_allows_needs_every_value_to_fit() -> None:
     """One good value must not carry a bad one along."""
     world = World([Rule("allow", arguments={"edits.text": "ok*"})], default="deny")
@@ -245,7 +252,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"at_most": True}, "at_most must be a whole number"),
     ({"arguments": "git *"}, "arguments must map names"),
     ({"arguments": {"command": []}}, "which nothing fits"),
-    ({"arguments": {"command": {"x": 1}}}, "must be a pattern, a number, true or false"),
+    ({"arguments": {"command": [b"x"]}}, "must be a pattern, a number, true or false"),
     ({"arguments": {"a..b": "x"}}, "names no argument"),
     ({"path_arguments": ""}, "none has an empty name"),
     ({"reason": 3}, "reason must be a text"),

@@ -62,7 +62,7 @@ class Rule:
             raise RulesError([f"{self.origin}: {problem}" if self.origin else problem for problem in problems])
         for name in ("tools", "paths", "effects", "requires", "path_arguments"):
             object.__setattr__(self, name, _several(getattr(self, name)))
-        arguments = {key: _alternatives(value) for key, value in self.arguments.items()}
+        arguments = {key: _alternatives(value) for key, value in _flat(self.arguments)}
         object.__setattr__(self, "arguments", MappingProxyType(arguments))
 
     @property
@@ -164,8 +164,8 @@ def _argument_problems(arguments: Any) -> Iterable[str]:
     if not isinstance(arguments, Mapping):
         yield f"arguments must map names to patterns or values, not {arguments!r}"
         return
-    for key, value in cast("Mapping[Any, Any]", arguments).items():
-        if not isinstance(key, str) or not all(key.split(".")):
+    for key, value in _flat(cast("Mapping[Any, Any]", arguments)):
+        if not all(key.split(".")):
             yield f"arguments.{key} names no argument"
             continue
         values = _alternatives(value)
@@ -176,6 +176,15 @@ def _argument_problems(arguments: Any) -> Iterable[str]:
                 yield f"arguments.{key} must be a pattern, a number, true or false, or a list of them, not {one!r}"
             elif isinstance(one, str) and len(one) > _MAX_TEXT:
                 yield f"arguments.{key} is longer than {_MAX_TEXT} characters"
+
+
+def _flat(arguments: Mapping[Any, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
+    """Nested tables, as dotted keys of TOML make them, with their names joined again."""
+    for key, value in arguments.items():
+        if isinstance(value, Mapping):
+            yield from _flat(cast("Mapping[Any, Any]", value), f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
 
 
 def _several(value: Any) -> tuple[Any, ...]:

@@ -148,7 +148,8 @@ class RulesPolicy:
             for part in restricting:
                 if (part.action == "deny" or not is_asked) and part.means(one):
                     why = part.rule.reason or ("a rule asks about it" if part.action == "ask" else "a rule denies that")
-                    raise ToolValidationError(f"{facts.tool.name} {how} {path!r}: {why}; nothing was changed")
+                    ways = "; a call that names it can be approved" if part.action == "ask" else ""
+                    raise ToolValidationError(f"{facts.tool.name} {how} {path!r}: {why}; nothing was changed{ways}")
             if must_be_allowed and not was_asked and not any(part.means(one) for part in allowing):
                 raise ToolValidationError(
                     f"{facts.tool.name} {how} {path!r}, which no rule allows; nothing was changed"
