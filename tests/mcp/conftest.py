@@ -30,14 +30,15 @@ def place(tmp_path: Path) -> Path:
 def environment(tmp_path: Path) -> dict[str, str]:
     """The environment of a server that finds the plugin `odd.odd`, and no settings of a user."""
     points = {
-        "wink.sections": {"odd.odd": "odd:section", "odd.long": "odd:long"},
+        "wink.sections": {"odd.odd": "odd:section", "odd.long": "odd:long", "odd.dying": "odd:dying"},
         "wink.policies": {"odd.asks": "odd:asks"},
     }
     modules = {"odd": ODD.read_text()}
     with fake_distribution("odd", entry_points=points, modules=modules, directory=tmp_path / "odd") as odd:
         path = [str(odd.path), *filter(None, [os.environ.get("PYTHONPATH")])]
     kept = {key: value for key, value in os.environ.items() if not key.startswith("WINK_")}
-    return {**kept, "PYTHONPATH": os.pathsep.join(path), "HOME": str(tmp_path / "home"), "XDG_CONFIG_HOME": ""}
+    own = {"HOME": str(tmp_path / "home"), "XDG_CONFIG_HOME": "", "ODD_FLAG": str(tmp_path / "flag")}
+    return {**kept, "PYTHONPATH": os.pathsep.join(path), **own}
 
 
 @pytest.fixture

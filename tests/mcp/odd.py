@@ -189,12 +189,25 @@ def long() -> ToolsSection:
     return ToolsSection("Long names", tools=[Tool.wrap(act, effects="external").replace(name=name)])
 
 
+def dying() -> ToolsSection:
+    tools = [Tool.wrap(act, effects="read").replace(name="act_or_die")]
+    return ToolsSection("Dying", tools=tools, enabled=is_alive)
+
+
+def is_alive() -> bool:
+    if os.path.exists(os.environ["ODD_FLAG"]):
+        raise SystemExit(5)
+    return True
+
+
 class Asks:
     """Leaves every call of some tools to a person."""
 
     name = "asks"
 
     def check(self, tool, params, *, context):
+        if tool.name == "show":
+            raise SystemExit(6)
         return PolicyDecision.ask("somebody has to agree") if tool.name in ("echo", "fail") else PolicyDecision.allow()
 
     def on_result(self, tool, params, result, *, context):

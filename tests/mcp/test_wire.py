@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shlex
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.mcp.wire import Wire
+from tests.mcp.wire import SECONDS, Wire
 
 from wink.mcp._lines import Lines, TooLong
 from wink.mcp._messages import is_refusal, message_of
@@ -134,6 +136,33 @@ def test_a_handler_cannot_end_the_server(wire: Wire, tool: str, kind: str, place
     assert wire.call(1, tool, text=kind).startswith("Error: ")
     assert not (place / "left.txt").exists()
     assert wire.call(2, "show", text="x") == "<x>"
+
+
+def test_neither_a_section_nor_a_policy_can_end_the_server(
+    command: list[str], environment: dict[str, str], tmp_path: Path
+) -> None:
+    """Foreign code runs outside of handlers too."""
+    with Wire([*command, "--section", "odd.dying", "--policy", "odd.asks"], environment) as wire:
+        wire.initialize()
+        (tmp_path / "flag").touch()
+        wire.send({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
+        wire.send({"jsonrpc": "2.0", "id": 2, "method": "prompts/get", "params": {"name": "instructions"}})
+
+        assert wire.answer(1)["error"]["code"] == -32603
+        assert wire.answer(2)["error"]["code"] == -32603
+        assert wire.call(3, "show", text="x").startswith("Error: show tried to end the server")
+        assert wire.call(4, "peek", text="nothing.txt") == "there is none"
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-", ">/dev/full"])
+def test_a_server_without_standard_streams_ends_by_itself(
+    command: list[str], environment: dict[str, str], closed: str
+) -> None:
+    """Were their numbers free, the record would get one of them, and all that is printed."""
+    line = " ".join(shlex.quote(word) for word in command) + " " + closed
+    done = subprocess.run(["sh", "-c", line], env=environment, input=b"", capture_output=True, timeout=SECONDS)
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
 def test_results_that_cannot_be_stored_are_failures(wire: Wire) -> None:

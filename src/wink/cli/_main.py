@@ -61,7 +61,14 @@ COMMANDS: Final = {
     "trust": ("wink.cli._trust", "trust", "Let a workspace's settings count as your own."),
     "plugins": ("wink.cli._plugins", "plugins", "List, explain and check plugins."),
 }
-WORK_FAILED: Final = (TransactionError, RecordError, PromptEvaluationError, ScriptMismatch, ReplayMismatch, ApprovalChanged)
+WORK_FAILED: Final = (
+    TransactionError,
+    RecordError,
+    PromptEvaluationError,
+    ScriptMismatch,
+    ReplayMismatch,
+    ApprovalChanged,
+)
 """The errors that say that work failed; every other one of wink's means that the input was wrong."""
 FAILED, WRONG, INTERRUPTED, UNREAD = 1, 2, 130, 141
 
@@ -114,6 +121,7 @@ def wink(ctx: click.Context, *, debug: bool) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit."""
+    _have_standard_streams()
     _write_whatever_the_encoding()
     status = run(sys.argv[1:] if arguments is None else arguments)
     is_stuck = status == UNREAD
@@ -183,6 +191,18 @@ def _with_remedy(error: click.ClickException) -> str:
 def _of_system(error: OSError) -> str:
     reason = error.strerror or str(error)
     return f"{error.filename}: {reason}" if error.filename else reason
+
+
+def _have_standard_streams() -> None:
+    """What the caller has closed must not be the number of the next file that is opened, and take what is printed."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # the lowest number that is free
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w", encoding="utf-8"))  # noqa: SIM115
 
 
 def _write_whatever_the_encoding() -> None:

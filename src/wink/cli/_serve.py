@@ -43,7 +43,7 @@ def serve(
             serving = Serving(prompt, opened.session, default=opened.session(session).name)
             show_long_names(serving.views.shown().rendered.tools)
             if address is None:
-                if sys.stdin is not None and sys.stdin.isatty():
+                if sys.stdin.isatty():
                     click.echo(
                         "wink: waiting for an MCP client on standard input; a client starts this itself", err=True
                     )

@@ -12,7 +12,7 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 from wink import __version__
-from wink.errors import WinkError
+from wink.errors import PromptRenderError, WinkError
 from wink.mcp._asking import person_at
 from wink.mcp._calls import Calls, Result
 from wink.mcp._replies import failed
@@ -48,7 +48,11 @@ class Answers:
         for tool in self._view(ctx).rendered.tools:
             try:
                 listed.append(described(tool, result_limit=RESULT_LIMIT))
-            except Exception as error:  # foreign code: types that pydantic asks for their schema
+            except (
+                Exception,
+                SystemExit,
+                KeyboardInterrupt,
+            ) as error:  # foreign code: types that pydantic asks for their schema
                 self._leave_out(tool.name, error)
         return types.ListToolsResult(tools=listed)
 
@@ -89,10 +93,12 @@ class Answers:
     def _view(self, ctx: Context) -> View:
         try:
             return self._views.render(self._session_of(ctx))
+        except PromptRenderError as error:
+            raise MCPError(code=types.INTERNAL_ERROR, message=str(error)) from error
         except WinkError as error:
             raise MCPError(code=types.INVALID_PARAMS, message=str(error)) from error
 
-    def _leave_out(self, name: str, error: Exception) -> None:
+    def _leave_out(self, name: str, error: BaseException) -> None:
         if name not in self._unlisted:
             self._unlisted.add(name)
             _log.warning("the tool %s is not offered: %s", name, error)

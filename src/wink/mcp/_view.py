@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from wink.errors import TooManySessions
+from wink.errors import PromptRenderError, TooManySessions
 from wink.prompt import Prompt, RenderedPrompt
 from wink.runtime import with_read_result
 from wink.session import Session
@@ -40,7 +40,10 @@ class Views:
             if name not in self._views and len(self._views) >= MOST_SESSIONS:
                 raise TooManySessions(name, MOST_SESSIONS)
         session = self._open_session(name)
-        rendered = self.prompt.render(session=session, check=False)
+        try:
+            rendered = self.prompt.render(session=session, check=False)
+        except (SystemExit, KeyboardInterrupt) as error:  # foreign code: a section; no task may let these out
+            raise PromptRenderError(f"a section tried to end the server ({type(error).__name__})") from error
         # Always: a client that asks for the list once has to know it before there is something to read.
         view = View(session, with_read_result(rendered, session, always=True))
         with self._lock:
