@@ -105,6 +105,17 @@ def test_a_copy_is_as_good_as_the_original(build: Callable[[], Section[Any]]) ->
     other.cleanup()
 
 
+@pytest.mark.parametrize("kind", [PlanningToolsSection, VfsToolsSection, ShellSection, AstevalSection, WorkspaceSection])
+def test_those_that_bring_tools_can_be_summarised(kind: Callable[..., Section[Any]]) -> None:
+    """Their instructions are long, and often not needed."""
+    section = kind(summary="Tools for later.", visibility=SectionVisibility.SUMMARY)
+    rendered = Prompt(PromptTemplate("ns", "key", sections=[section])).render(session=Session())
+
+    assert rendered.summarised == (section.key,)
+    assert "Tools for later." in rendered.text
+    assert "to use its tools" in rendered.text
+
+
 def test_all_of_them_work_in_one_prompt() -> None:
     """Prepared in order before the first rendering, with one set of files and resources, and let go in reverse."""
     log: list[str] = []

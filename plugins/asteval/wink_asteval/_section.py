@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from wink.prompt import MarkdownSection
+from wink.prompt import MarkdownSection, Visibility
 from wink.session import replace_latest
 from wink.tools import Tool, ToolExample
 from wink_asteval._config import MIB, AstevalConfig
@@ -37,6 +37,8 @@ class AstevalSection(MarkdownSection[Any]):
         accepts_overrides: bool | None = None,
         title: str = "Python",
         key: str | None = None,
+        summary: str | None = None,
+        visibility: Visibility | None = None,
     ) -> None:
         self.config = config or AstevalConfig()
         overridable = self.config.accepts_overrides if accepts_overrides is None else accepts_overrides
@@ -47,6 +49,8 @@ class AstevalSection(MarkdownSection[Any]):
             key,
             tools=[self._tool(overridable)],
             accepts_overrides=overridable,
+            summary=summary,
+            visibility=visibility,
         )
         if session is not None:
             self.install_once(session)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from wink.errors import PromptValidationError
-from wink.prompt import MarkdownSection
+from wink.prompt import MarkdownSection, Visibility
 from wink.resources import Binding, ResourceRegistry
 from wink.session import replace_latest
 from wink_files._config import HostMount, VfsConfig
@@ -47,6 +47,8 @@ class VfsToolsSection(MarkdownSection[Any]):
         accepts_overrides: bool = True,
         title: str = "Files",
         key: str | None = None,
+        summary: str | None = None,
+        visibility: Visibility | None = None,
         catalog: Catalog | None = None,
         session: Session | None = None,
     ) -> None:
@@ -67,6 +69,8 @@ class VfsToolsSection(MarkdownSection[Any]):
             key,
             tools=file_tools(self.config, accepts_overrides=accepts_overrides),
             accepts_overrides=accepts_overrides,
+            summary=summary,
+            visibility=visibility,
         )
         if session is not None:
             self.install_once(session)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from wink.errors import PromptValidationError
-from wink.prompt import MarkdownSection
+from wink.prompt import MarkdownSection, Visibility
 from wink_planning._reducers import install_reducers
 from wink_planning._strategy import PlanningStrategy, instructions
 from wink_planning._tools import planning_tools
@@ -39,6 +39,8 @@ class PlanningToolsSection(MarkdownSection[Any]):
         accepts_overrides: bool | None = None,
         title: str = "Planning",
         key: str | None = None,
+        summary: str | None = None,
+        visibility: Visibility | None = None,
     ) -> None:
         config = config or PlanningConfig()
         self.strategy = strategy or config.strategy
@@ -49,6 +51,8 @@ class PlanningToolsSection(MarkdownSection[Any]):
             key,
             tools=planning_tools(accepts_overrides=overridable),
             accepts_overrides=overridable,
+            summary=summary,
+            visibility=visibility,
         )
         if session is not None:
             self.install_once(session)

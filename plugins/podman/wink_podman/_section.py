@@ -7,7 +7,7 @@ import tempfile
 from typing import TYPE_CHECKING, Any, Final
 
 from wink.errors import PluginError, PromptValidationError
-from wink.prompt import MarkdownSection, Section
+from wink.prompt import MarkdownSection, Section, Visibility
 from wink.resources import Binding, ResourceRegistry
 from wink.session import replace_latest
 from wink.tools import Tool, ToolExample
@@ -49,6 +49,8 @@ class PodmanSandboxSection(MarkdownSection[Any]):
         accepts_overrides: bool = True,
         title: str = "Sandbox",
         key: str | None = None,
+        summary: str | None = None,
+        visibility: Visibility | None = None,
         catalog: Catalog | None = None,
     ) -> None:
         if (config is None) == (image is None):
@@ -65,6 +67,8 @@ class PodmanSandboxSection(MarkdownSection[Any]):
             key,
             tools=[*self._files.tools(), *_tools(ContainerTools(self.config), accepts_overrides)],
             accepts_overrides=accepts_overrides,
+            summary=summary,
+            visibility=visibility,
         )
         if session is not None:
             self.install_once(session)

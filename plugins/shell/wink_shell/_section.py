@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from wink.prompt import MarkdownSection
+from wink.prompt import MarkdownSection, Visibility
 from wink.session import replace_latest
 from wink.tools import Tool, ToolExample
 from wink_shell._config import ShellConfig
@@ -33,6 +33,8 @@ class ShellSection(MarkdownSection[Any]):
         accepts_overrides: bool = True,
         title: str = "Commands",
         key: str | None = None,
+        summary: str | None = None,
+        visibility: Visibility | None = None,
     ) -> None:
         self.config = config or ShellConfig()
         super().__init__(
@@ -41,6 +43,8 @@ class ShellSection(MarkdownSection[Any]):
             key,
             tools=[_tool(Shell(self.config), accepts_overrides)],
             accepts_overrides=accepts_overrides,
+            summary=summary,
+            visibility=visibility,
         )
         if session is not None:
             self.install_once(session)
