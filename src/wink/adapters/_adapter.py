@@ -14,6 +14,7 @@ from wink.limits import Budget, Deadline, Heartbeat, RunContext
 from wink.prompt import Prompt
 from wink.runtime import ToolCall, ToolExecutor, ToolReply, drive, in_own_loop
 from wink.session import Session
+from wink.tools import Image
 
 
 class ProviderAdapter:
@@ -53,6 +54,7 @@ class ProviderAdapter:
         approvals: Any = None,
         journal: RunJournal | None = None,
         resume: RunState | None = None,
+        images: Sequence[Image] = (),
     ) -> PromptResponse[Out_co]:
         """Work on `prompt` until the model answers without calling a tool, and its answer is what the prompt asks for.
 
@@ -61,13 +63,25 @@ class ProviderAdapter:
 
         Where a policy asks for a person's approval, `approvals` gives the answer, or the run is suspended: `RunSuspended`
         carries its state, which goes on as `resume`, in another process too. A `journal` keeps each step as it is taken.
+        `images` are shown to the model with the prompt; a run that is resumed has to be given them again.
 
         Raises `PromptEvaluationError`: phase `request` when the model cannot be reached, `deadline`, `budget` and `turns`
         when a limit is passed, `tool` when a limit is passed inside a call, `response` when the output that the prompt
         declares could not be had, `completion` when the task stays incomplete, and `approval` for `RunSuspended`.
         """
         evaluation = Evaluation(
-            self, prompt, session, deadline, budget, heartbeat, run_context, max_turns, approvals, journal, resume
+            self,
+            prompt,
+            session,
+            deadline,
+            budget,
+            heartbeat,
+            run_context,
+            max_turns,
+            approvals,
+            journal,
+            resume,
+            tuple(images),
         )
         return drive(evaluation.run(self._ask, _execute))
 
@@ -84,6 +98,7 @@ class ProviderAdapter:
         approvals: Any = None,
         journal: RunJournal | None = None,
         resume: RunState | None = None,
+        images: Sequence[Image] = (),
     ) -> PromptResponse[Out_co]:
         """Like `evaluate`, on the running event loop. Cancelling it takes back the call that is under way."""
         if type(self).evaluate is not ProviderAdapter.evaluate:
@@ -93,7 +108,18 @@ class ProviderAdapter:
                 self.evaluate, prompt, session=session, deadline=deadline, budget=budget, heartbeat=heartbeat
             )
         evaluation = Evaluation(
-            self, prompt, session, deadline, budget, heartbeat, run_context, max_turns, approvals, journal, resume
+            self,
+            prompt,
+            session,
+            deadline,
+            budget,
+            heartbeat,
+            run_context,
+            max_turns,
+            approvals,
+            journal,
+            resume,
+            tuple(images),
         )
         return await evaluation.run(self.arespond, _aexecute)
 

@@ -10,7 +10,7 @@ from wink.adapters._conversation import Conversation, Exchange, ModelTurn
 from wink.adapters._openai import said_in, status_problem, wire_problem
 from wink.adapters._remote import AnswerCut, Problem, RemoteAdapter
 from wink.adapters._tool_schemas import compile_tools
-from wink.adapters._wire import BEGIN, argument_object, images_of, text_of
+from wink.adapters._wire import BEGIN, argument_object, fitting, images_of, text_of
 from wink.errors import ExtraMissing, ModelUnusable
 from wink.limits import TokenUsage
 from wink.runtime import ToolCall
@@ -68,7 +68,9 @@ class AnthropicMessages(RemoteAdapter):
     def request(self, conversation: Conversation) -> dict[str, Any]:
         """The body of `POST /v1/messages`."""
         tools, _ = compile_tools(conversation.prompt, "anthropic", without=self.refused)
-        messages: list[dict[str, Any]] = [{"role": "user", "content": [_text(BEGIN)]}]
+        messages: list[dict[str, Any]] = [
+            {"role": "user", "content": [_text(BEGIN), *(_image(*image) for image in fitting(conversation.images))]}
+        ]
         for exchange in conversation.exchanges:
             said = _said(exchange.turn)
             if said:

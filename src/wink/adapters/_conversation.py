@@ -9,6 +9,7 @@ from typing import Any
 from wink.limits import TokenUsage
 from wink.prompt import RenderedPrompt
 from wink.runtime import ToolCall, ToolReply
+from wink.tools import Image
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,5 +55,7 @@ class Conversation:
 
     prompt: RenderedPrompt
     exchanges: tuple[Exchange, ...] = ()
+    images: tuple[Image, ...] = ()
+    """What the user shows to the model at the beginning."""
     tell: Callable[[object], object] = field(default=_nobody, compare=False, repr=False)
     """Takes the events of a request while it is under way, for those who watch the run."""

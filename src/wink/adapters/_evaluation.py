@@ -33,6 +33,7 @@ from wink.runtime import (
     with_read_result,
 )
 from wink.session import Session
+from wink.tools import Image
 from wink.transactions import heartbeats_around, limits_around
 
 MAX_TURNS: Final = 200
@@ -63,6 +64,7 @@ class Evaluation:
     approvals: Any = None
     journal: RunJournal | None = None
     resume: RunState | None = None
+    images: tuple[Image, ...] = ()
     started_at: datetime = field(default_factory=utc_now)
     _started: float = field(default_factory=time.perf_counter)
     _used: TokenUsage = field(default_factory=TokenUsage)
@@ -131,7 +133,7 @@ class Evaluation:
         self.session.publish(PromptRendered(rendered.prompt_name, rendered.text, utc_now()))
         names = tuple(tool.name for tool in rendered.tools)
         self.session.publish(RenderedTools(rendered.prompt_name, names, utc_now()))
-        self._conversation = Conversation(rendered, exchanges, self.session.dispatcher.dispatch)
+        self._conversation = Conversation(rendered, exchanges, self.images, self.session.dispatcher.dispatch)
         self._executor = ToolExecutor(
             prompt=self.prompt,
             rendered=rendered,

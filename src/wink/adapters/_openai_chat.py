@@ -9,8 +9,9 @@ from wink.adapters._conversation import Conversation, Exchange, ModelTurn
 from wink.adapters._openai import openai_client, openai_problem
 from wink.adapters._remote import AnswerCut, Problem, RemoteAdapter
 from wink.adapters._tool_schemas import compile_tools
-from wink.adapters._wire import BEGIN, argument_text, data_url, images_of, text_of, usage_of
+from wink.adapters._wire import BEGIN, argument_text, data_url, fitting, images_of, text_of, usage_of
 from wink.runtime import ToolCall
+from wink.tools import Image
 
 # Some servers send what the model thought in a field of their own, and refuse a conversation that comes without it.
 _THOUGHTS = ("reasoning_content", "reasoning", "reasoning_details")
@@ -34,7 +35,7 @@ class OpenAIChat(RemoteAdapter):
         tools, _ = compile_tools(conversation.prompt, "openai-chat", without=self.refused)
         messages: list[dict[str, Any]] = [
             {"role": "system", "content": conversation.prompt.text or BEGIN},
-            {"role": "user", "content": BEGIN},
+            {"role": "user", "content": _shown(BEGIN, fitting(conversation.images))},
         ]
         for exchange in conversation.exchanges:
             messages += _messages(exchange)
@@ -150,12 +151,16 @@ def _messages(exchange: Exchange) -> Iterable[dict[str, Any]]:
         yield {"role": "tool", "tool_call_id": reply.call_id, "content": text_of(reply)}
     # The protocol takes text alone from tools; a user may show images, when all calls have been answered.
     for reply in exchange.replies:
-        shown = [{"type": "image_url", "image_url": {"url": data_url(*image)}} for image in images_of(reply)]
-        if shown:
-            label = {"type": "text", "text": f"What {reply.name} (call {reply.call_id}) shows:"}
-            yield {"role": "user", "content": [label, *shown]}
+        if images := images_of(reply):
+            yield {"role": "user", "content": _shown(f"What {reply.name} (call {reply.call_id}) shows:", images)}
     if exchange.note:
         yield {"role": "user", "content": exchange.note}
+
+
+def _shown(text: str, images: Iterable[tuple[Image, str]]) -> Any:
+    """What a user says; text alone stays text, which every compatible server takes."""
+    shown = [{"type": "image_url", "image_url": {"url": data_url(*image)}} for image in images]
+    return [{"type": "text", "text": text}, *shown] if shown else text
 
 
 def _turn(message: dict[str, Any], finish: str | None, usage: Any) -> ModelTurn:

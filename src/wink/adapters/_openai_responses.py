@@ -10,8 +10,9 @@ from wink.adapters._conversation import Conversation, Exchange, ModelTurn
 from wink.adapters._openai import openai_client, openai_problem
 from wink.adapters._remote import AnswerCut, Problem, RemoteAdapter
 from wink.adapters._tool_schemas import compile_tools
-from wink.adapters._wire import BEGIN, argument_text, data_url, images_of, text_of, usage_of
+from wink.adapters._wire import BEGIN, argument_text, data_url, fitting, images_of, text_of, usage_of
 from wink.runtime import ToolCall
+from wink.tools import Image
 
 
 class OpenAIResponses(RemoteAdapter):
@@ -35,6 +36,7 @@ class OpenAIResponses(RemoteAdapter):
         """The body of `POST /responses`."""
         tools, _ = compile_tools(conversation.prompt, "openai", without=self.refused)
         items: list[dict[str, Any]] = [_user(BEGIN)]
+        items[0]["content"] += [_image(*image) for image in fitting(conversation.images)]
         for exchange in conversation.exchanges:
             items += _items(exchange)
         body: dict[str, Any] = {
@@ -91,6 +93,10 @@ def _user(text: str) -> dict[str, Any]:
     return {"role": "user", "content": [{"type": "input_text", "text": text}]}
 
 
+def _image(image: Image, data: str) -> dict[str, Any]:
+    return {"type": "input_image", "image_url": data_url(image, data)}
+
+
 def _items(exchange: Exchange) -> Iterable[dict[str, Any]]:
     """One turn, unchanged where it is known how it came, then the replies and the note."""
     yield from _said(exchange.turn)
@@ -98,8 +104,7 @@ def _items(exchange: Exchange) -> Iterable[dict[str, Any]]:
         text, images = text_of(reply), images_of(reply)
         output: Any = text
         if images:
-            shown = [{"type": "input_image", "image_url": data_url(image, data)} for image, data in images]
-            output = [{"type": "input_text", "text": text}, *shown]
+            output = [{"type": "input_text", "text": text}, *(_image(*image) for image in images)]
         yield {"type": "function_call_output", "call_id": reply.call_id, "output": output}
     if exchange.note:
         yield _user(exchange.note)

@@ -102,6 +102,10 @@ class RemoteAdapter(ProviderAdapter):
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = WeakKeyDictionary()
         self._end = finalize(self, _let_go, self._background, self._clients)
 
+    def check(self) -> None:
+        """Raise `ExtraMissing` or `ModelUnusable` now if the model cannot be asked for want of its SDK or a key."""
+        self.client()
+
     def close(self) -> None:
         """Close the connections that blocking calls have opened; the adapter can be used again."""
         _let_go(self._background, self._clients)

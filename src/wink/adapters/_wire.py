@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, cast
 
 from wink.limits import TokenUsage
@@ -21,8 +21,12 @@ MOST_IMAGE_BYTES: Final = 3_750_000
 
 def images_of(reply: ToolReply) -> tuple[tuple[Image, str], ...]:
     """The images of a reply, each with its base64 text; those that are too large are told of by `text_of`."""
-    fitting = (image for image in reply.result.images if reply.success and len(image.data) <= MOST_IMAGE_BYTES)
-    return tuple((image, b64encode(image.data).decode()) for image in fitting)
+    return fitting(reply.result.images) if reply.success else ()
+
+
+def fitting(images: Iterable[Image]) -> tuple[tuple[Image, str], ...]:
+    """The images that are not too large, each with its base64 text."""
+    return tuple((one, b64encode(one.data).decode()) for one in images if len(one.data) <= MOST_IMAGE_BYTES)
 
 
 def data_url(image: Image, data: str) -> str:

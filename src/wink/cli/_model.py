@@ -43,7 +43,13 @@ def model_adapter(
             options["base_url"] = base_url
         if name in KEYS and environ.get(KEYS[name]):
             options["api_key"] = environ[KEYS[name]]
-        return catalog.use("adapter", name, **options)
+        adapter = catalog.use("adapter", name, **options)
+        if name in KEYS:
+            from wink.adapters import RemoteAdapter
+
+            if isinstance(adapter, RemoteAdapter):
+                adapter.check()
+        return adapter
     own = [f"{short}:NAME" for short, offer in SHORT.items() if offer in offers]
     others = [f"{offer}:NAME" for offer in offers if offer not in SHORT.values()]
     raise wrong(f"there is no model {model!r}; the models are: {', '.join(['scripted:FILE', *own, *others])}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import click
 
@@ -21,6 +21,7 @@ from wink.cli._story import Began, Differs, Ended
 from wink.cli._wrong import wrong
 from wink.errors import PromptEvaluationError, RunSuspended, ScriptMismatch
 from wink.runtime import ToolInvoked
+from wink.tools import Image
 from wink.workspace import Workspace
 
 PROBLEM_LENGTH: Final = 400
@@ -44,6 +45,14 @@ _LAST: Final = "last"
 )
 @click.option("--no-input", is_flag=True, help="Never ask; suspend the run where somebody has to be asked.")
 @click.option(
+    "--image",
+    "images",
+    multiple=True,
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False),
+    help="Show an image to the model together with the task.",
+)
+@click.option(
     "--record", metavar="FILE", type=click.Path(dir_okay=False), help="Write the run to FILE, for `wink replay`."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line, for machines.")
@@ -57,6 +66,7 @@ def run(
     base_url: str | None,
     resume: str | None,
     no_input: bool,
+    images: tuple[str, ...],
     record: str | None,
     as_json: bool,
 ) -> int:
@@ -74,10 +84,11 @@ def run(
         "base_url": base_url,
         "overrides": click.get_current_context().meta.get("wink.overrides"),
     }
+    way = _Way(tuple(_image(path) for path in images), record, no_input=no_input, as_json=as_json)
     if resume is None:
         _check_new(plan)
         with open_workspace(workspace) as opened:
-            return _work(opened, plan, session, None, record, as_json=as_json, no_input=no_input)
+            return _work(opened, plan, session, None, way)
     if record is not None:
         raise wrong("a recording begins where its run begins; leave out --record, or --resume")
     if task is not None:
@@ -87,7 +98,25 @@ def run(
         RecordJournal.resume(opened, "" if resume == _LAST else resume) as journal,
     ):
         plan = _resumed(journal, plan)
-        return _work(opened, plan, journal.session, journal, None, as_json=as_json, no_input=no_input)
+        return _work(opened, plan, journal.session, journal, way)
+
+
+class _Way(NamedTuple):
+    """How a run is worked on; what it works on is its plan, which is kept."""
+
+    images: tuple[Image, ...]
+    record: str | None
+    no_input: bool
+    as_json: bool
+
+
+def _image(path: str) -> Image:
+    with open(path, "rb") as file:
+        data = file.read()
+    try:
+        return Image(data)
+    except ValueError as error:
+        raise wrong(f"{path} cannot be shown to a model: {error}") from None
 
 
 def _check_new(plan: Mapping[str, Any]) -> None:
@@ -122,25 +151,22 @@ def _work(
     plan: Mapping[str, Any],
     session: str,
     resumed: RecordJournal | None,
-    record: str | None,
-    *,
-    as_json: bool,
-    no_input: bool,
+    way: _Way,
 ) -> int:
     catalog = installed_catalog(opened.root)
     adapter = model_adapter(plan["model"], catalog, base_url=plan["base_url"])
-    if record is not None:
+    if way.record is not None:
         from wink.testing import RecordingAdapter
 
         about = {name: plan[name] for name in ("task", "model", "sections", "policies")}
-        adapter = RecordingAdapter(adapter, record, about=about)
+        adapter = RecordingAdapter(adapter, way.record, about=about)
     prompt = compose(opened, catalog, task=plan["task"], sections=plan["sections"], policies=plan["policies"])
     state = opened.session(session)
     changes = ChangesSoFar()
     state.dispatcher.subscribe(ToolInvoked, changes.see)
     text, problem, waits = "", None, None
     with (
-        showing(state, progress(as_json=as_json)) as shown,
+        showing(state, progress(as_json=way.as_json)) as shown,
         prompt.resources,
         _begun(opened, session, plan, resumed) as journal,
     ):
@@ -152,7 +178,8 @@ def _work(
                 run_context=None if journal is None else journal.context,
                 journal=journal,
                 resume=None if journal is None else journal.state,
-                approvals=approvals_for(opened.filesystem, no_input=no_input, suspends=True, before=shown.close),
+                images=way.images,
+                approvals=approvals_for(opened.filesystem, no_input=way.no_input, suspends=True, before=shown.close),
             ).text
         except RunSuspended as error:
             problem, waits = str(error), error

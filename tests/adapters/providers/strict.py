@@ -96,7 +96,7 @@ def _responses(body: dict[str, Any]) -> Iterator[str]:
         elif kind == "message":
             if item["role"] == "user" and open_calls:
                 yield f"no tool output found for function call {open_calls}"
-            if not all(part.get("text") or part.get("refusal") for part in item["content"]):
+            if not all(part.get("text") or part.get("refusal") or part.get("image_url") for part in item["content"]):
                 yield "empty text"
         else:
             yield f"unknown item {kind}"

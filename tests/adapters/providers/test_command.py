@@ -111,6 +111,20 @@ def test_what_makes_no_sense_is_one_line(tmp_path: Path, arguments: tuple[str, .
     assert len(ran.stderr.strip().splitlines()) == 1
 
 
+def test_an_image_is_shown_with_the_task(tmp_path: Path) -> None:
+    """And what is none is refused before anything is sent."""
+    (tmp_path / "cat.gif").write_bytes(b"GIF89a" + b"x" * 30)
+    (tmp_path / "cat.txt").write_text("a cat")
+    model = ["--model", "anthropic:m", "--base-url"]
+    with serving([Say("A cat.")]) as server:
+        ran = wink(tmp_path, "run", "What is it?", *model, server.url, "--image", "cat.gif", ANTHROPIC_API_KEY=KEY)
+        assert ran.returncode == 0, ran.stderr
+        assert "image/gif" in json.dumps(server.bodies[0])
+        ran = wink(tmp_path, "run", "What is it?", *model, server.url, "--image", "cat.txt", ANTHROPIC_API_KEY=KEY)
+    assert ran.returncode == 2
+    assert "cat.txt cannot be shown to a model: these bytes are no PNG, JPEG, GIF or WebP image" in ran.stderr
+
+
 def test_each_step_of_a_request_is_told(tmp_path: Path) -> None:
     """To machines in rows, to people in a line where something went wrong."""
     answers = [Fail(503, "busy", {"retry-after": "0"}), WRITE, Say("Done.")]
