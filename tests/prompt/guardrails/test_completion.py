@@ -248,7 +248,8 @@ def test_a_prompt_inside_a_call_is_checked_on_the_files_of_the_call() -> None:
 
     def ask(params: None, *, context: ToolContext) -> ToolResult[None]:
         context.filesystem.write("out.txt", "x")
-        inner = prompt_with(FileOutputChecker(["out.txt"]), files)
+        own = Says(lambda context: TaskCompletionResult(context.filesystem.exists("out.txt")))  # type: ignore[union-attr]
+        inner = prompt_with(CompositeChecker([FileOutputChecker(["out.txt"]), own]), files)
         answer = ScriptedAdapter(["Inner."]).evaluate(inner, session=context.session)
         return ToolResult.ok(None, message=answer.text)
 

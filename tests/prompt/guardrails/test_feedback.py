@@ -14,7 +14,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from wink.adapters import Conversation, ModelTurn, ScriptedAdapter
-from wink.errors import PromptValidationError
+from wink.errors import CommitFailed, PromptValidationError
 from wink.filesystem import Filesystem, InMemoryFilesystem
 from wink.limits import Deadline
 from wink.prompt import (
@@ -141,6 +141,11 @@ class AsyncShould(Speaker):
 class AsyncProvide(Speaker):
     async def provide(self, *, context: FeedbackContext) -> Feedback:  # type: ignore[override]
         return Feedback("never")
+
+
+class Unreadable(Feedback):
+    def render(self) -> str:
+        raise ValueError("no words")
 
 
 # -- what the model reads
@@ -422,8 +427,9 @@ def test_what_was_said_is_kept_and_told_to_subscribers() -> None:
         Speaker(provide=lambda context: 1 // 0),
         Speaker(provide=lambda context: "a text"),
         Speaker(provide=lambda context: None),
+        Speaker(provide=lambda context: Unreadable("x")),
     ],
-    ids=["should_run", "provide", "text", "nothing"],
+    ids=["should_run", "provide", "text", "nothing", "unreadable"],
 )
 def test_a_provider_that_fails_is_logged_and_passed_over(speaker: Speaker, caplog: pytest.LogCaptureFixture) -> None:
     """The others speak, the run goes on, and it is tried again only when its trigger fires again."""
@@ -630,3 +636,26 @@ def test_a_run_with_a_clock_of_its_own_is_as_old_as_it_is_by_ours() -> None:
     assert collect_feedback(prompt=prompt, session=session, deadline=deadline) == ""
     now[0] += timedelta(seconds=60)
     assert "minute" in collect_feedback(prompt=prompt, session=session, deadline=deadline)
+
+
+def test_what_is_said_is_never_huge_and_can_always_be_sent() -> None:
+    """A provider may put a whole file, or a name that is no UTF-8, into its text without noticing."""
+    run = Run(prompt_with(says("\udcff" + "x" * 1_000_000, every_n_calls=1)))
+    text = run.turn()
+    assert text.encode()
+    assert len(text) < 17_000
+    assert text.endswith("characters more]")
+
+
+def test_what_cannot_be_stored_does_not_end_the_run(caplog: pytest.LogCaptureFixture) -> None:
+    """The provider is asked again after the next turn."""
+    run = Run(prompt_with(says("x", every_n_calls=1)))
+
+    def full(deltas: Any) -> None:
+        raise CommitFailed("the disk is full")
+
+    run.session.direct_recorder = full
+    assert run.turn() == ""
+    assert "remembering when it spoke failed" in caplog.text
+    run.session.direct_recorder = None
+    assert run.turn()

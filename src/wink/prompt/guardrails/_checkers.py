@@ -12,7 +12,6 @@ from wink.prompt.guardrails._completion import (
     check_completion,
     checked_checker,
 )
-from wink.prompt.guardrails._files import reachable
 
 __all__ = ["CompositeChecker", "FileOutputChecker"]
 
@@ -34,7 +33,7 @@ class FileOutputChecker:
         if not self.files:
             return TaskCompletionResult.ok()
         named = ", ".join(self.files)
-        files = reachable(context.filesystem)
+        files = context.filesystem
         if files is None:
             return TaskCompletionResult.incomplete(
                 f"The task is complete when there are these files: {named}. But this run has no filesystem to look in."

@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from wink.errors import HandleRevoked, WinkError
 from wink.limits import Clock
 from wink.prompt.guardrails._feedback import Feedback, FeedbackContext
 from wink.prompt.guardrails._files import reachable
@@ -18,6 +19,7 @@ from wink.prompt.guardrails._memory import (
     since,
     watched,
 )
+from wink.prompt.guardrails._said import sayable
 from wink.prompt.guardrails._triggers import FeedbackProviderConfig, FeedbackTrigger
 
 if TYPE_CHECKING:
@@ -56,10 +58,10 @@ def collect_feedback(
     asked = _Asked(prompt, session, deadline, files, watch_id, began, count_calls(session), now)
     names = [_name_of(config.provider) for config in configs]
     given = [
-        asked.feedback_of(config, name, key)
+        asked.said_by(config, name, key)
         for config, name, key in zip(configs, names, keys_of(prompt, names), strict=True)
     ]
-    return "\n\n".join(feedback.render() for feedback in given if feedback is not None)
+    return "\n\n".join(text for text in given if text)
 
 
 class _Asked:
@@ -79,13 +81,13 @@ class _Asked:
         self.prompt, self.session, self.deadline, self.files = prompt, session, deadline, files
         self.watch_id, self.began, self.calls, self.now = watch_id, began, calls, now
 
-    def feedback_of(self, config: FeedbackProviderConfig, name: str, key: str) -> Feedback | None:
-        """What one provider has to say, if it is its turn."""
+    def said_by(self, config: FeedbackProviderConfig, name: str, key: str) -> str:
+        """What one provider has to say, if it is its turn; else nothing."""
         past = since(self.session, key, self.began, self.watch_id, self.calls, self.now)
         seen = () if past.mark is None else past.mark.files
         appeared = self._appeared(config.trigger.filename, seen)
         if appeared is None and not _due(config.trigger, past):
-            return None
+            return ""
         context = FeedbackContext(
             session=self.session,
             prompt=self.prompt,
@@ -101,25 +103,36 @@ class _Asked:
             wanted = config.provider.should_run(context=context)
         except Exception as error:  # foreign code
             _log(name, "should_run", error)
-            claim(self.session, mark, past.mark)
-            return None
+            self._claim(mark, past.mark)
+            return ""
         # Nobody may say the same beside us: another thread may be evaluating a prompt in this session.
-        if not wanted or not claim(self.session, mark, past.mark):
-            return None
+        if not wanted or not self._claim(mark, past.mark):
+            return ""
         try:
             feedback = _checked(config.provider.provide(context=context))
+            feedback = replace(
+                feedback,
+                provider_name=feedback.provider_name or name,
+                prompt_name=self.prompt.name,
+                calls=self.calls,
+                at=self.now,
+            )
+            text = sayable(feedback.render())
         except Exception as error:  # foreign code
             _log(name, "provide", error)
-            return None
-        feedback = replace(
-            feedback,
-            provider_name=feedback.provider_name or name,
-            prompt_name=self.prompt.name,
-            calls=self.calls,
-            at=self.now,
-        )
+            return ""
         self.session.publish(feedback)
-        return feedback
+        return text
+
+    def _claim(self, mark: FeedbackMark, known: FeedbackMark | None) -> bool:
+        """Whether it is this provider's turn, here and now; one that cannot be stored is asked after the next turn."""
+        try:
+            return claim(self.session, mark, known)
+        except HandleRevoked:
+            raise
+        except WinkError as error:
+            _log(mark.key, "remembering when it spoke", error)
+            return False
 
     def _appeared(self, path: str | None, seen: tuple[str, ...]) -> str | None:
         """The file of a trigger, if it is there and was not before."""

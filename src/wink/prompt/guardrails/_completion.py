@@ -1,10 +1,12 @@
 """Whether a model may stop: the protocol of those who decide it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, Self, cast, runtime_checkable
 
 from wink.errors import PromptValidationError
 from wink.prompt.guardrails._asynchronous import is_coroutine_function
+from wink.prompt.guardrails._files import reachable
+from wink.prompt.guardrails._said import sayable
 
 if TYPE_CHECKING:
     from wink.filesystem import Filesystem
@@ -92,10 +94,10 @@ def check_completion(checker: TaskCompletionChecker, context: TaskCompletionCont
     """Ask `checker`; whatever it does there is a result.
 
     A checker that raises, or answers with anything but a `TaskCompletionResult`, is logged, and the task counts as
-    incomplete: what cannot be checked has not been shown to be done.
+    incomplete: what cannot be checked has not been shown to be done. Inside a call the checker is given the call's files.
     """
     try:
-        result = cast("object", checker.check(context))
+        result = cast("object", checker.check(replace(context, filesystem=reachable(context.filesystem))))
     except Exception as error:  # foreign code
         import logging
 
@@ -105,8 +107,10 @@ def check_completion(checker: TaskCompletionChecker, context: TaskCompletionCont
             "Make sure that everything you were asked for is there, then answer again."
         )
     if isinstance(result, TaskCompletionResult):
-        if result.complete or (result.feedback or "").strip():
+        if result.complete:
             return result
+        if (result.feedback or "").strip():
+            return TaskCompletionResult.incomplete(sayable(result.feedback or ""))
         return TaskCompletionResult.incomplete("The task is not complete. Do what is missing, then answer again.")
     import logging
 
