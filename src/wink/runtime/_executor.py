@@ -31,7 +31,7 @@ from wink.runtime._call import LEAST_LIMIT, READ_RESULT, RESULT_LIMIT, ToolCall,
 from wink.runtime._events import ToolInvoked
 from wink.runtime._in_flight import InFlight
 from wink.runtime._outcomes import CallFailed, failed_after, fails_with_words, failure_of, words
-from wink.runtime._policing import ask, denial, questions, tell
+from wink.runtime._policing import ask, held, tell
 from wink.runtime._results import check_result, json_text, new_values, rendered
 from wink.runtime._waiting import LEASE_SECONDS, Apart, Blocking, Cooperative, HandlerTimedOut, Waiting, drive
 from wink.session import Session, SliceDelta
@@ -179,7 +179,7 @@ class ToolExecutor:
                     if await self._ask_policies(call, waiting, after):
                         break
                     await self._ask_person(call, waiting)  # whose answer counts for what policies and files say then
-                self._check_limits()
+                self._check_limits(call)
                 self._start(call)
                 await self._run_handler(call, waiting)
                 await self._await_siblings(call, waiting, after)
@@ -281,18 +281,20 @@ class ToolExecutor:
         tool, context = _known(call.tool), _known(call.context)
         policies = self._rendered.policies_for_tool(tool.name)
         call.verdicts = ask(policies, tool, call.params, context)
-        denied, asking = denial(call.verdicts), questions(call.verdicts)
-        if after is not None and (asking or denied is not None):
+        verdicts = held(call.verdicts)
+        if not verdicts:
+            return True
+        if after is not None:
             # A sibling that is still running may be what the policy is waiting for.
             await waiting.sibling(after)
             call.verdicts = ask(policies, tool, call.params, context)
-            denied, asking = denial(call.verdicts), questions(call.verdicts)
-        if denied is not None:
-            raise CallFailed(denied.reason or "", "denied")
-        if asking:
-            self._desk.consider(call, asking)
-            return call.consent is not None
-        return True
+            verdicts = held(call.verdicts)
+            if not verdicts:
+                return True
+        if not verdicts[0].asks:
+            raise CallFailed(verdicts[0].reason or "", "denied")
+        self._desk.consider(call, verdicts)
+        return call.consent is not None
 
     async def _ask_person(self, call: InFlight, waiting: Waiting) -> None:
         """Take back what the call has begun, let others have their turn, and wait for a person."""
@@ -303,10 +305,10 @@ class ToolExecutor:
 
     def _start(self, call: InFlight) -> None:
         """Take the approval that the call was given; note that what acts on the outside world is about to begin."""
+        tool = call.tool
         if call.consent is not None:
             self._desk.take(call)
-        tool = _known(call.tool)
-        if tool.effects != "external":
+        if tool is None or tool.effects != "external":
             return
         start = getattr(self._session.recorder or getattr(call.root, "recorder", None), "start", None)
         try:
@@ -329,11 +331,15 @@ class ToolExecutor:
             budget = its_budgets[-1]
         return deadline, budget, around.heartbeat if heartbeat is None else heartbeat
 
-    def _check_limits(self) -> None:
-        """Hold this call, which is active by now, against its limits and those of the calls around it."""
-        for heartbeat in heartbeats_around():
-            heartbeat.beat()
-        deadline, budgets = limits_around()
+    def _check_limits(self, call: InFlight) -> None:
+        """Hold this call against its limits and those of the calls around it."""
+        if _known(call.transaction).around is not None:
+            hearts, (deadline, budgets) = heartbeats_around(), limits_around()
+        else:
+            hearts = () if self._heartbeat is None else (self._heartbeat,)
+            deadline, budgets = self._deadline, () if self._budget is None else (self._budget,)
+        for heart in hearts:
+            heart.beat()
         if deadline is not None:
             deadline.check()
         for budget in budgets:
@@ -364,10 +370,10 @@ class ToolExecutor:
         await waiting.sibling(after)
         tool = _known(call.tool)
         call.verdicts = ask(self._rendered.policies_for_tool(tool.name), tool, call.params, _known(call.context))
-        denied, asking = denial(call.verdicts), questions(call.verdicts)
-        if denied is not None:
-            raise CallFailed(denied.reason or "", "denied")
-        if asking and (call.consent is None or not call.consent.covers(asking)):
+        verdicts = held(call.verdicts)
+        if verdicts and not verdicts[0].asks:
+            raise CallFailed(verdicts[0].reason or "", "denied")
+        if verdicts and (call.consent is None or not call.consent.covers(verdicts)):
             raise CallFailed(f"{tool.name} needs approval since the calls before it ended; call it again", "denied")
 
     def _settle(self, call: InFlight) -> None:

@@ -42,14 +42,13 @@ def tell(
             )
 
 
-def denial(verdicts: Sequence[PolicyVerdict]) -> PolicyVerdict | None:
-    """The verdict that denies the call, if one does."""
-    return verdicts[-1] if verdicts and not verdicts[-1].allowed and not verdicts[-1].asks else None
-
-
-def questions(verdicts: Sequence[PolicyVerdict]) -> tuple[PolicyVerdict, ...]:
-    """The verdicts that leave the call to a person."""
-    return tuple([verdict for verdict in verdicts if verdict.asks])
+def held(verdicts: Sequence[PolicyVerdict]) -> tuple[PolicyVerdict, ...]:
+    """The verdict that denies the call, alone; or those that leave it to a person; nothing where all allow."""
+    for verdict in verdicts:
+        if not verdict.allowed:
+            last = verdicts[-1]
+            return (last,) if not last.allowed and not last.asks else tuple(one for one in verdicts if one.asks)
+    return ()
 
 
 def _verdict(policy: ToolPolicy, tool: Tool[Any, Any], params: Any, context: ToolContext) -> PolicyVerdict:
