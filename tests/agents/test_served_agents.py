@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from tests.agents.clients import CLIENTS, Client, Place
 from tests.agents.files import snapshot
 from tests.agents.model_server import serving
 from tests.agents.script import ScriptedModel, Turn
+from tests.mcp.serving import served
 
 TASK = "Greet better"
 SCRIPT = [
@@ -69,15 +71,28 @@ def logged(repository: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in reversed(wink("log", "--json", at=repository).splitlines())]
 
 
+@pytest.fixture(params=["stdio", "http"])
+def snippet_for(request: pytest.FixtureRequest, repository: Path) -> Iterator[Callable[[Client], str]]:
+    """What `--print-config` prints: for a server that the client starts, or for one that runs already."""
+    section = ["--section", "demo.refactor"]
+    if request.param == "stdio":
+        yield lambda client: wink("serve", *section, "--print-config", client.name, at=repository)
+        return
+    with served(repository, *section) as url:
+        address = ["--http", url.removeprefix("http://").removesuffix("/mcp")]
+        yield lambda client: wink("serve", *section, *address, "--print-config", client.name, at=repository)
+
+
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize("client", CLIENTS.values(), ids=CLIENTS)
-def test_an_agent_edits_through_the_server(client: Client, repository: Path, home: Path) -> None:
+def test_an_agent_edits_through_the_server(
+    client: Client, snippet_for: Callable[[Client], str], repository: Path, home: Path
+) -> None:
     """Reads, parallel writes, a call that fails halfway and one that is denied: the model is told, the files are exact."""
     before = snapshot(repository)
-    snippet = wink("serve", "--section", "demo.refactor", "--print-config", client.name, at=repository)
     model = ScriptedModel([*SCRIPT])
     with serving(model) as url:
-        done = client.run(Place(home, repository, url), snippet, TASK)
+        done = client.run(Place(home, repository, url), snippet_for(client), TASK)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     assert "Done: it greets better now." in done.stdout
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
-import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,8 +13,8 @@ import pytest
 from tests.agents import npm
 from tests.mcp.conformance.fixture import installed
 from tests.mcp.conformance.reasons import FAILING_CHECKS, NOT_PASSED, REVISIONS, table
+from tests.mcp.serving import served
 
-WINK = os.path.join(os.path.dirname(sys.executable), "wink")
 PAGE = Path(__file__).parents[3] / "docs/explanation/mcp-conformance.md"
 GOOD = {"SUCCESS", "SKIPPED", "INFO", "WARNING"}
 Checks = dict[str, dict[str, list[tuple[str, str, str]]]]
@@ -25,22 +23,11 @@ Checks = dict[str, dict[str, list[tuple[str, str, str]]]]
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Where a server with the fixture plugin answers; it has to end by itself when it is asked to."""
+    """Where a server with the fixture plugin answers."""
     workspace, plugin = tmp_path_factory.mktemp("workspace"), tmp_path_factory.mktemp("plugin")
     with installed(plugin) as path:
-        command = [WINK, "serve", "--section", "conformance.suite", "--http", "127.0.0.1:0"]
-        with subprocess.Popen(
-            command, cwd=workspace, env={**os.environ, "PYTHONPATH": path}, stderr=subprocess.PIPE, text=True
-        ) as server:
-            assert server.stderr is not None
-            said = server.stderr.readline()
-            try:
-                assert "serving at http://" in said, said + server.stderr.read()
-                yield said.split()[-1]
-            finally:
-                server.terminate()
-                _, rest = server.communicate(timeout=10)
-            assert "Traceback" not in rest
+        with served(workspace, "--section", "conformance.suite", environment={"PYTHONPATH": path}) as url:
+            yield url
 
 
 @pytest.fixture(scope="module")

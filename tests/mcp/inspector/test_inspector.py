@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.agents import npm
+from tests.mcp.serving import WINK, served
 
-WINK = [os.path.join(os.path.dirname(sys.executable), "wink")]
 TOOL_FAILED = 5
 """The inspector's exit status when a tool says that it failed."""
 
@@ -46,14 +44,24 @@ def workspace(tmp_path: Path) -> Path:
     return made
 
 
+@pytest.fixture(params=["stdio", "http"])
+def target(request: pytest.FixtureRequest, workspace: Path) -> Iterator[list[str]]:
+    """What the inspector is pointed at: a server that it starts itself, or one that runs already."""
+    if request.param == "stdio":
+        yield [WINK, "serve", "--workspace", str(workspace)]
+        return
+    with served(workspace) as url:
+        yield [url]
+
+
 @pytest.fixture
-def inspect(era: str, workspace: Path, tmp_path: Path) -> Inspect:
-    """Run the inspector once, on a server that it starts itself."""
+def inspect(era: str, target: list[str], tmp_path: Path) -> Inspect:
+    """Run the inspector once."""
     environment = {"PATH": npm.path(), "HOME": str(tmp_path)}
 
     def run(method: str, *options: str) -> Seen:
         command = [str(npm.program("inspector")), "--cli", "--format", "json", "--protocol-era", era]
-        command += ["--method", method, *options, "--", *WINK, "serve", "--workspace", str(workspace)]
+        command += ["--method", method, *options, "--", *target]
         done = subprocess.run(
             command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=100
         )
@@ -75,7 +83,7 @@ def test_it_lists_the_tools_and_finds_nothing_wrong_with_them(inspect: Inspect) 
 
 
 def test_a_file_is_read_and_edited_by_two_inspectors(inspect: Inspect, workspace: Path) -> None:
-    """Each call starts a server of its own, and the second knows what the first has read."""
+    """Over standard input, each starts a server of its own, and the second knows what the first has read."""
     read = inspect("tools/call", "--tool-name", "read_file", "--tool-arg", "file_path=greet.py")
     assert read.status == 0, read.errors
     assert 'return "hello"' in read.result["content"][0]["text"]
@@ -83,7 +91,7 @@ def test_a_file_is_read_and_edited_by_two_inspectors(inspect: Inspect, workspace
     edited = inspect("tools/call", "--tool-name", "edit_file", "--tool-args-json", arguments)
     assert edited.status == 0, edited.errors
     assert (workspace / "greet.py").read_text() == 'def greet():\n    return "good day"\n'
-    subprocess.run([*WINK, "undo"], cwd=workspace, check=True, timeout=100, capture_output=True)
+    subprocess.run([WINK, "undo"], cwd=workspace, check=True, timeout=100, capture_output=True)
     assert (workspace / "greet.py").read_text() == 'def greet():\n    return "hello"\n'
 
 
