@@ -1,5 +1,6 @@
 """An answer is read as the output that the prompt declares, or the model is told what is wrong with it."""
 
+import contextlib
 import pickle
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -353,3 +354,23 @@ def test_every_value_comes_back(typed: tuple[Any, Any], wrapper: str, before: st
 
     for answer in said:
         assert read(output, answer) == value
+
+
+@settings(deadline=None)
+@given(values, st.data(), st.booleans())
+def test_an_answer_that_breaks_off_is_none(typed: tuple[Any, Any], data: st.DataObject, prose: bool) -> None:
+    """Wherever a model runs out of tokens: no part of what it wrote passes for the whole."""
+    output, value = typed
+    text = dumps(value)
+    cut = text[: data.draw(st.integers(0, len(text) - 1))]
+
+    with pytest.raises(OutputParseError):
+        read(output, f"So: {cut}" if prose else cut)
+
+
+@settings(deadline=None)
+@given(st.text() | st.text(alphabet='{}[]",:\\ \n`~ab1'), st.sampled_from([Finding, list[Finding], Tree, Nothing]))
+def test_whatever_is_sent_is_read_or_refused(text: str, output: Any) -> None:
+    """Nothing else is ever raised."""
+    with contextlib.suppress(OutputParseError):
+        read(output, text)
