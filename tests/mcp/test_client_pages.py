@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from wink.mcp._clients import CLIENTS, Program, client_config
+from wink.mcp._clients import CLIENTS, Endpoint, Program, client_config
 
 PAGES = Path(__file__).parents[2] / "docs/guide/serve"
 SHOWN = Program("/home/ada/.local/bin/wink", ("serve", "--workspace", "/home/ada/project"))
@@ -19,6 +19,12 @@ def test_a_page_shows_the_snippet_that_is_printed(client: str) -> None:
     text = (PAGES / f"{client}.md").read_text()
     assert client_config(client, SHOWN).text in re.findall(r"^```\w+\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     assert f"--print-config {client}" in text
+
+
+def test_the_overview_shows_what_is_printed_for_a_server_at_an_address() -> None:
+    """The one example with a URL; the other clients' differ from their pages in nothing else."""
+    shown = client_config("codex", Endpoint("http://127.0.0.1:8765/mcp"))
+    assert f"{shown.text}wink: {shown.place}\n" in (PAGES / "index.md").read_text()
 
 
 def test_there_is_a_page_for_each_client_and_the_overview_leads_to_it() -> None:
