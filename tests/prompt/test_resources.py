@@ -90,6 +90,42 @@ def test_two_sections_that_disagree_are_refused() -> None:
     assert caught.value.section_path == ("outer", "two")
 
 
+class Offering(Section[Any]):
+    """A section with resources for want of better ones."""
+
+    def default_resources(self) -> Mapping[type, object]:
+        return {Client: Client(f"default of {self.key}")}
+
+
+def test_what_a_section_has_for_want_of_better_gives_way() -> None:
+    """To the template, to other sections wherever they stand, and to what is bound; two of them still have to agree."""
+    one = Offering("One")
+
+    assert prompt_of(one).resources.get(Client).origin == "default of one"
+    assert prompt_of(one, resources={Client: Client("template")}).resources.get(Client).origin == "template"
+    assert prompt_of(one, Bringing("Two", {Client: Client("two")})).resources.get(Client).origin == "two"
+    assert prompt_of(one).bind(resources={Client: Client("bound")}).resources.get(Client).origin == "bound"
+    with pytest.raises(PromptValidationError, match="Client is bound by the section 'one' too"):
+        prompt_of(one, Offering("Two")).resources.get(Client)
+    settled = prompt_of(one, Offering("Two"), resources={Client: Client("template")})
+    assert settled.resources.get(Client).origin == "template"
+
+
+def test_what_is_at_hand_can_be_looked_at_without_opening_anything() -> None:
+    """A section that describes a resource must not keep anybody from binding another one."""
+    binding = client("made later")
+    prompt = prompt_of(resources={Client: binding, str: "there"})
+
+    assert prompt.resources.at_hand(str) == "there"
+    assert prompt.resources.at_hand(int) is None
+    assert prompt.resources.at_hand(Client) is binding
+    prompt.bind(resources={int: 5})
+    with prompt.resources as resources:
+        assert isinstance(resources.at_hand(Client), Client)
+        assert resources.at_hand(int) == 5
+        assert resources.at_hand(float) is None
+
+
 def test_the_prompt_settles_a_disagreement() -> None:
     """That is the remedy which the error names."""
     prompt = prompt_of(Bringing("One", {Client: Client("1")}), Bringing("Two", {Client: Client("2")}))
