@@ -216,6 +216,29 @@ def test_control_characters_of_a_request_are_written_out(cli: Cli, model: str, p
     assert "+\\x1b[2Jgone\n" in cli("approvals").out
 
 
+def test_the_guide_shows_what_is_printed(cli: Cli, place: Path, script: Write) -> None:
+    """Its rule, its commands and their output, but for the time of day."""
+    import re
+
+    page = (Path(__file__).parents[2] / "docs" / "guide" / "approvals.md").read_text()
+    (place / "wink.toml").write_text(page.partition("```toml\n")[2].partition("```")[0])
+    one = TURNS.replace(
+        """[[turn.call]]
+tool = "write_file"
+arguments = { file_path = "release/more.md", content = "three\\n" }
+""",
+        "",
+    )
+    waits = cli("run", "Write the release notes", "--model", f"scripted:{script(one)}")
+    shown = cli("approvals")
+    answered = cli("approve", "a1", "--note", "good")
+
+    assert waits.err in page
+    assert re.sub(r"asked [0-9:]+ in", "asked 12:00:00 in", shown.out) in page
+    assert answered.out in page
+    assert cli("run", "--resume").status == 0
+
+
 class Terminal:
     """A person at a terminal, in front of a program."""
 
