@@ -29,10 +29,8 @@ def place(tmp_path: Path) -> Path:
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
     """The environment of a server that finds the plugin `odd.odd`, and no settings of a user."""
-    points = {
-        "wink.sections": {"odd.odd": "odd:section", "odd.long": "odd:long", "odd.dying": "odd:dying"},
-        "wink.policies": {"odd.asks": "odd:asks"},
-    }
+    sections = {f"odd.{name}": f"odd:{name}" for name in ("dying", "folded", "long")}
+    points = {"wink.sections": {"odd.odd": "odd:section", **sections}, "wink.policies": {"odd.asks": "odd:asks"}}
     modules = {"odd": ODD.read_text()}
     with fake_distribution("odd", entry_points=points, modules=modules, directory=tmp_path / "odd") as odd:
         path = [str(odd.path), *filter(None, [os.environ.get("PYTHONPATH")])]

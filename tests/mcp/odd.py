@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass
 
 from wink.policies import PolicyDecision
-from wink.prompt import ToolsSection
+from wink.prompt import MarkdownSection, SectionVisibility, ToolsSection
 from wink.tools import Tool, ToolContext, ToolResult
 
 
@@ -182,6 +182,18 @@ def section() -> ToolsSection:
     tools.append(Tool.wrap(peek, effects="read"))
     tools.append(Tool.wrap(act, effects="external"))
     return ToolsSection("Odd tools", tools=tools)
+
+
+def folded() -> MarkdownSection:
+    tools = [Tool.wrap(act, effects="read").replace(name="act_when_open")]
+    return MarkdownSection(
+        title="Folded",
+        key="folded",
+        template="All of it.",
+        summary="Some of it.",
+        visibility=SectionVisibility.SUMMARY,
+        tools=tools,
+    )
 
 
 def long() -> ToolsSection:

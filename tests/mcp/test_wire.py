@@ -154,6 +154,23 @@ def test_neither_a_section_nor_a_policy_can_end_the_server(
         assert wire.call(4, "peek", text="nothing.txt") == "there is none"
 
 
+def test_a_summarised_section_is_opened_for_the_session(command: list[str], environment: dict[str, str]) -> None:
+    """The client is told that there are other tools, and the model what the section says, since it is asked only once."""
+    with Wire([*command, "--section", "odd.folded"], environment) as wire:
+        can = wire.initialize()["result"]["capabilities"]
+        closed = wire.call(1, "act_when_open")
+        wire.ask(2, "open_sections", section_keys=["folded"], reason="to act")
+        messages = [wire.next(), wire.next()]
+        opened = wire.call(3, "act_when_open")
+
+    assert can["tools"]["listChanged"] is True
+    assert closed.startswith("Error: there is no tool")
+    assert messages[0]["method"] == "notifications/tools/list_changed"
+    assert "All of it." in messages[1]["result"]["content"][0]["text"]
+    assert "act_when_open" in messages[1]["result"]["content"][0]["text"]
+    assert opened == "done"
+
+
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-", ">/dev/full"])
 def test_a_server_without_standard_streams_ends_by_itself(
     command: list[str], environment: dict[str, str], closed: str

@@ -16,6 +16,7 @@ from wink.mcp._asking import asked_for
 from wink.mcp._progress import Progress
 from wink.mcp._replies import answered, failed
 from wink.mcp._view import View, Views
+from wink.prompt import apply_expansion
 from wink.runtime import Approvals, ToolCall, ToolExecutor
 from wink.transactions import Transaction, current_transaction
 
@@ -60,8 +61,11 @@ class Calls:
         session: str | None = None,
         progress: Callable[[int], Awaitable[object]] | None = None,
         approvals: Approvals | None = None,
+        changed: Callable[[], Awaitable[object]] | None = None,
     ) -> Result:
         """Run one call in a session; however it ends, the result says so.
+
+        `changed` is called when the session has other tools from then on.
 
         When this coroutine is cancelled, the call is taken back before the cancellation goes on.
         """
@@ -72,7 +76,7 @@ class Calls:
         beats = None if progress is None else Progress(progress)
         context = contextvars.copy_context()
         # A task of its own: a scope of anyio cancels again and again, and so would end the taking back as well.
-        task = asyncio.create_task(self._run(name, arguments, session, beats, approvals), context=context)
+        task = asyncio.create_task(self._run(name, arguments, session, beats, approvals, changed), context=context)
         self._running[task] = context
         task.add_done_callback(self._forget)
         try:
@@ -103,6 +107,7 @@ class Calls:
         session: str | None,
         beats: Progress | None,
         approvals: Approvals | None,
+        changed: Callable[[], Awaitable[object]] | None,
     ) -> Result:
         # What was given up must be taken back before anything looks at the files; writes wait for it anyway.
         while self._ending:
@@ -124,7 +129,7 @@ class Calls:
         except ApprovalRequired as error:
             return asked_for(error.request)
         except VisibilityExpansionRequired as error:
-            return failed(f"{name} was not run: {error}")
+            return await self._open_sections(name, session, error, changed)
         except PromptEvaluationError as error:
             return failed(f"{name} failed: {error}")
         except WinkError as error:
@@ -133,6 +138,28 @@ class Calls:
         except Exception as error:  # foreign code: sections, resources
             _log.exception("a call of %r failed", name)
             return failed(f"{name} failed with {type(error).__name__}; nothing was changed")
+
+    async def _open_sections(
+        self,
+        name: str,
+        session: str | None,
+        wanted: VisibilityExpansionRequired,
+        changed: Callable[[], Awaitable[object]] | None,
+    ) -> Result:
+        """Open summarised sections for the rest of the session, and say what they say: the client has no other way."""
+        before = self._views.shown(session)
+        try:
+            told = await asyncio.to_thread(apply_expansion, before.session, wanted)
+            after = self._views.render(session).rendered
+        except WinkError as error:
+            return failed(f"{name} failed: {error}")
+        new = [tool.name for tool in after.tools if before.rendered.tool(tool.name) is None]
+        if new:
+            told += f"; new tools: {', '.join(new)}"
+        if changed is not None:
+            await changed()
+        text = f"{told}. The instructions are now:\n\n{after.text}"
+        return types.CallToolResult(content=[types.TextContent(text=text)], is_error=False)
 
 
 def _without_additions(name: str, arguments: Mapping[str, Any], view: View) -> Mapping[str, Any]:

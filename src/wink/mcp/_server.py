@@ -8,7 +8,8 @@ from typing import Any, Final, cast
 
 import mcp_types as types
 from mcp.server.context import ServerRequestContext
-from mcp.server.lowlevel import Server
+from mcp.server.lowlevel import NotificationOptions, Server
+from mcp.server.models import InitializationOptions
 from mcp.shared.exceptions import MCPError
 
 from wink import __version__
@@ -68,6 +69,7 @@ class Answers:
             session=session,
             progress=_progress(ctx),
             approvals=person_at(ctx, params),
+            changed=ctx.session.send_tool_list_changed,
         )
 
     async def prompts(self, ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
@@ -104,10 +106,21 @@ class Answers:
             _log.warning("the tool %s is not offered: %s", name, error)
 
 
+class _Server(Server[Any]):
+    """The SDK's, which says that the list of tools may change: sections that are summarised bring theirs when opened."""
+
+    def create_initialization_options(
+        self, notification_options: NotificationOptions | None = None, *arguments: Any, **more: Any
+    ) -> InitializationOptions:
+        """What the handshake's answer is made of."""
+        options = notification_options or NotificationOptions(tools_changed=True)
+        return super().create_initialization_options(options, *arguments, **more)
+
+
 def make_server(views: Views, calls: Calls) -> Server[Any]:
     """A server of the SDK that offers the tools of `views`."""
     answers = Answers(views, calls, _named_session)
-    return Server(
+    return _Server(
         "wink",
         version=__version__,
         title="wink",
