@@ -95,6 +95,8 @@ def _states(
                 else "edited"
             )
         yield "tool", name, state
+    for name in dict.fromkeys("/".join(one.path) for one in override.task_example_overrides):
+        yield "section", name, wrong.pop(("section", name), "edited")
     for (part, name), state in wrong.items():
         yield part, name, state
 

@@ -13,11 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.prompt.overrides.demo import FIRST, SECOND, search, template
 
 from wink.errors import PromptOverrideError
 from wink.prompt import MarkdownSection, Prompt, PromptTemplate, Section
 from wink.prompt.overrides import LocalPromptOverridesStore, PromptDescriptor, SectionDescriptor
+from wink.prompt.overrides._hashing import value_hash
 from wink.tools import Tool
 
 
@@ -183,6 +186,17 @@ def test_another_process_has_the_same_hashes() -> None:
             cwd="/",
         )
         assert json.loads(done.stdout) == here
+
+
+@given(st.dictionaries(st.text(), st.integers() | st.text() | st.booleans() | st.none(), min_size=1))
+def test_a_hash_depends_on_what_is_said_only(value: dict[str, Any]) -> None:
+    """Not on the order in which it is said; and every change of it shows."""
+    name, one = next(iter(value.items()))
+    again = json.loads(json.dumps(value))
+
+    assert value_hash(dict(reversed(value.items()))) == value_hash(again) == value_hash(value)
+    assert value_hash({**value, name: [one]}) != value_hash(value)
+    assert value_hash({name: 1}) != value_hash({name: True})
 
 
 def _plain(descriptor: PromptDescriptor) -> Any:

@@ -276,6 +276,28 @@ def test_an_example_of_other_types_is_left_out(change: ToolExampleOverride, comp
         assert len(prompt.render().tools[0].examples) == 2
 
 
+def test_of_two_tools_of_one_name_the_one_is_meant_whose_hash_it_is() -> None:
+    """Sections that exclude each other may bring different tools; words for the one say nothing of the other."""
+    here = Section("Here", tools=[search(examples=[FIRST])], enabled=lambda: where == "here")
+    there = Section("There", tools=[search(examples=[])], enabled=lambda: where == "there")
+    other = Section("Other", tools=[search("Search elsewhere.")], enabled=lambda: where == "other")
+    one = PromptTemplate(ns="demo", key="two", sections=[here, there, other])
+    first = PromptDescriptor.from_prompt(one).tools[0]
+    words = ToolOverride(
+        "search",
+        first.contract_hash,
+        "Find.",
+        examples=(ToolExampleOverride.remove(0, expected_hash=first.examples[0]),),
+    )
+    prompt = prompt_of(one, PromptOverride("demo", "two", tool_overrides={"search": words}))
+    found = {}
+    for where in ("here", "there", "other"):
+        (tool,) = prompt.render().tools
+        found[where] = (tool.description, tool.examples)
+
+    assert found == {"here": ("Find.", ()), "there": ("Find.", ()), "other": ("Search elsewhere.", ())}
+
+
 def test_tools_that_come_and_go_are_overridden_while_they_are_there() -> None:
     """Their hashes are those of the moment."""
 

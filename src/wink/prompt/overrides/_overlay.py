@@ -164,6 +164,12 @@ def _tool(node: Node, by: _Overriding, tool: Tool[Any, Any]) -> Tool[Any, Any]:
     known = [one for one in by.descriptor.tools_named(tool.name) if one.path == node.path]
     if told is None or not known or known[0].contract_hash != told.expected_contract_hash:
         return tool
+    hashes = known[0].examples
+    if any(
+        one.index is not None and hashes[one.index : one.index + 1] != (one.expected_hash,) for one in told.examples
+    ):
+        # Of two tools that exclude each other, this is the one whose examples are not meant.
+        told = dataclasses.replace(told, examples=())
     try:
         return _told(tool, told)
     except (WinkError, ValueError) as error:
