@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64decode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
@@ -10,7 +11,7 @@ from typing import Any, Final, cast
 import mcp_types as types
 
 from wink.serde import dumps
-from wink.tools import ToolResult
+from wink.tools import Image, ToolResult
 
 MAX_ERROR_CHARACTERS: Final = 4000
 
@@ -34,9 +35,8 @@ def result_of(server: str, tool: str, name: str, answer: types.CallToolResult) -
     text = text_of(answer.content, cast("object", answer.structured_content))
     if answer.is_error:
         return ToolResult[Any].error(f"{name} failed: {shortened(text) or 'the server does not say why'}")
-    return ToolResult(
-        "", McpResult(server, tool, text or "Done; the server sent nothing else.", answer.structured_content)
-    )
+    said = McpResult(server, tool, text or "Done; the server sent nothing else.", answer.structured_content)
+    return ToolResult("", said, images=tuple(image for block in answer.content if (image := _image(block)) is not None))
 
 
 def text_of(content: Sequence[Any], structured: object = None) -> str:
@@ -58,7 +58,8 @@ def _described(block: Any) -> str:
         case types.TextContent():
             return block.text
         case types.ImageContent():
-            return f"[image, {block.mime_type}, {_size(block.data)}; not shown]"
+            shown = "" if _image(block) is not None else "; not shown"
+            return f"[image, {block.mime_type}, {_size(block.data)}{shown}]"
         case types.AudioContent():
             return f"[audio, {block.mime_type}, {_size(block.data)}; not played]"
         case types.ResourceLink():
@@ -72,6 +73,16 @@ def _described(block: Any) -> str:
             return f"{head}, {_size(inner.blob)}; not shown]"
         case _:
             return f"[{type(block).__name__}; not shown]"
+
+
+def _image(block: Any) -> Image | None:
+    """The image in a block, if it is one that models are shown."""
+    if not isinstance(block, types.ImageContent):
+        return None
+    try:
+        return Image(b64decode(block.data, validate=True))
+    except ValueError:
+        return None
 
 
 def _size(base64: str) -> str:

@@ -47,6 +47,16 @@ def test_calls_reach_the_server_and_their_text_the_model(mount: Mount) -> None:
     )
 
 
+def test_an_image_of_the_server_is_one_for_the_model(mount: Mount) -> None:
+    """What is none is only told of: a provider would refuse the whole request for it."""
+    agent = mount()
+
+    drawn, shown = agent.call("notes_draw"), agent.call("notes_show")
+    assert drawn.text == "[image, image/gif, 9 bytes]"
+    assert [image.media_type for image in drawn.result.images] == ["image/gif"]
+    assert shown.result.images == ()
+
+
 def test_an_error_of_the_server_is_a_failed_call(mount: Mount) -> None:
     """The text says itself that it failed; some models see nothing else."""
     assert mount().fails("notes_fail", reason="no luck").startswith("notes_fail failed: ")

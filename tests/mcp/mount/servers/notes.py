@@ -53,6 +53,12 @@ def show() -> list[object]:
     return [TextContent(type="text", text="a picture:"), ImageContent(type="image", data="AAAA", mime_type="image/png")]
 
 
+@server.tool(structured_output=False)
+def draw() -> list[object]:
+    """Draw something that is an image."""
+    return [ImageContent(type="image", data="R0lGODlhAAAA", mime_type="image/gif")]
+
+
 @server.tool()
 def environment() -> dict[str, str]:
     """Give all variables."""
