@@ -638,3 +638,24 @@ def test_files_without_a_record_count_as_a_whole(tmp_path: Path) -> None:
 
     assert "needs approval (a2)" in rig.call("change", text="x").text
     filesystem.close()
+
+
+def test_what_a_person_may_have_seen_does_not_change_under_its_name(tmp_path: Path) -> None:
+    """The model asks once more, and its other calls of that turn change files: the answer was to what there was before."""
+    with Workspace.open(tmp_path) as workspace:
+        rig = Rig(workspace.filesystem, workspace.session())
+
+        class Some(Asks):
+            def check(self, tool: Any, params: Any, *, context: ToolContext) -> PolicyDecision:
+                return PolicyDecision.ask("look") if params.text == "ask" else PolicyDecision.allow()
+
+        rig.policies.append(Some())
+        rig.tool(change)
+        asked, free = ToolCall("change", {"text": "ask"}), ToolCall("change", {"text": "free"})
+
+        first = rig.batch(asked, free)
+        second = rig.batch(asked, free)
+
+        assert first[0].text == second[0].text
+        with pytest.raises(ApprovalChanged):
+            answer_approval(workspace, "a1", YES)

@@ -87,10 +87,9 @@ class Desk:
             return  # somebody has answered already, with other arguments
         call.asked_times += 1
         request = asked.request
-        if call.asked_times == 1:
-            here = _asked_here.get()
-            if here is not None:
-                here.append(asked)
+        here = _asked_here.get()
+        if here is not None and asked.is_new and call.asked_times == 1:
+            here.append(asked)
         self._tell_requested(request)
         if self._approvals is None:
             raise CallFailed(needs(asked), "denied")
@@ -99,7 +98,7 @@ class Desk:
             raise CallFailed(text, "denied")
         answer = await self._answer(self._approvals, request, waiting, deadline)
         if answer is None:
-            if self._approvals.suspends is True:
+            if getattr(self._approvals, "suspends", False) is True:
                 raise ApprovalRequired(request)
             raise CallFailed(needs(asked), "denied")
         self._keep(call, asked, answer)

@@ -129,10 +129,11 @@ class Denied:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A person has to answer first."""
+    """A person has to answer first; `is_new` when nobody can have been told of the request before."""
 
     store: Store
     row: ApprovalRow
+    is_new: bool = False
 
     @property
     def request(self) -> ApprovalRequest:
@@ -204,7 +205,7 @@ def _ask(inquiry: Inquiry, store: Store, replaced: tuple[int, ...]) -> Asked:
         facts=facts,
         fingerprint=fingerprint_of(inquiry.tool, inquiry.arguments, inquiry.policies, facts),
     )
-    return Asked(store, store.ask(row, replaced))
+    return Asked(store, store.ask(row, replaced), is_new=True)
 
 
 def policies_text(asking: Sequence[PolicyVerdict]) -> str:

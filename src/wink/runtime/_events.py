@@ -19,7 +19,7 @@ class ToolInvoked:
 
     `params` is None when the arguments could not be parsed. `rendered_output` is what the model was sent. `change`
     tells what happened to files, also what was rolled back. `error` keeps the text of an exception that the model was
-    not shown.
+    not shown. `outcome` is what the record says of it: `committed`, `rolled back`, `denied`, `refused` or `raised`.
     """
 
     prompt_name: str
@@ -34,6 +34,7 @@ class ToolInvoked:
     decisions: tuple[PolicyVerdict, ...] = ()
     change: Change = Change()  # noqa: RUF009  frozen
     error: str | None = None
+    outcome: str = ""
 
     def for_log(self) -> ToolInvoked:
         """The same event, holding no file's content."""

@@ -490,6 +490,7 @@ class ToolExecutor:
             decisions=call.verdicts,
             change=call.change,
             error=call.error,
+            outcome=call.outcome,
         )
         try:
             self._session.publish(event, kept=event.for_log())
