@@ -28,22 +28,30 @@ def verdict(
 
 def is_about(rule: ModelRule, tool: str, arguments: Mapping[str, Any], paths: Sequence[str]) -> bool:
     """Whether all that the rule says fits: any path is enough to restrict a call, all of them have to fit to allow it."""
-    if not chosen(rule.tools, tool, fnmatchcase):
+    if not chosen(rule.tools, tool, fnmatchcase, fnmatchcase):
         return False
     for key, wanted in rule.arguments.items():
         if key not in arguments or not any(_equal(arguments[key], one) for one in wanted):
             return False
     if not rule.paths:
         return True
-    fitting = [chosen(rule.paths, path, fits) for path in paths]
+    wide, narrow = (reaches, fits) if rule.action != "allow" else (fits, reaches)
+    fitting = [chosen(rule.paths, path, wide, narrow) for path in paths]
     return bool(fitting) and (all(fitting) if rule.action == "allow" else any(fitting))
 
 
-def chosen(patterns: Iterable[str], name: str, fit: Any) -> bool:
+def chosen(patterns: Iterable[str], name: str, fit: Any, excepts: Any) -> bool:
     """One of the patterns fits and no exception does."""
     patterns = list(patterns)
     wanted = any(fit(name, pattern) for pattern in patterns if not pattern.startswith("!"))
-    return wanted and not any(fit(name, pattern[1:]) for pattern in patterns if pattern.startswith("!"))
+    return wanted and not any(excepts(name, pattern[1:]) for pattern in patterns if pattern.startswith("!"))
+
+
+def reaches(path: str, pattern: str) -> bool:
+    """What restricts knows no case, and a plain name at its end stands for all that is in it."""
+    path, pattern = path.lower(), pattern.lower()
+    is_plain = not any(sign in pattern.rpartition("/")[2] for sign in "*?[")
+    return fits(path, pattern) or (is_plain and fits(path, f"{pattern}/**"))
 
 
 def fits(path: str, pattern: str) -> bool:

@@ -85,7 +85,7 @@ def test_no_spelling_and_no_link_leads_around_a_rule(world: World, path: str) ->
 
 @pytest.mark.parametrize(
     "path",
-    ["../x", "/etc/passwd", "~/.ssh/id", "C:\\x", "src\\..\\.env", "circle", "out/passwd", "a\0b", "https://x/y"],
+    ["../x", "/etc/passwd", "~/.ssh/id", "C:\\x", "src\\..\\.env", "circle", "out/passwd", "a\0b", "ftp://x/y"],
 )
 def test_what_cannot_be_told_is_denied(world: World, path: str) -> None:
     """A path that leads nowhere that can be judged may lead to what a rule means."""
@@ -120,6 +120,18 @@ def test_a_dotdot_after_a_link_is_judged_both_ways(tmp_path: Path) -> None:
 
     assert world.answer("write_file", path="link/../.env") == "deny"
     assert world.answer("write_file", path="link/../other") == "allow"
+
+
+def test_a_call_with_too_many_texts_to_look_at_is_denied(world: World) -> None:
+    """A model must not be able to hide a path in a crowd, nor to keep the program busy with it."""
+    assert _remote(world, words=["word"] * 20_000) == "deny"
+    assert _remote(world, words=["word"] * 500) == "allow"
+
+
+def test_an_address_of_the_web_is_no_file(world: World) -> None:
+    """A rule about files must not stop a tool that fetches something."""
+    assert _remote(world, source="https://example.org/.env") == "allow"
+    assert World(DOCS, default="deny").answer("write_file", path="https://example.org/docs/a") == "deny"
 
 
 def test_content_that_looks_like_a_path_is_content(world: World) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import posixpath
 from collections.abc import Collection, Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from wink.errors import PathRefused
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 MAX_HELD = 10_000
 """Names that are looked at to see what a directory holds; one with more is in doubt."""
+
+MAX_NAMED = 10_000
+"""Texts of one call that are looked at as paths; a call with more is in doubt."""
 
 _PLACES_ONLY = frozenset(("cwd", "workdir", "root"))
 
@@ -61,8 +65,11 @@ class Facts:
     def paths(self) -> tuple[Placed, ...]:
         """The paths that the arguments name, or could name."""
         if self._paths is None:
-            found = (placed(named, self.files) for named in named_paths(self.arguments, self._also))
-            self._paths = tuple(one for one in found if one is not None)
+            named = list(islice(named_paths(self.arguments, self._also), MAX_NAMED + 1))
+            found = [one for one in (placed(each, self.files) for each in named[:MAX_NAMED]) if one is not None]
+            if len(named) > MAX_NAMED:
+                found.append(Placed(Named("", ""), (), f"more than {MAX_NAMED} texts may be paths"))
+            self._paths = tuple(found)
         return self._paths
 
     def values(self, key: str) -> list[Any]:
@@ -104,14 +111,15 @@ class Facts:
 def placed(named: Named, files: Filesystem | None) -> Placed | None:
     """Where a path leads, None for a text that turns out to be none."""
     try:
+        if named.is_weak and files is not None and not _exists(files, named.text):
+            return Placed(named, (files.normalize(named.text),))
         places = _places(named.text, files)
     except PathRefused as error:
         return Placed(named, (), str(error)) if named.is_sure else None
     except OSError as error:
         return Placed(named, (), f"{named.text!r} cannot be looked at ({error.strerror})") if named.is_sure else None
-    if named.is_weak and files is not None and _exists(files, places[0]):
-        named = named._replace(is_weak=False)
-    return Placed(named, places)
+    # A text that nothing else gives away is a path if there is something at it.
+    return Placed(named if files is None else named._replace(is_weak=False), places)
 
 
 def _places(text: str, files: Filesystem | None) -> tuple[str, ...]:

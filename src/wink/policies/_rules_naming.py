@@ -29,6 +29,7 @@ VARIABLES: Final = _words("env environment headers variables")
 
 _MAX_PATH: Final = 4096
 _STARTS: Final = r"(?i)/|~|\.\.?/|\.\.?\\|[a-z]:[\\/]|file:"
+_WEB: Final = r"(?i)https?://"
 _WORDS: Final = r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])"
 
 
@@ -92,6 +93,8 @@ def _is_field(name: str) -> bool:
 
 
 def _read(where: str, kind: str, text: str) -> Named | None:
+    if re.match(_WEB, text):
+        return None  # however the argument is called, this is no file
     if kind == "path":
         return Named(where, text)
     if kind == "text" or len(text) > _MAX_PATH or "\n" in text:

@@ -17,7 +17,8 @@ from wink.filesystem._pattern import Pattern
 from wink.policies._rules_globs import is_wild
 
 _WILD: Final = "*?[{"
-_PLAIN: Final = r"[a-z0-9_/-]*(\.[a-z0-9_-]+/?)*[a-z0-9_/-]*"
+_ODD: Final = r"[A-Z:]|[. ](/|$)"
+"""What an ASCII path holds that has other spellings."""
 
 Test = Callable[[str], bool]
 
@@ -99,7 +100,7 @@ def folded(path: str) -> str:
     >>> folded("SRC/.Env"), folded("cafe\\u0301") == folded("CAF\\u00c9"), folded(".env::$DATA"), folded(".env. ")
     ('src/.env', True, '.env', '.env')
     """
-    if re.fullmatch(_PLAIN, path):
+    if path.isascii() and not re.search(_ODD, path):
         return path
     return "/".join(map(_folded_name, path.split("/")))
 
@@ -122,14 +123,17 @@ def _test(pattern: str, *, wide: bool) -> Test:
     """A test for normalised, and where it is `wide` folded, paths."""
     text = _caseless(pattern) if wide else pattern
     Pattern(text)  # says what is wrong with it
-    text = "/".join(name for name in text.split("/") if name not in ("", ".")) + ("/" if text.endswith("/") else "")
-    body = text.removesuffix("**").rstrip("/") if text.endswith("/**") else text.rstrip("/")
-    if text.strip("/") in ("**", "**/**"):
+    names = [name for name in text.split("/") if name not in ("", ".")]
+    has_all_within = text.endswith("/") or names[-1:] == ["**"]
+    while names[-1:] == ["**"]:
+        names.pop()
+    if not names:
         return lambda path: True  # noqa: ARG005
-    if wide and not _is_wild(text):
-        text = folded(text)
-        body = text.rstrip("/")
-    has_all_within = text.endswith(("/", "/**")) or (wide and not _is_wild(body.rpartition("/")[2]))
+    body = "/".join(names)
+    if wide and not _is_wild(body):
+        body = folded(body)
+    if wide and not _is_wild(names[-1]):
+        has_all_within = True
     if not _is_wild(body):
         if not has_all_within:
             return body.__eq__
