@@ -120,6 +120,7 @@ def bench(session: nox.Session) -> None:
         "--benchmark-columns=min,median,max,rounds",
         *session.posargs,
     )
+    session.run("python", "-m", "benchmarks.mcp_overhead")
 
 
 @nox.session(python=MAIN, default=False)
@@ -144,6 +145,13 @@ def faults(session: nox.Session) -> None:
 
 
 @nox.session(python=MAIN, default=False)
+def chaos(session: nox.Session) -> None:
+    """Servers are killed, cancelled and fed with garbage 500 times; files and record must agree after each."""
+    session.install("-e", ".", *groups("test"))
+    session.run("python", "-m", "tests.mcp.chaos.run", *session.posargs)
+
+
+@nox.session(python=MAIN, default=False)
 def real(session: nox.Session) -> None:
     """The main job on a real package: its source distribution, a bug of its history, the fix that it shipped."""
     session.install("-e", ".", "pytest", "pip")
@@ -152,8 +160,8 @@ def real(session: nox.Session) -> None:
 
 @nox.session(python=MAIN, default=False)
 def agents(session: nox.Session) -> None:
-    """Real terminal agents from npm, under `wink try` and as clients of `wink serve`; a scripted model drives them."""
-    session.install("-e", ".", *groups("test"))
+    """Real agents from npm and PyPI, under `wink try` and as clients of `wink serve`; a scripted model drives them."""
+    session.install("-e", ".", *groups("test", "agents"))
     session.run("pytest", "tests/agents", *session.posargs, env=from_npm(session))
 
 

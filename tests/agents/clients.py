@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,6 +45,8 @@ class Client:
     prefix: str
     marks_failure: bool = True
     """Whether the model's API tells it that a call failed."""
+    snippet: str | None = None
+    """Whose snippet it takes, where it has none of its own."""
     leaves: frozenset[str] = frozenset()
     """Files that the agent itself makes in a repository."""
 
@@ -145,6 +148,12 @@ def qwen(place: Place, snippet: str, task: str) -> Prepared:
     return Prepared(command, environment)
 
 
+def openai_agents(place: Place, snippet: str, task: str) -> Prepared:
+    """A program of a few lines, since this is no agent but what agents are made of."""
+    program = Path(__file__).with_name("openai_agent.py")
+    return Prepared([sys.executable, str(program), snippet, place.model, task], {})
+
+
 CLIENTS = {
     client.name: client
     for client in (
@@ -153,5 +162,6 @@ CLIENTS = {
         Client("opencode", opencode, "wink_", marks_failure=False, leaves=frozenset({".git/opencode"})),
         Client("gemini", gemini, "mcp_wink_"),
         Client("qwen", qwen, "mcp__wink__", marks_failure=False),
+        Client("openai-agents", openai_agents, "", marks_failure=False, snippet="claude-code"),
     )
 }

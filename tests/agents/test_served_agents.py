@@ -76,11 +76,13 @@ def snippet_for(request: pytest.FixtureRequest, repository: Path) -> Iterator[Ca
     """What `--print-config` prints: for a server that the client starts, or for one that runs already."""
     section = ["--section", "demo.refactor"]
     if request.param == "stdio":
-        yield lambda client: wink("serve", *section, "--print-config", client.name, at=repository)
+        yield lambda client: wink("serve", *section, "--print-config", client.snippet or client.name, at=repository)
         return
     with served(repository, *section) as url:
         address = ["--http", url.removeprefix("http://").removesuffix("/mcp")]
-        yield lambda client: wink("serve", *section, *address, "--print-config", client.name, at=repository)
+        yield lambda client: wink(
+            "serve", *section, *address, "--print-config", client.snippet or client.name, at=repository
+        )
 
 
 @pytest.mark.timeout(400)
