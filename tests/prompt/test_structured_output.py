@@ -20,6 +20,7 @@ from wink.prompt import (
     TextSection,
     parse_structured_output,
 )
+from wink.prompt._response_format import laid_out
 from wink.serde import dumps, schema
 
 T = TypeVar("T")
@@ -181,6 +182,24 @@ def test_the_schema_in_the_text_is_the_schema(output: Any, extra: bool) -> None:
     assert text.startswith("## 1. Response format\n")
     assert json.loads(shown) == schema(output, extra="ignore" if extra else "forbid")
     assert ("one JSON array" in text) is (output == list[Finding])
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner, max_size=8) | st.dictionaries(st.text(), inner, max_size=8),
+    max_leaves=40,
+)
+
+
+@settings(deadline=None)
+@given(json_values)
+def test_laying_out_changes_nothing(value: Any) -> None:
+    """Only what stands between the values."""
+    import json
+
+    text = laid_out(value)
+    assert json.loads(text) == value
+    assert laid_out([text, "x" * 99]) == f'[\n  {json.dumps(text, ensure_ascii=False)},\n  "{"x" * 99}"\n]'
 
 
 # What is read.

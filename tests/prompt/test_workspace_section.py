@@ -144,6 +144,17 @@ def test_mounts_are_copies(tmp_path: Path) -> None:
     assert sorted(os.listdir(tmp_path / "project")) == [".git", "leak", "pipe", "src"]
 
 
+def test_a_single_file_may_be_mounted(tmp_path: Path) -> None:
+    """Under its own name at the root, or under another."""
+    (tmp_path / "a.txt").write_text("x")
+    prompt = prompt_of(bare(mounts={"": tmp_path / "a.txt", "b.txt": tmp_path / "a.txt"}))
+
+    assert prompt.render().text.endswith("- a.txt\n- b.txt")
+    files = prompt.filesystem()
+    assert files is not None
+    assert [match.path for match in files.glob("*")] == ["a.txt", "b.txt"]
+
+
 @pytest.mark.parametrize("bounds", [{"max_files": 1}, {"max_bytes": 9}], ids=["files", "bytes"])
 def test_too_much_is_refused_and_not_cut_short(tmp_path: Path, bounds: dict[str, int]) -> None:
     """Half of a project would be worse than none."""
