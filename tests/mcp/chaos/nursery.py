@@ -161,7 +161,7 @@ def become(words: list[str], fds: list[int], link: socket.socket) -> None:
         os.dup2(fd, number)
     os.closerange(3, 256)
     link.detach()
-    sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w")
+    sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w")  # noqa: SIM115
     sys.argv = ["wink", *words]
     runpy.run_module("wink", run_name="__main__", alter_sys=True)
     sys.exit(0)
