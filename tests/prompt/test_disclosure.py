@@ -127,6 +127,25 @@ def test_what_cannot_be_opened_is_a_failed_result_that_says_what_can(name: str, 
     assert reply.text == problem + WHAT_THERE_IS
 
 
+def test_keys_that_read_alike_are_taken_at_their_word() -> None:
+    """Keys may have dots; with slashes every section has a name of its own."""
+
+    def section(key: str, *children: Section[Any]) -> Section[Any]:
+        return TextSection(key, f"text of {key}", key=key, summary="s", visibility=SUMMARY, children=children)
+
+    twins = [Section("A", children=[section("b"), section("b.c")]), section("a.b", section("c"))]
+    prompt, session = Prompt(PromptTemplate("ns", "key", sections=twins)), Session()
+
+    assert prompt.render(session=session).summarised == ("a/b", "a/b.c", "a.b")
+    assert "text of b" in call(prompt, session, "read_section", section_key="a/b").text
+    assert "text of a.b" in call(prompt, session, "read_section", section_key="a.b").text
+    assert "text of b.c" in call(prompt, session, "read_section", section_key="a.b.c").text
+    assert "inside 'a.b', which must be opened" in call(prompt, session, "read_section", section_key="a.b/c").text
+    apply_expansion(session, VisibilityExpansionRequired({("a.b",): FULL}, "x", ["a.b"]))
+    assert "'a.b.c' may be 'a/b.c' or 'a.b/c'" in call(prompt, session, "read_section", section_key="a.b.c").text
+    assert "text of c" in call(prompt, session, "read_section", section_key="a.b/c").text
+
+
 def test_all_that_is_wrong_is_said_at_once_and_nothing_is_opened() -> None:
     """Half of a request would leave the model guessing which half."""
     prompt, session = book(), Session()

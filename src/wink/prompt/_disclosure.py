@@ -70,8 +70,10 @@ class Disclosure:
             raise LookupError(f"there is no section {key!r}")
         states = {node.path: shown for node, _, _, shown in self._parts}
         summarised = [node for node in named if states.get(node.path) is SectionVisibility.SUMMARY]
-        if len(summarised) == 1:
+        if len(summarised) == 1 or (summarised and summarised[0].key == key.strip()):
             return summarised[0].path
+        if summarised:
+            raise LookupError(f"section {key!r} may be {' or '.join(repr(node.key) for node in summarised)}")
         node = named[0]
         if node.path not in states:
             raise LookupError(f"section {key!r} is not available now")
@@ -79,7 +81,7 @@ class Disclosure:
             raise LookupError(f"section {key!r} is open already, its text is in your instructions")
         paths = (node.path[:depth] for depth in range(1, len(node.path)))
         closed = next(path for path in paths if states[path] is SectionVisibility.SUMMARY)
-        (around,) = self._plan.names["/".join(closed)]
+        around = next(node for node in self._plan.names["/".join(closed)] if node.path == closed)
         raise LookupError(f"section {key!r} is inside {around.key!r}, which must be opened first")
 
     def paths_of(self, keys: Sequence[str]) -> dict[str, tuple[str, ...]]:
