@@ -105,7 +105,9 @@ def test_a_copy_is_as_good_as_the_original(build: Callable[[], Section[Any]]) ->
     other.cleanup()
 
 
-@pytest.mark.parametrize("kind", [PlanningToolsSection, VfsToolsSection, ShellSection, AstevalSection, WorkspaceSection])
+@pytest.mark.parametrize(
+    "kind", [PlanningToolsSection, VfsToolsSection, ShellSection, AstevalSection, WorkspaceSection]
+)
 def test_those_that_bring_tools_can_be_summarised(kind: Callable[..., Section[Any]]) -> None:
     """Their instructions are long, and often not needed."""
     section = kind(summary="Tools for later.", visibility=SectionVisibility.SUMMARY)
