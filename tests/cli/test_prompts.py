@@ -228,6 +228,20 @@ def test_parts_and_tags_are_deleted(cli: Cli, place: Path, text: Callable[[str],
     assert not (place / FILE).exists()
 
 
+def test_a_section_deep_down_may_be_named_by_its_key(
+    cli: Cli, place: Path, text: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where only one has it."""
+    deep = MarkdownSection("Outer", "Around.", children=[MarkdownSection("Inner", "Within.")])
+    monkeypatch.setattr("wink.cli._compose.DEFAULT_SECTIONS", ())
+    monkeypatch.setattr("wink.plugins.Catalog.use", lambda self, kind, name: deep)
+
+    cli("prompts", "edit", "inner", "--from", text("Deep."), "--section", "x.y")
+    assert stored(place)["sections"].keys() == {"outer/inner"}
+    assert cli("prompts", "delete", "inner", "--section", "x.y").status == 0
+    assert not (place / FILE).exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [

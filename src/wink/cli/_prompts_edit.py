@@ -116,8 +116,19 @@ def delete(section: str | None, workspace: str, sections: tuple[str, ...], tag: 
     """
     with opened_prompt(workspace, sections) as (template, store):
         stored(template, store.root, tag)
+        if section is not None:
+            section = _stored_section(template, store, section, tag)
         if not store.delete(ns=template.ns, prompt_key=template.key, tag=tag, section=section, tool=tool):
             raise wrong(f"{tag!r} says nothing of it; `wink prompts list` shows what it says")
+
+
+def _stored_section(template: PromptTemplate[Any], store: LocalPromptOverridesStore, section: str, tag: str) -> str:
+    """The whole path of a section that a tag speaks of, from its key alone where that is clear."""
+    override = store.load(ns=template.ns, prompt_key=template.key, tag=tag)
+    examples = () if override is None else override.task_example_overrides
+    paths = {*(() if override is None else override.sections), *(one.path for one in examples)}
+    names = ["/".join(path) for path in paths if path[-1] == section]
+    return names[0] if len(names) == 1 and tuple(section.split("/")) not in paths else section
 
 
 def _standard_input() -> str:
