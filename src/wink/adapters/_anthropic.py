@@ -93,16 +93,16 @@ class AnthropicMessages(RemoteAdapter):
                 {"name": tool.name, "description": tool.description, "input_schema": dict(tool.schema)}
                 for tool in tools
             ]
-        return {**body, **self.settings.options}
+        return body
 
     async def answer(self, client: Any, request: dict[str, Any], tell: Callable[[str, str], object]) -> ModelTurn:
         """Send the request, and read the answer whole or in pieces."""
         if not self.settings.stream:
-            message = (await client.messages.create(**request)).model_dump(
+            message = (await client.messages.create(**request, extra_body=self.more)).model_dump(
                 mode="json", exclude_unset=True, warnings=False
             )
             return _turn(message.get("content") or [], message.get("stop_reason"), message.get("usage") or {})
-        stream = await client.messages.create(**request, stream=True)
+        stream = await client.messages.create(**request, extra_body=self.more, stream=True)
         blocks = _Blocks(tell)
         async with stream:
             async for event in stream:

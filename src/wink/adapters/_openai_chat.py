@@ -57,20 +57,21 @@ class OpenAIChat(RemoteAdapter):
             # `max_tokens` is what compatible servers know, and OpenAI's newer models refuse.
             name = "max_completion_tokens" if self.settings.base_url is None else "max_tokens"
             body[name] = self.settings.max_output_tokens
-        return {**body, **self.settings.options}
+        return body
 
     async def answer(self, client: Any, request: dict[str, Any], tell: Callable[[str, str], object]) -> ModelTurn:
         """Send the request, and read the answer whole or in pieces."""
         if not self.settings.stream:
-            completion = (await client.chat.completions.create(**request)).model_dump(
-                mode="json", exclude_unset=True, warnings=False
-            )
+            completed = await client.chat.completions.create(**request, extra_body=self.more)
+            completion = completed.model_dump(mode="json", exclude_unset=True, warnings=False)
             choices = completion.get("choices") or ()
             if not choices:
                 raise AnswerCut(_error_in(completion) or "the answer has no choices")
             return _turn(choices[0].get("message") or {}, choices[0].get("finish_reason"), completion.get("usage"))
-        options = {"stream_options": {"include_usage": True}, **request}
-        stream = await client.chat.completions.create(**options, stream=True)
+        options: dict[str, Any] = {"include_usage": True}
+        stream = await client.chat.completions.create(
+            **request, extra_body=self.more, stream=True, stream_options=options
+        )
         parts = _Parts(tell)
         async with stream:
             async for chunk in stream:

@@ -59,15 +59,17 @@ class OpenAIResponses(RemoteAdapter):
             ]
         if self.settings.max_output_tokens is not None:
             body["max_output_tokens"] = self.settings.max_output_tokens
-        return {**body, **self.settings.options}
+        return body
 
     async def answer(self, client: Any, request: dict[str, Any], tell: Callable[[str, str], object]) -> ModelTurn:
         """Send the request, and read the answer whole or in pieces."""
         if not self.settings.stream:
             return _turn(
-                (await client.responses.create(**request)).model_dump(mode="json", exclude_unset=True, warnings=False)
+                (await client.responses.create(**request, extra_body=self.more)).model_dump(
+                    mode="json", exclude_unset=True, warnings=False
+                )
             )
-        stream = await client.responses.create(**request, stream=True)
+        stream = await client.responses.create(**request, extra_body=self.more, stream=True)
         async with stream:
             async for event in stream:
                 kind = _DELTAS.get(event.type)

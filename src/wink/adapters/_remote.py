@@ -102,6 +102,11 @@ class RemoteAdapter(ProviderAdapter):
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = WeakKeyDictionary()
         self._end = finalize(self, _let_go, self._background, self._clients)
 
+    @property
+    def more(self) -> dict[str, Any] | None:
+        """Further fields of the request's body; also such as the SDK does not know."""
+        return dict(self.settings.options) or None
+
     def check(self) -> None:
         """Raise `ExtraMissing` or `ModelUnusable` now if the model cannot be asked for want of its SDK or a key."""
         self.client()

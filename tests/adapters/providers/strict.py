@@ -59,6 +59,7 @@ def _responses(body: dict[str, Any]) -> Iterator[str]:
         "stream",
         "max_output_tokens",
         "temperature",
+        "top_k",
     }
     yield from (f"unknown parameter {name}" for name in set(body) - known)
     if body.get("tools") == []:
@@ -114,6 +115,7 @@ def _chat(body: dict[str, Any]) -> Iterator[str]:
         "max_tokens",
         "max_completion_tokens",
         "temperature",
+        "top_k",
     }
     yield from (f"unknown parameter {name}" for name in set(body) - known)
     if body.get("tools") == []:
@@ -154,7 +156,7 @@ def _chat(body: dict[str, Any]) -> Iterator[str]:
 
 
 def _messages(body: dict[str, Any]) -> Iterator[str]:
-    known = {"model", "messages", "tools", "stream", "system", "max_tokens", "temperature"}
+    known = {"model", "messages", "tools", "stream", "system", "max_tokens", "temperature", "top_k"}
     yield from (f"unknown parameter {name}" for name in set(body) - known)
     if not isinstance(body.get("max_tokens"), int):
         yield "max_tokens: field required"

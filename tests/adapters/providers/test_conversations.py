@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import base64
 import json
+from typing import Any
 
 import pytest
 from tests.adapters.providers.conftest import KEY, Agent
 from tests.adapters.providers.speaking import Say
 
-from wink.adapters import Exchange, ModelDelta, ModelTurn, PromptEvaluationError, RequestSent, RunState
+from wink.adapters import (
+    Exchange,
+    ModelDelta,
+    ModelSettings,
+    ModelTurn,
+    ModelUnusable,
+    OpenAIResponses,
+    PromptEvaluationError,
+    RequestSent,
+    RunState,
+)
 from wink.limits import Budget, TokenUsage
 from wink.runtime import PromptExecuted, ToolInvoked, ToolReply
 from wink.tools import Image, Tool, ToolContext, ToolResult
@@ -116,6 +127,25 @@ def test_a_budget_counts_what_the_provider_reports(agent: Agent) -> None:
     with pytest.raises(PromptEvaluationError, match="110 total tokens used of 100 allowed"):
         agent.run(Say(calls=(("append", '{"text": "a"}', "1"),)), Say("x"), budget=Budget(max_total_tokens=100))
     assert agent.log() == ""
+
+
+def test_settings_reach_the_provider(agent: Agent) -> None:
+    """Headers, limits, and fields of the body that no SDK knows."""
+    settings = {"options": {"top_k": 3}, "headers": {"x-team": "blue"}, "max_output_tokens": 77}
+    _, server = agent.run(Say("Done."), settings=settings)
+    assert server.problems == []
+    assert server.bodies[0]["top_k"] == 3
+    assert 77 in server.bodies[0].values()
+    assert server.headers[0]["x-team"] == "blue"
+
+
+@pytest.mark.parametrize("bad", [{"timeout": 0}, {"retries": -1}, {"max_output_tokens": 0}])
+def test_settings_that_make_no_sense_are_refused(bad: dict[str, Any]) -> None:
+    """When they are made, and not by a provider."""
+    with pytest.raises(ValueError, match=next(iter(bad))):
+        ModelSettings(**bad)
+    with pytest.raises(ModelUnusable, match="no model was named"):
+        OpenAIResponses(" ", settings=ModelSettings())
 
 
 def test_the_key_is_sent_and_told_nobody(agent: Agent) -> None:
