@@ -47,6 +47,16 @@ def test_what_a_file_would_loosen_is_shown_and_nothing_else(cli: Cli, loose: Pat
     assert not writes(cli)
 
 
+@pytest.mark.parametrize("head", ["", '[plugins]\ndisable = ["shell"]\n'])
+def test_settings_that_no_plugin_can_judge_are_all_shown(cli: Cli, loose: Path, head: str) -> None:
+    """A plugin may be installed, or switched on, after its settings have been agreed to."""
+    name = "shell" if head else "not-installed"
+    (loose / "wink.toml").write_text(f"{head}[plugins.{name}]\nservers = {{ x = 1 }}\n")
+
+    line = f'  wink.toml:{3 if head else 1}: plugins.{name}.servers = {{"x": 1}}\n'
+    assert cli("trust", "--show").out.endswith(line)
+
+
 def test_a_trusted_file_counts_as_ones_own(cli: Cli, loose: Path) -> None:
     """Rules and plugins' settings alike, and nobody is told again."""
     assert not writes(cli)

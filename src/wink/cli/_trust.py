@@ -97,12 +97,19 @@ def _offered(workspace: str) -> list[Offered]:
 
 
 def _table_lines(workspace: str, found: Iterable[Source]) -> dict[str, list[str]]:
-    """The values for plugins that only count when they are trusted, as the plugins themselves say."""
+    """The values for plugins that only count when they are trusted, as the plugins say; all of them where none can be asked."""
     lines: dict[str, list[str]] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PluginWarning)
         catalog = installed_catalog(workspace, trusting=False)
         catalog.load_all()
+    asked = {plugin.name for plugin in catalog.plugins if plugin.usable and plugin.state != "broken"}
+    for source in found:
+        for name, table in _plugin_tables(source).items():
+            if name not in asked:
+                place = source.place(f"plugins.{name}", is_table=True)
+                values = (f"{place}: plugins.{name}.{key} = {_value(source, name, key)}" for key in table)
+                lines.setdefault(source.path, []).extend(values)
     for plugin in catalog.plugins:
         for note in plugin.notes:
             place, _, what = note.partition(": ")
@@ -115,8 +122,12 @@ def _table_lines(workspace: str, found: Iterable[Source]) -> dict[str, list[str]
 
 
 def _value(source: Source, plugin: str, key: str) -> str:
-    plugins = cast("dict[str, dict[str, Any]]", source.table("plugins", {})[0])
-    return json.dumps(plugins.get(plugin, {}).get(key), ensure_ascii=False, default=str)
+    return json.dumps(_plugin_tables(source).get(plugin, {}).get(key), ensure_ascii=False, default=str)
+
+
+def _plugin_tables(source: Source) -> dict[str, dict[str, Any]]:
+    plugins = cast("dict[str, Any]", source.table("plugins", {})[0])
+    return {name: cast("dict[str, Any]", table) for name, table in plugins.items() if isinstance(table, dict)}
 
 
 def _show(offered: list[Offered]) -> None:
