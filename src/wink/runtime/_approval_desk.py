@@ -10,13 +10,22 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from wink.errors import ApprovalRequired, HandleRevoked, ParseError, UnknownApproval, WinkError
+from wink.errors import (
+    ApprovalRequired,
+    CommitFailed,
+    HandleRevoked,
+    ParseError,
+    UnknownApproval,
+    WinkError,
+    WorkspaceNeedsRecovery,
+)
 from wink.limits import Deadline, utc_now
 from wink.runtime._approvals import Answer, ApprovalRequest, Approvals
 from wink.runtime._outcomes import CallFailed
 
 if TYPE_CHECKING:
     from wink.runtime._approval_step import Asked
+    from wink.runtime._books import Books
     from wink.runtime._call import PolicyVerdict
     from wink.runtime._in_flight import InFlight
     from wink.runtime._waiting import Waiting
@@ -152,6 +161,23 @@ class Desk:
         )
 
     # -- around the call that has an approval
+
+    def start(self, call: InFlight, books: Books) -> None:
+        """Take the approval that the call was given; note that what acts on the outside world is about to begin."""
+        tool = call.tool
+        if call.consent is not None:
+            self.take(call)
+        if tool is None or tool.effects != "external":
+            return
+        start = getattr(self._session.recorder or getattr(call.root, "recorder", None), "start", None)
+        if start is None or call.transaction is None:
+            return
+        outermost = call.transaction.outermost
+        try:
+            start(replace(books.entry(call, (), ()), run=outermost.run, call_id=outermost.call_id))
+        except (CommitFailed, WorkspaceNeedsRecovery) as error:
+            text = f"{tool.name} was not run: that it begins cannot be recorded"
+            raise CallFailed(text, "refused", str(error)) from error
 
     def take(self, call: InFlight) -> None:
         """Take the approval for a call that is about to begin, and see to it that others of the session stay good.

@@ -8,38 +8,32 @@ import logging
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future
-from dataclasses import replace
-from datetime import timedelta
-from typing import Any, Literal, cast, overload
+from typing import Any, Literal, overload
 
 from wink.errors import (
     ApprovalRequired,
-    CommitFailed,
-    HandleRevoked,
     ParseError,
     RollbackFailed,
     WinkError,
     WorkspaceBusy,
     WorkspaceNeedsRecovery,
 )
-from wink.filesystem import FileChange, Filesystem
+from wink.filesystem import Filesystem
 from wink.limits import BudgetTracker, Deadline, Heartbeat, RunContext, utc_now
 from wink.resources import ResourceContext
 from wink.runtime._approval_desk import Desk
 from wink.runtime._approvals import Approvals
+from wink.runtime._books import Books
 from wink.runtime._call import LEAST_LIMIT, READ_RESULT, RESULT_LIMIT, ToolCall, ToolReply
-from wink.runtime._events import ToolInvoked
 from wink.runtime._in_flight import InFlight
 from wink.runtime._outcomes import CallFailed, failed_after, fails_with_words, failure_of, words
 from wink.runtime._policing import ask, held, tell
-from wink.runtime._results import check_result, json_text, new_values, rendered
+from wink.runtime._results import check_result, new_values, rendered, unknown_tool
 from wink.runtime._waiting import LEASE_SECONDS, Apart, Blocking, Cooperative, HandlerTimedOut, Waiting, drive
-from wink.session import Session, SliceDelta
+from wink.session import Session
 from wink.tools import Tool, ToolContext, ToolResult
 from wink.transactions import (
-    CommitEntry,
     Outcome,
-    Recorder,
     Transaction,
     heartbeats_around,
     limits_around,
@@ -79,11 +73,11 @@ class ToolExecutor:
     ) -> None:
         if result_limit < LEAST_LIMIT:
             raise ValueError(f"result_limit is {result_limit}; it is a number of characters, at least {LEAST_LIMIT}")
-        self._result_limit = result_limit
         self._prompt, self._rendered, self._session, self._adapter = prompt, rendered, session, adapter
         self._deadline, self._budget, self._heartbeat, self._run = deadline, budget_tracker, heartbeat, run_context
         self._run_id = "" if run_context is None else run_context.run_id
         self._desk = Desk(session, approvals, self._run_id, self._name)
+        self._books = Books(session, self._name, self._run_id, result_limit)
 
     def execute(self, call: ToolCall) -> ToolReply:
         """Execute one call and wait for its end; an async handler gets an event loop of its own."""
@@ -157,8 +151,8 @@ class ToolExecutor:
         call = InFlight(request, request.call_id or f"call-{next(_call_ids)}", utc_now(), time.perf_counter())
         call.outcome, call.text = "refused", f"{request.name} was not run: the turn was interrupted"
         call.result = ToolResult[Any].error(call.text)
-        self._record_attempt(call)
-        self._publish(call)
+        self._books.record_attempt(call)
+        self._books.publish(call)
 
     def only_reads(self, call: ToolCall) -> bool:
         """Whether a call may run beside others that only read."""
@@ -180,7 +174,7 @@ class ToolExecutor:
                         break
                     await self._ask_person(call, waiting)  # whose answer counts for what policies and files say then
                 self._check_limits(call)
-                self._start(call)
+                self._desk.start(call, self._books)
                 await self._run_handler(call, waiting)
                 await self._await_siblings(call, waiting, after)
                 self._settle(call)
@@ -191,13 +185,13 @@ class ToolExecutor:
             try:
                 self._release(call)
             finally:
-                self._publish(call)
-        return self._reply(call)
+                self._books.publish(call)
+        return self._books.reply(call)
 
     def _look_up(self, call: InFlight) -> None:
         call.tool = self._rendered.tool(call.request.name) or self._own_tool(call.request.name)
         if call.tool is None:
-            raise CallFailed(self._unknown(call.request.name), "refused")
+            raise CallFailed(unknown_tool(call.request.name, [tool.name for tool in self._rendered.tools]), "refused")
         if call.tool.handler is None:
             raise CallFailed(f"{call.tool.name} cannot be called: it has no handler", "refused")
         resources: ResourceContext = self._prompt.resources
@@ -303,22 +297,6 @@ class ToolExecutor:
         call.ends.clear()
         await self._desk.wait_for_person(call, waiting, self._deadline)
 
-    def _start(self, call: InFlight) -> None:
-        """Take the approval that the call was given; note that what acts on the outside world is about to begin."""
-        tool = call.tool
-        if call.consent is not None:
-            self._desk.take(call)
-        if tool is None or tool.effects != "external":
-            return
-        start = getattr(self._session.recorder or getattr(call.root, "recorder", None), "start", None)
-        try:
-            if start is not None:
-                outermost = _known(call.transaction).outermost
-                start(replace(self._entry(call, (), ()), run=outermost.run, call_id=outermost.call_id))
-        except (CommitFailed, WorkspaceNeedsRecovery) as error:
-            text = f"{tool.name} was not run: that it begins cannot be recorded"
-            raise CallFailed(text, "refused", str(error)) from error
-
     def _limits(self, around: Transaction | None) -> tuple[Deadline | None, BudgetTracker | None, Heartbeat | None]:
         """The limits of this run; inside a call it has no more time than the call, and shares what it has none of."""
         deadline, budget, heartbeat = self._deadline, self._budget, self._heartbeat
@@ -385,7 +363,7 @@ class ToolExecutor:
         result, step = _known(call.result), "its result could not be rendered"
         try:
             preface = "" if call.consent is None else call.consent.preface
-            call.text = self._bounded(call, preface + rendered(tool, result))
+            call.text = self._books.bounded(call, preface + rendered(tool, result))
             if not result.success:
                 raise CallFailed(call.text)
             step = "the session could not take its result"
@@ -405,7 +383,7 @@ class ToolExecutor:
         transaction = _known(call.transaction)
         transaction.revoke()
         call.outcome = "committed"
-        call.change = transaction.commit(functools.partial(self._entry, call))
+        call.change = transaction.commit(functools.partial(self._books.entry, call))
         if call.consent is not None:
             call.consent.end(committed=True)
 
@@ -426,7 +404,7 @@ class ToolExecutor:
             call.change = call.transaction.change
         began = None if call.context is None else call.tool
         failure = failure_of(error, name=call.request.name, tool=began, prompt_name=self._name)
-        call.text, call.outcome, call.error = self._bounded(call, failure.text), failure.outcome, failure.detail
+        call.text, call.outcome, call.error = self._books.bounded(call, failure.text), failure.outcome, failure.detail
         own = isinstance(returned, ToolResult) and returned.success is False and call.text == said
         kept_aside = call.change.kept_aside()
         if kept_aside:
@@ -435,30 +413,11 @@ class ToolExecutor:
         if isinstance(failure.raising, ApprovalRequired):
             call.is_suspended = True  # it has not ended: it will be made again
         else:
-            self._record_attempt(call)
+            self._books.record_attempt(call)
         if call.consent is not None and call.is_consent_taken:
             call.consent.end(committed=False)
         if failure.raising is not None:
             raise failure.raising
-
-    def _bounded(self, call: InFlight, text: str) -> str:
-        """What is sent of a text, which is kept where it is too long."""
-        if len(text) <= self._result_limit:
-            return text
-        from wink.runtime._spill import read_result_tool, shortened
-
-        if call.tool is read_result_tool():
-            return text  # a page has a limit of its own
-        return shortened(self._session, call.request.name, call.call_id, text, self._result_limit)
-
-    def _record_attempt(self, call: InFlight) -> None:
-        try:
-            if call.transaction is not None:
-                call.transaction.record_attempt(self._entry(call, call.transaction.logged(), call.change.files))
-            elif self._session.recorder is not None:
-                cast("Recorder", self._session.recorder).attempt(self._entry(call, (), ()))
-        except Exception:  # the call has its outcome; the record's trouble must not change it
-            _log.exception("tool %r: could not record the attempt", call.request.name)
 
     def _release(self, call: InFlight) -> None:
         """Do all of what ends a call; an interruption goes on when the turn has been given back."""
@@ -473,74 +432,9 @@ class ToolExecutor:
         if interrupt is not None:
             raise interrupt
 
-    def _publish(self, call: InFlight) -> None:
-        if call.is_suspended:
-            return
-        result = call.result if call.result is not None else ToolResult[Any].error("")
-        event = ToolInvoked(
-            prompt_name=self._name,
-            name=call.request.name,
-            params=call.params,
-            result=result,
-            rendered_output=call.text,
-            success=call.outcome == "committed",
-            call_id=call.call_id,
-            started_at=call.started_at,
-            duration=timedelta(seconds=time.perf_counter() - call.started),
-            decisions=call.verdicts,
-            change=call.change,
-            error=call.error,
-            outcome=call.outcome,
-        )
-        try:
-            self._session.publish(event, kept=event.for_log())
-        except HandleRevoked:
-            # A thread that an ended call left behind: the session's log is closed to it, the subscribers are not.
-            self._session.dispatcher.dispatch(event)
-
-    def _reply(self, call: InFlight) -> ToolReply:
-        result = _known(call.result)
-        return ToolReply(call.call_id, call.request.name, call.text, call.outcome == "committed", result)
-
-    def _entry(self, call: InFlight, deltas: tuple[SliceDelta, ...], changes: tuple[FileChange, ...]) -> CommitEntry:
-        arguments, approval = call.request.arguments, 0
-        is_outermost = call.transaction is None or call.transaction.outer is None
-        if call.consent is not None and call.is_consent_taken:
-            approval = call.consent.number(committed=call.outcome == "committed")
-        elif call.denied is not None:
-            approval = call.denied.number
-        return CommitEntry(
-            transaction_id=call.call_id if call.transaction is None else call.transaction.id,
-            session=self._session.name,
-            call_id=call.call_id,
-            tool=call.request.name,
-            prompt=self._name,
-            arguments=arguments if isinstance(arguments, str) else json_text(arguments),
-            outcome=call.outcome,
-            rendered=call.text,
-            started_at=call.started_at,
-            duration=timedelta(seconds=time.perf_counter() - call.started),
-            decisions=call.verdicts,
-            deltas=deltas,
-            changes=changes,
-            effects="workspace" if call.tool is None else call.tool.effects,
-            run=self._run_id if is_outermost else "",
-            approval=approval,
-        )
-
     @property
     def _name(self) -> str:
         return str(self._rendered.prompt_name)
-
-    def _unknown(self, name: str) -> str:
-        names = [tool.name for tool in self._rendered.tools]
-        if not names:
-            return f"there is no tool {name!r}; this prompt has no tools"
-        from difflib import get_close_matches
-
-        close = get_close_matches(name, names, n=1)
-        hint = f"; did you mean {close[0]!r}? The" if close else "; the"
-        return f"there is no tool {name!r}{hint} tools are: {', '.join(names)}"
 
 
 def _known(value: Any) -> Any:

@@ -84,6 +84,17 @@ def json_text(arguments: Mapping[str, Any]) -> str:
         return json.dumps(f"arguments of type {type(arguments).__name__} that JSON cannot express")
 
 
+def unknown_tool(name: str, names: Sequence[str]) -> str:
+    """What a model is told that called a tool which is not among these."""
+    if not names:
+        return f"there is no tool {name!r}; this prompt has no tools"
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, names, n=1)
+    hint = f"; did you mean {close[0]!r}? The" if close else "; the"
+    return f"there is no tool {name!r}{hint} tools are: {', '.join(names)}"
+
+
 def _mismatch(tool: Tool[Any, Any], expected: str, got: str) -> str:
     return f"{tool.name} returned a value of the wrong type: {expected} was expected, not {got}"
 
