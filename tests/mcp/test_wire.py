@@ -69,6 +69,7 @@ def test_garbage_is_answered_and_the_next_message_as_well(wire: Wire) -> None:
         b'{"jsonrpc":"2.0","method":"notifications/nothing"}',
         b'{"jsonrpc":"2.0","method":"notifications/cancelled"}',
         b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"never seen"}}',
+        b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":[1]}}',
         b'{"jsonrpc":"2.0","method":"notifications/progress","params":{}}',
         b'{"jsonrpc":"2.0","id":99,"result":{}}',
         b'{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":""}}',
@@ -152,6 +153,16 @@ def test_neither_a_section_nor_a_policy_can_end_the_server(
         assert wire.answer(2)["error"]["code"] == -32603
         assert wire.call(3, "show", text="x").startswith("Error: show tried to end the server")
         assert wire.call(4, "peek", text="nothing.txt") == "there is none"
+
+
+def test_a_call_whose_arguments_are_no_object_is_a_failed_call(wire: Wire) -> None:
+    """A model that got this wrong can mend it, if it is told."""
+    for number, arguments in enumerate(("text", [1], 3, False), 1):
+        params = {"name": "show", "arguments": arguments}
+        wire.send({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params})
+        result = wire.answer(number)["result"]
+        assert result["isError"] is True
+        assert "no object" in result["content"][0]["text"]
 
 
 def test_a_summarised_section_is_opened_for_the_session(command: list[str], environment: dict[str, str]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, cast
 
 import mcp_types as types
-from mcp.server.context import ServerRequestContext
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.models import InitializationOptions
 from mcp.shared.exceptions import MCPError
@@ -117,10 +117,19 @@ class _Server(Server[Any]):
         return super().create_initialization_options(options, *arguments, **more)
 
 
+async def _arguments_are_an_object(ctx: Context, call_next: CallNext) -> HandlerResult:
+    """Tell the model, and not only the client, when the arguments of a call are no object."""
+    params = ctx.params or {}
+    arguments = params.get("arguments")
+    if ctx.method != "tools/call" or arguments is None or isinstance(arguments, Mapping):
+        return await call_next(ctx)
+    return failed(f'the arguments of {params.get("name")} are not valid: they are no object, as in {{"key": "value"}}')
+
+
 def make_server(views: Views, calls: Calls) -> Server[Any]:
     """A server of the SDK that offers the tools of `views`."""
     answers = Answers(views, calls, _named_session)
-    return _Server(
+    server = _Server(
         "wink",
         version=__version__,
         title="wink",
@@ -130,6 +139,8 @@ def make_server(views: Views, calls: Calls) -> Server[Any]:
         on_list_prompts=answers.prompts,
         on_get_prompt=answers.prompt,
     )
+    server.middleware.append(_arguments_are_an_object)
+    return server
 
 
 def _named_session(ctx: Context) -> str | None:

@@ -18,7 +18,7 @@ from typing import Final, TypeAlias
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
-from mcp_types.jsonrpc import JSONRPCError, JSONRPCMessage, JSONRPCRequest, JSONRPCResponse
+from mcp_types.jsonrpc import JSONRPCError, JSONRPCMessage, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
 from wink.mcp._lines import Lines, TooLong
 from wink.mcp._messages import is_refusal, message_of
@@ -115,14 +115,21 @@ class Wire:
                     if is_refusal(message):
                         await refusals.send(SessionMessage(message))
                         continue
-                    if isinstance(message, JSONRPCRequest):
-                        self._unanswered.add(message.id)
+                    self._note_question(message)
                     await server.send(SessionMessage(message))
                 # The client may have closed our input and still wait for answers, as in `printf … | wink serve`.
                 if self._unanswered and not self._is_closed and not self._nobody_reads():
                     self._settled.clear()
                     with suppress(TimeoutError):
                         await asyncio.wait_for(self._settled.wait(), GRACE)
+
+    def _note_question(self, message: JSONRPCMessage) -> None:
+        if isinstance(message, JSONRPCRequest):
+            self._unanswered.add(message.id)
+        elif isinstance(message, JSONRPCNotification) and message.method == "notifications/cancelled":
+            given_up: object = (message.params or {}).get("requestId")
+            if isinstance(given_up, int | str):
+                self._unanswered.discard(given_up)
 
     def _nobody_reads(self) -> bool:
         poll = select.poll()

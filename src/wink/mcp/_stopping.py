@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import queue
 import signal
 import sys
 import threading
@@ -27,31 +28,25 @@ class Stopping:
     def __init__(self, open_transactions: Callable[[], tuple[Transaction, ...]]) -> None:
         self.status = 0
         self._open_transactions = open_transactions
-        self._asked = threading.Event()
-        self._watched = threading.Event()
+        self._is_asked = False
         self._over = threading.Event()
         self._tell: Callable[[], object] | None = None
-        self._lock = threading.Lock()
-
-    @property
-    def is_asked(self) -> bool:
-        """Whether the server is to end."""
-        return self._asked.is_set()
+        # A signal's handler may come between any two steps of the main thread, so it must take no lock and start no
+        # thread: it leaves a note, which this queue allows.
+        self._notes: queue.SimpleQueue[None] = queue.SimpleQueue()
+        threading.Thread(target=self._see_to_it, name="wink-stopping", daemon=True).start()
 
     def when_asked(self, tell: Callable[[], object]) -> None:
         """Call `tell` when the server is to end, on any thread; at once if that is so already."""
-        with self._lock:
-            self._tell = tell
-            asked = self._asked.is_set()
-        if asked:
+        self._tell = tell
+        if self._is_asked:
             tell()
 
     def ask(self, status: int = 0) -> None:
         """Have the server end with this exit status; may be called from any thread and from a signal's handler."""
-        if self._asked.is_set():
+        if self._is_asked:
             return
-        self.status = status
-        self._asked.set()
+        self._is_asked, self.status = True, status
         self.watch()
         tell = self._tell
         if tell is not None:
@@ -60,17 +55,19 @@ class Stopping:
 
     def watch(self) -> None:
         """See to it that the server, which is about to end, does so in time."""
-        if not self._watched.is_set():
-            self._watched.set()
-            threading.Thread(target=self._see_to_it, name="wink-stopping", daemon=True).start()
+        self._notes.put(None)
 
     def over(self) -> None:
         """The server has ended in good order."""
         self._over.set()
+        self._notes.put(None)
 
     @contextmanager
     def on_signals(self) -> Generator[None]:
-        """Take SIGINT and SIGTERM as the wish to end."""
+        """Take SIGINT and SIGTERM as the wish to end; only the main thread hears of them."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
 
         def end(number: int, frame: FrameType | None) -> None:
             del frame
@@ -84,6 +81,7 @@ class Stopping:
                 signal.signal(number, handler)
 
     def _see_to_it(self) -> None:
+        self._notes.get()
         if self._over.wait(SECONDS):
             return
         # The loop hangs in foreign code. What the calls have changed can be taken back without it.
