@@ -297,3 +297,37 @@ def test_without_a_heartbeat_nobody_is_told() -> None:
     session = Session()
     ScriptedAdapter([calls("work"), "x"]).evaluate(prompt_with(work=lambda context: context.beat()), session=session)
     assert [event.success for event in session[ToolInvoked]] == [True]
+
+
+def test_the_same_holds_on_an_event_loop() -> None:
+    """A handler that is a coroutine evaluates another prompt, and so do two of them side by side."""
+    import asyncio
+
+    outer, done = Counted(), list[int]()
+    inner = prompt_with(work=lambda context: done.append(1))
+
+    async def ask(params: None, *, context: ToolContext) -> ToolResult[None]:
+        turns = [calls("work", tokens=40), calls("work", tokens=40), "x"]
+        await ScriptedAdapter(turns).aevaluate(inner, session=context.session)
+        return ToolResult.ok(None, message="done")
+
+    tool = Tool[None, None](name="ask", description="Ask.", handler=ask)
+    prompt = Prompt(PromptTemplate(ns="t", key="loop", sections=[MarkdownSection("T", "x", tools=[tool])]))
+
+    async def run(limit: int) -> str:
+        try:
+            await ScriptedAdapter([calls("ask", tokens=30), "x"]).aevaluate(
+                prompt, session=Session(), budget=Budget(max_total_tokens=limit), heartbeat=outer.heart
+            )
+        except PromptEvaluationError as error:
+            return str(error)
+        return "done"
+
+    async def both() -> list[str]:
+        return await asyncio.gather(run(100), run(1000))
+
+    first, second = asyncio.run(both())
+    assert "110 total tokens used of 100 allowed" in first
+    assert second == "done"
+    assert len(done) == 3
+    assert outer.beats > 12
