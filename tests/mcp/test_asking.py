@@ -55,7 +55,6 @@ def test_a_call_that_is_approved_runs(client: Callable[..., Client], mode: str) 
 
 NO = (
     types.ElicitResult(action="decline"),
-    types.ElicitResult(action="cancel"),
     types.ElicitResult(action="accept"),
     types.ElicitResult(action="accept", content={}),
     types.ElicitResult(action="accept", content={"approve": False}),
@@ -94,6 +93,15 @@ def test_a_client_that_fails_to_ask_approves_nothing(client: Callable[..., Clien
 
     assert result.is_error
     assert "wink approve a1" in text_of(result)
+
+
+def test_a_question_that_is_dismissed_is_left_to_the_shell(client: Callable[..., Client], mode: str) -> None:
+    """Claude Code without a terminal does so with every question; nobody has said no, and the model is not asked twice."""
+    result, questions = asked(client, mode, types.ElicitResult(action="cancel"))
+
+    assert result.is_error
+    assert "approve it with `wink approve a1`, then call it again" in text_of(result)
+    assert len(questions) == 1
 
 
 def test_an_approved_call_that_fails_is_taken_back(client: Callable[..., Client], mode: str, place: Path) -> None:

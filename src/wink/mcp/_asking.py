@@ -77,23 +77,29 @@ class _AsksNow:
 class _AskedBefore:
     """Finds the answer in the request, or has it asked for."""
 
-    suspends = True
-
     def __init__(self, responses: Mapping[str, object], state: str | None) -> None:
         self._responses, self._state = responses, state
+        self.suspends = True
 
     async def answer(self, request: ApprovalRequest) -> Answer | None:
         """The answer to just this request: what it concerns must not have changed since it was asked."""
         given = self._responses.get(request.id)
         if given is None or self._state != _state(request):
             return None
-        return _answer(given)
+        answer = _answer(given)
+        self.suspends = answer is not None  # nobody is there: asking once more would not help
+        return answer
 
 
-def _answer(given: object) -> Answer:
-    """Only a clear yes is one."""
+def _answer(given: object) -> Answer | None:
+    """Only a clear yes is one.
+
+    A question that was dismissed has no answer, and is left to the shell: clients without a terminal dismiss all of them.
+    """
     if not isinstance(given, types.ElicitResult):
         return Answer(False, "the answer could not be understood")
+    if given.action == "cancel":
+        return None
     content = given.content or {}
     note = content.get("note")
     if given.action == "accept" and content.get("approve") is True:
