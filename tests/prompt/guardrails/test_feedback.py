@@ -523,6 +523,19 @@ def test_a_clone_counts_on(tmp_path: Any) -> None:
     assert [bool(twin.turn()) for _ in range(3)] == [False, True, False]
 
 
+def test_a_session_that_was_read_from_json_counts_on() -> None:
+    """With its calls, and what was said after them; the prompt finds it as it was."""
+    run = Run(prompt_with(says("three", every_n_calls=3)))
+    run.turn(3)
+    run.call()
+    other = Session()
+    other.restore(Snapshot.from_json(run.session.snapshot().to_json()), preserve_logs=False)
+    going_on = Run(run.prompt, other)
+
+    assert [bool(going_on.turn()) for _ in range(6)] == [False, True, False, False, True, False]
+    assert len(other[FeedbackMark]) == 1
+
+
 def test_a_reset_begins_again() -> None:
     """Nothing of the old counts is left."""
     run = Run(prompt_with(says("three", every_n_calls=3)))

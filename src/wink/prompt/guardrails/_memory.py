@@ -101,8 +101,6 @@ def watched(prompt: "Prompt[Any]", session: "Session", now: datetime | None = No
     began = None if watch is None else watch.began.get(name)
     if watch is not None and began is not None and (now is None or began.run_at is not None):
         return watch.watch_id, began
-    from wink.session import upsert_by
-
     with session.locked():
         watch = session[FeedbackWatch].latest()
         if watch is None:
@@ -111,7 +109,6 @@ def watched(prompt: "Prompt[Any]", session: "Session", now: datetime | None = No
             watch = FeedbackWatch(uuid4().hex)
         began = watch.began.get(name)
         if began is None:
-            session[FeedbackMark].register(FeedbackMark, upsert_by(_key))
             began = FeedbackBegan(count_calls(session), utc_now(), now)
         elif now is not None and began.run_at is None:
             # A run may have a clock of its own, which rendering knows nothing of: as long ago as it is by ours.
@@ -148,16 +145,14 @@ def since(session: "Session", key: str, began: FeedbackBegan, watch_id: str, cal
 
 def claim(session: "Session", mark: FeedbackMark, known: FeedbackMark | None) -> bool:
     """Write that a provider speaks now; False if another thread was faster."""
+    from wink.session import Upsert
+
     with session.locked():
         if session[FeedbackMark].get(mark.key) != known:
             return False
-        session.dispatch(mark)
+        session.stage(FeedbackMark, [Upsert(mark.key, mark)])
         return True
 
 
 def _name(prompt: "Prompt[Any]") -> str:
     return f"{prompt.ns}:{prompt.key}"
-
-
-def _key(mark: FeedbackMark) -> str:
-    return mark.key
