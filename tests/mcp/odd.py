@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from wink.policies import PolicyDecision
 from wink.prompt import MarkdownSection, SectionVisibility, ToolsSection
-from wink.tools import Tool, ToolContext, ToolResult
+from wink.tools import Image, Tool, ToolContext, ToolResult
 
 
 @dataclass(frozen=True)
@@ -152,6 +152,11 @@ def beat(params: Number, *, context: ToolContext) -> ToolResult[None]:
     return ToolResult.ok(None, "beaten")
 
 
+def picture(params: Text, *, context: ToolContext) -> ToolResult[None]:
+    """Show a picture."""
+    return ToolResult("a picture", None, images=(Image(b"GIF89a" + bytes(20)),))
+
+
 def much(params: Number, *, context: ToolContext) -> ToolResult[None]:
     """Say a lot."""
     return ToolResult.ok(None, "".join(f"line {n}\n" for n in range(params.number)))
@@ -174,7 +179,7 @@ def _signal(path: str) -> None:
 
 
 HANDLERS = (echo, show, hide, leave, leave_async, shout, unstorable, surrogate, fail, append, wait, wait_async, hang)
-MORE = (hang_async, beat, much)
+MORE = (hang_async, beat, much, picture)
 
 
 def section() -> ToolsSection:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import subprocess
 from collections.abc import Callable
@@ -101,6 +102,17 @@ async def test_text_and_structured_content_carry_the_same(client: Connect, mode:
     assert text_of(data) == "Here it is.\n\n" + json.dumps({"text": "hello"}, separators=(",", ":"))
     assert (words.structured_content, text_of(words)) == (None, "<hello>")
     assert "hello" not in kept.model_dump_json()
+
+
+@pytest.mark.anyio
+async def test_pictures_come_beside_the_text(client: Connect) -> None:
+    """In the form that clients show to models which can see."""
+    async with client("auto") as connected:
+        text, image = (await connected.call_tool("picture", {})).content
+
+    assert text.text == "a picture"
+    assert image.mime_type == "image/gif"
+    assert base64.b64decode(image.data) == b"GIF89a" + bytes(20)
 
 
 @pytest.mark.anyio
