@@ -40,3 +40,21 @@ def test_killed_at_any_point_a_run_goes_on_and_nothing_runs_twice(tmp_path: Path
     assert sorted(points[-1]["sent"]) == ["ask-two", "freely"]
     if steps == "go,answer,go":
         assert any(point["unknown"] for point in points)
+
+
+@pytest.mark.parametrize("point", ["in send", "sent", "relayed"])
+def test_what_a_call_inside_a_call_has_sent_is_not_sent_again(tmp_path: Path, point: str) -> None:
+    """The call around it could be made again as if nothing had happened; a message cannot be called back."""
+    done = subprocess.run(
+        [sys.executable, str(WORKING), "nested", str(tmp_path), point],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    came = json.loads(done.stdout)
+
+    assert came["sent"] == ([] if point == "in send" else ["word"])
+    assert came["ran"] == []
+    assert "the outcome of send is not known" in came["texts"]["word"]

@@ -88,10 +88,19 @@ class Work:
         self.at("sent")
         return ToolResult[None].ok(None, message=f"sent {params.text}")
 
+    def relay(self, params: Word, *, context: ToolContext) -> ToolResult[None]:
+        context.filesystem.append("ran.txt", f"{params.text}\n")
+        rendered: Any = context.rendered_prompt
+        inner = ToolExecutor(prompt=context.prompt, rendered=rendered, session=context.session)
+        text = inner.execute(ToolCall("send", {"text": params.text})).text
+        self.at("relayed")
+        return ToolResult[None].ok(None, message=text)
+
     def prompt(self, workspace: Workspace) -> Prompt[Any]:
         tools = [
             Tool[Word, None]("write", "Write a word.", self.write),
             Tool[Word, None]("send", "Send a word.", self.send, effects="external"),
+            Tool[Word, None]("relay", "Send a word, and write it down.", self.relay),
         ]
         section = MarkdownSection(title="T", key="t", template="Work.", tools=tools, policies=[Asks()])
         return Prompt(PromptTemplate(ns="t", key="t", sections=[section])).bind(
@@ -245,10 +254,27 @@ def alone(work: Work, tool: str, text: str) -> bool:
         return executor.execute(ToolCall(tool, {"text": text})).success
 
 
+def nested(place: Path, point: str) -> dict[str, Any]:
+    """Kill a call at a point of what it has sent by a call inside it; then go on."""
+    (place / "w").mkdir()
+    turns = [[ToolCall("relay", {"text": "word"})], "Done."]
+
+    def kill(here: str) -> None:
+        if here == point:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    assert not in_child(Work(place / "w", place / "outside.txt", kill, turns).go)
+    plain = Work(place / "w", place / "outside.txt", turns=turns)
+    assert in_child(plain.finish)
+    return {"ran": plain.ran, "sent": plain.sent, "texts": plain.texts()}
+
+
 def main(what: str, *arguments: str) -> object:
     """What the program does."""
     if what == "kill":
         return kill_everywhere(Path(arguments[0]), arguments[1].split(","))
+    if what == "nested":
+        return nested(Path(arguments[0]), arguments[1])
     work = Work(Path(arguments[0]), Path(arguments[1]))
     if what == "go":
         return work.go()

@@ -659,3 +659,49 @@ def test_what_a_person_may_have_seen_does_not_change_under_its_name(tmp_path: Pa
         assert first[0].text == second[0].text
         with pytest.raises(ApprovalChanged):
             answer_approval(workspace, "a1", YES)
+
+
+def test_where_a_request_cannot_be_stored_the_call_is_denied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It must not run unasked because a disk is full."""
+    from wink.errors import CommitFailed
+    from wink.record._ledger import Ledger
+
+    def full(*_: Any) -> Any:
+        raise CommitFailed("nothing was stored: the disk is full")
+
+    with Workspace.open(tmp_path) as workspace:
+        rig = Rig(workspace.filesystem, workspace.session())
+        asking(rig, People([YES]))
+        monkeypatch.setattr(Ledger, "change", full)
+
+        reply = rig.call("change", text="x")
+
+        assert reply.text == "change needs approval, and cannot be asked about now: nothing can be stored"
+        assert ran(rig) == []
+
+
+def test_what_acts_outside_does_not_begin_where_that_cannot_be_noted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a crash nobody would know of it."""
+    from wink.errors import CommitFailed
+    from wink.record import Record
+
+    def full(*_: Any) -> Any:
+        raise CommitFailed("nothing was stored: the disk is full")
+
+    with Workspace.open(tmp_path) as workspace:
+        rig = Rig(workspace.filesystem, workspace.session())
+        sent: list[str] = []
+
+        @rig.tool(effects="external")
+        def send(params: Text, *, context: ToolContext) -> ToolResult[Note]:
+            sent.append(params.text)
+            return ToolResult[Note].ok(Note("sent"))
+
+        assert rig.call("send", text="one").success
+        assert workspace.record.runs.started() == ()
+        monkeypatch.setattr(Record, "start", full)
+
+        assert rig.call("send", text="two").text == "send was not run: that it begins cannot be recorded"
+        assert sent == ["one"]
