@@ -241,6 +241,19 @@ def test_a_new_process_knows_what_the_session_has_read(
     assert (place / "a.txt").read_text() == "new"
 
 
+def test_a_person_can_undo_beside_a_running_server(
+    wire: Wire, command: list[str], environment: dict[str, str], place: Path
+) -> None:
+    """A server holds the workspace only while a call changes it, and sees what others have done since."""
+    wire.call(1, "append", number=1)
+    undo = [*command[:3], "undo", "--workspace", str(place)]
+    subprocess.run(undo, env=environment, check=True, capture_output=True, timeout=SECONDS)
+
+    assert wire.call(2, "peek", text="numbers.txt") == "there is none"
+    assert wire.call(3, "append", number=2) == "added"
+    assert (place / "numbers.txt").read_text() == "2\n"
+
+
 def test_a_request_may_name_its_session(wire: Wire) -> None:
     """One server, two sessions: what the one has read the other has not."""
 

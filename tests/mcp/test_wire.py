@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
 import shlex
 import subprocess
 from collections.abc import Iterator
@@ -12,10 +14,13 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mcp.shared.message import SessionMessage
+from mcp_types.jsonrpc import JSONRPCResponse
 from tests.mcp.wire import SECONDS, Wire
 
 from wink.mcp._lines import Lines, TooLong
 from wink.mcp._messages import is_refusal, message_of
+from wink.mcp._stdio import Wire as Channel
 
 
 @pytest.fixture
@@ -98,7 +103,7 @@ def test_a_message_that_is_too_long_is_refused_by_its_id(wire: Wire, is_first: b
         wire.process.stdin.write(start + params)
     else:
         wire.process.stdin.write(b'{"method":"tools/call","params":' + params)
-    for _ in range(33):
+    for _ in range(17):
         wire.process.stdin.write(b"x" * (1 << 20))
     wire.send(end + (b"}" if is_first else b',"jsonrpc":"2.0","id":5}'))
 
@@ -231,6 +236,39 @@ def test_the_stateless_era_needs_no_handshake(command: list[str], environment: d
 
         assert "2026-07-28" in found["supportedVersions"]
         assert "Odd tools" in found["instructions"]
+
+
+def test_what_waits_for_an_answer_takes_bounded_memory() -> None:
+    """A client that sends and sends is told to come later, until something has been answered."""
+
+    def ask(number: int) -> bytes:
+        return json.dumps({"jsonrpc": "2.0", "id": number, "method": "m", "params": {"x": "x" * 300}}).encode() + b"\n"
+
+    async def serve(reading: Any, writing: Any) -> None:
+        async with reading, writing:
+            first = (await reading.receive()).message.id
+            second = (await reading.receive()).message.id
+            await writing.send(SessionMessage(JSONRPCResponse(jsonrpc="2.0", id=first, result={})))
+            third = (await reading.receive()).message.id
+            for number in (second, third):
+                await writing.send(SessionMessage(JSONRPCResponse(jsonrpc="2.0", id=number, result={})))
+
+    async def talk() -> list[tuple[int, bool]]:
+        (their_in, our_out), (our_in, their_out) = os.pipe(), os.pipe()
+        channel = Channel(their_in, their_out, ended=lambda: None, most_held=1000)
+        running = asyncio.create_task(channel.run(serve))
+        with os.fdopen(our_in, "rb") as answers:
+            os.write(our_out, ask(1) + ask(2) + ask(3))
+            found = [json.loads(await asyncio.to_thread(answers.readline)) for _ in range(2)]
+            os.write(our_out, ask(4))
+            found += [json.loads(await asyncio.to_thread(answers.readline)) for _ in range(2)]
+            os.close(our_out)
+            await running
+        os.close(their_in)
+        os.close(their_out)
+        return [(answer["id"], "error" in answer) for answer in found]
+
+    assert sorted(asyncio.run(talk())) == [(1, False), (2, False), (3, True), (4, False)]
 
 
 messages = st.recursive(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-LONGEST_LINE: Final = 32 * 1024 * 1024
+LONGEST_LINE: Final = 16 * 1024 * 1024
 """How many bytes a message may have."""
 
 _KEPT: Final = 4096

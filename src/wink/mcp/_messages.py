@@ -8,6 +8,7 @@ from typing import Any, Final, NoReturn, cast
 
 import mcp_types as types
 from mcp_types.jsonrpc import (
+    INTERNAL_ERROR,
     INVALID_REQUEST,
     PARSE_ERROR,
     JSONRPCError,
@@ -56,6 +57,11 @@ def message_of(line: bytes | TooLong) -> JSONRPCMessage | None:
     if isinstance(message, JSONRPCNotification) and "id" in value:  # or else nobody would answer it
         return _wrong(INVALID_REQUEST, "the id of a request is text or a whole number")
     return message
+
+
+def too_much(request_id: int | str) -> JSONRPCMessage:
+    """The answer to a request for which there is no room beside those that wait already."""
+    return _wrong(INTERNAL_ERROR, "too much is waiting for an answer already; send this again later", request_id)
 
 
 def is_refusal(message: JSONRPCMessage) -> bool:

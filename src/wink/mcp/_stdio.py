@@ -21,7 +21,7 @@ from mcp.shared.message import SessionMessage
 from mcp_types.jsonrpc import JSONRPCError, JSONRPCMessage, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
 from wink.mcp._lines import Lines, TooLong
-from wink.mcp._messages import is_refusal, message_of
+from wink.mcp._messages import is_refusal, message_of, too_much
 from wink.mcp._serving import Serving
 from wink.mcp._stopping import Stopping
 
@@ -30,6 +30,9 @@ Answers: TypeAlias = MemoryObjectSendStream[SessionMessage]
 
 GRACE: Final = 1.0
 """How many seconds calls that are running have to end after the client has closed our input and still reads."""
+
+MOST_HELD: Final = 64 * 1024 * 1024
+"""How many bytes all requests that wait for an answer may have together."""
 
 _CHUNK: Final = 1 << 16
 
@@ -58,12 +61,13 @@ def standard_streams() -> Generator[tuple[int, int]]:
 class Wire:
     """Messages in lines over a pair of descriptors, each with a thread that may block on it."""
 
-    def __init__(self, read: int, write: int, *, ended: Callable[[], object]) -> None:
+    def __init__(self, read: int, write: int, *, ended: Callable[[], object], most_held: int = MOST_HELD) -> None:
         self._read, self._write, self._when_ended = read, write, ended
         self._loop = asyncio.get_running_loop()
-        self._incoming: asyncio.Queue[JSONRPCMessage | None] = asyncio.Queue()
+        self._incoming: asyncio.Queue[tuple[JSONRPCMessage, int] | None] = asyncio.Queue()
         self._outgoing: queue.SimpleQueue[tuple[bytes, asyncio.Future[None]]] = queue.SimpleQueue()
-        self._unanswered: set[int | str] = set()
+        self._unanswered: dict[int | str, int] = {}
+        self._most_held = most_held
         self._settled = asyncio.Event()
         self._is_closed = False
 
@@ -102,7 +106,7 @@ class Wire:
     def _take(self, line: bytes | TooLong) -> None:
         message = message_of(line)
         if message is not None:
-            self._call(self._incoming.put_nowait, message)
+            self._call(self._incoming.put_nowait, (message, len(line) if isinstance(line, bytes) else 0))
 
     def _call(self, what: Callable[..., object], *arguments: object) -> None:
         with suppress(RuntimeError):  # the loop has been closed
@@ -111,25 +115,29 @@ class Wire:
     async def _hand_on(self, server: MemoryObjectSendStream[SessionMessage | Exception], refusals: Answers) -> None:
         async with server, refusals:
             with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
-                while (message := await self._incoming.get()) is not None:
+                while (item := await self._incoming.get()) is not None:
+                    message = self._admitted(*item)
                     if is_refusal(message):
                         await refusals.send(SessionMessage(message))
-                        continue
-                    self._note_question(message)
-                    await server.send(SessionMessage(message))
+                    else:
+                        await server.send(SessionMessage(message))
                 # The client may have closed our input and still wait for answers, as in `printf … | wink serve`.
                 if self._unanswered and not self._is_closed and not self._nobody_reads():
                     self._settled.clear()
                     with suppress(TimeoutError):
                         await asyncio.wait_for(self._settled.wait(), GRACE)
 
-    def _note_question(self, message: JSONRPCMessage) -> None:
+    def _admitted(self, message: JSONRPCMessage, size: int) -> JSONRPCMessage:
+        """The message, once it is noted who waits for what; or the refusal of one for which there is no room now."""
         if isinstance(message, JSONRPCRequest):
-            self._unanswered.add(message.id)
+            if self._unanswered and sum(self._unanswered.values()) + size > self._most_held:
+                return too_much(message.id)
+            self._unanswered[message.id] = size
         elif isinstance(message, JSONRPCNotification) and message.method == "notifications/cancelled":
             given_up: object = (message.params or {}).get("requestId")
             if isinstance(given_up, int | str):
-                self._unanswered.discard(given_up)
+                self._unanswered.pop(given_up, None)
+        return message
 
     def _nobody_reads(self) -> bool:
         poll = select.poll()
@@ -153,7 +161,7 @@ class Wire:
 
     def _note_answer(self, message: JSONRPCMessage) -> None:
         if isinstance(message, JSONRPCResponse | JSONRPCError) and message.id is not None:
-            self._unanswered.discard(message.id)
+            self._unanswered.pop(message.id, None)
             if not self._unanswered:
                 self._settled.set()
 
