@@ -37,7 +37,7 @@ def groups(*names: str) -> list[str]:
 
 def from_npm(session: nox.Session) -> dict[str, str]:
     """Where the tests find, and leave, what they install from npm; 1.6 GB that later runs need not download."""
-    return {"WINK_NPM": os.environ.get("WINK_NPM", str(session.cache_dir / "npm"))}
+    return {"WINK_NPM": os.environ.get("WINK_NPM", str(session.cache_dir.absolute() / "npm"))}
 
 
 @nox.session(python=MAIN)

@@ -31,7 +31,7 @@ PACKAGES = {
 def program(name: str) -> Path:
     """The program, installed when it is not there yet; `WINK_NPM` says where, otherwise it is a temporary directory."""
     package, command = PACKAGES[name]
-    place = Path(os.environ.get("WINK_NPM") or _temporary()) / package.replace("/", "-")
+    place = Path(os.environ.get("WINK_NPM") or _temporary()).absolute() / package.replace("/", "-")
     found = place / "node_modules/.bin" / command
     place.mkdir(parents=True, exist_ok=True)
     with open(place / "lock", "w") as lock:
