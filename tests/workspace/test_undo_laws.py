@@ -282,7 +282,8 @@ def test_session_goes_back_and_forth_with_the_files(work: list[Any]) -> None:
                         state.dispatch(item)
 
                 call(workspace, write)
-                if everything(session) != before:
+                # A plan that is written again is another one, even where it says the same.
+                if everything(session) != before or any(isinstance(item, Plan) for item in step):
                     undone.clear()
                 done.append(everything(session))
             assert everything(session) == done[-1]
