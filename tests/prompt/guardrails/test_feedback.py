@@ -566,6 +566,16 @@ def test_another_process_counts_afresh_and_remembers_files(tmp_path: Any) -> Non
     assert run(3) == [no, no, three]
 
 
+def test_what_is_remembered_does_not_grow() -> None:
+    """One mark a provider, and one note of when the prompt began, however long the run is."""
+    run = Run(prompt_with(says("x", every_n_calls=1), says("y", every_n_seconds=5)))
+    for _ in range(20):
+        run.prompt.render(session=run.session)
+        run.turn(1, 10)
+    assert len(run.session[FeedbackMark]) == 2
+    assert len(run.session[FeedbackWatch]) == 1
+
+
 def test_a_turn_costs_the_same_at_any_length() -> None:
     """No slice is walked: the log of calls is only measured."""
     run = Run(prompt_with(says("x", every_n_calls=10**9)))
