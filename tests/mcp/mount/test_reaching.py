@@ -184,9 +184,8 @@ def test_a_workspace_can_forbid_tools_and_take_time_away() -> None:
 
     agent = Agent(catalog(mine, theirs).use("section", "mcp.notes"))
 
-    assert agent.names == [
-        f"notes_{name}" for name in ("list_notes", "count", "show", "environment", "where", "forget")
-    ]
+    assert "notes_list_notes" in agent.names
+    assert not {"notes_add", "notes_ask", "notes_fail", "notes_wait"} & set(agent.names)
     assert agent.section._timeout == 3
     agent.prompt.cleanup()
 
