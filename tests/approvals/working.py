@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from wink.adapters import RecordJournal, RunSuspended, ScriptedAdapter
-from wink.errors import UnknownRun
+from wink.errors import ApprovalChanged, UnknownRun
 from wink.filesystem import Filesystem
 from wink.policies import PolicyDecision
 from wink.prompt import MarkdownSection, Prompt, PromptTemplate
@@ -136,8 +136,13 @@ class Work:
         with Workspace.open(self.root) as workspace:
             for request in pending_approvals(workspace):
                 said = answer(request.id, json.loads(request.arguments)["text"])
-                if said is not None:
+                if said is None:
+                    continue
+                try:
                     answered.append(answer_approval(workspace, request.id, said).id)
+                except ApprovalChanged as changed:
+                    # A process was killed between asking and the end of its turn. The person looks again.
+                    answered.append(answer_approval(workspace, changed.instead.id, said).id)
         return answered
 
     def texts(self) -> dict[str, str]:
