@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from tests.session.test_restore_law import Item, Logged, Moved, Row, Said, new_session, state_of
 
@@ -61,7 +61,7 @@ def damaged(draw: st.DrawFn) -> str:
     return json.dumps(value)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(damaged(), st.booleans())
 @example(json.dumps(WHOLE | {"tags": {"a": None}}), True)
 @example(json.dumps(WHOLE | {"slices": {"a": 1}}), True)
@@ -96,6 +96,7 @@ def test_a_snapshot_that_was_cut_off_is_refused(length: int) -> None:
         Snapshot.from_json(json.dumps(WHOLE)[:length])
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=40) | st.text(max_size=40) | json_values.map(json.dumps))
 def test_anything_else_is_refused_as_well(text: str | bytes) -> None:
     """Files get mixed up."""

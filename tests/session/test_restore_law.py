@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from wink.errors import ReducerError, ToolValidationError
@@ -290,7 +290,7 @@ def agree(session: Session, model: Model) -> None:
     assert [event.success for event in session[ToolInvoked]] == model.calls
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(histories)
 def test_a_session_does_what_the_model_does(history: list[Any]) -> None:
     """Whatever the calls do, and however they end."""
@@ -300,7 +300,7 @@ def test_a_session_does_what_the_model_does(history: list[Any]) -> None:
     agree(session, model)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(histories, histories, st.booleans())
 def test_restoring_a_snapshot_gives_the_state_back(before: list[Any], after: list[Any], as_json: bool) -> None:
     """State goes back, logs stay; and with `preserve_logs=False` they go back too."""
@@ -325,7 +325,7 @@ def test_restoring_a_snapshot_gives_the_state_back(before: list[Any], after: lis
     assert (state_of(session), logs_of(session)) == (state, logs)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(histories, histories)
 def test_another_session_goes_on_from_json_as_the_first_one_does(before: list[Any], after: list[Any]) -> None:
     """What a snapshot holds is all that the future depends on; and what is written down again is the same."""
@@ -342,7 +342,7 @@ def test_another_session_goes_on_from_json_as_the_first_one_does(before: list[An
         assert other[Row].get(key) == session[Row].get(key)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(histories, histories, histories)
 def test_it_does_not_matter_when_the_types_become_known(before: list[Any], after: list[Any], later: list[Any]) -> None:
     """A process restores before it has built the prompt whose sections register the slices."""
@@ -362,7 +362,7 @@ def test_it_does_not_matter_when_the_types_become_known(before: list[Any], after
     assert (state_of(other), logs_of(other)) == (state_of(session), logs_of(session))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(histories, histories, st.sampled_from(["ok", "error", "raise"]))
 def test_a_call_may_restore_and_still_be_taken_back(before: list[Any], inside: list[Any], ending: Any) -> None:
     """Restoring inside of a call is a write like any other."""
@@ -373,7 +373,7 @@ def test_a_call_may_restore_and_still_be_taken_back(before: list[Any], inside: l
     agree(session, model)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(histories, histories)
 def test_a_clone_and_its_original_do_not_meet(before: list[Any], after: list[Any]) -> None:
     """Both share what was there, and neither sees what the other writes."""

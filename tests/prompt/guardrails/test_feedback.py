@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from wink.adapters import Conversation, ModelTurn, ScriptedAdapter
@@ -344,7 +344,7 @@ class Turn:
     talks: bool
 
 
-@settings(deadline=None)
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(st.builds(Turn, st.integers(0, 3), st.integers(0, 40), st.booleans(), st.booleans()), max_size=12),
     st.none() | st.integers(1, 5),
