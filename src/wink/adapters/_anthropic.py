@@ -10,7 +10,17 @@ from wink.adapters._conversation import Conversation, Exchange, ModelTurn
 from wink.adapters._openai import said_in, status_problem, wire_problem
 from wink.adapters._remote import AnswerCut, Problem, RemoteAdapter
 from wink.adapters._tool_schemas import compile_tools
-from wink.adapters._wire import BEGIN, argument_object, fitting, images_of, text_of
+from wink.adapters._wire import (
+    BEGIN,
+    argument_object,
+    fitting,
+    images_of,
+    kept_items,
+    sent_id,
+    sent_name,
+    text_of,
+    without_tail,
+)
 from wink.errors import ExtraMissing, ModelUnusable
 from wink.limits import TokenUsage
 from wink.runtime import ToolCall
@@ -185,22 +195,22 @@ def _argument_text(given: Any) -> str:
 def _said(turn: ModelTurn) -> list[dict[str, Any]]:
     """The content of the assistant's message: blocks with thinking stay in their order, unchanged."""
     calls = list(turn.calls)
-    given = turn.provider_data
-    if isinstance(given, dict) and isinstance(kept := cast("dict[str, Any]", given).get("anthropic"), list):
+    kept = kept_items(turn, "anthropic", "tool_use")
+    if kept is not None:
         blocks: list[dict[str, Any]] = []
-        for block in cast("list[dict[str, Any]]", kept):
+        for block in kept:
             if block.get("type") == "tool_use":
-                if calls:  # the ids are those of the run, which are unique
-                    blocks.append(_tool_use(calls.pop(0)))
+                blocks.append(_tool_use(calls.pop(0)))  # the ids are those of the run, which are unique
             elif block.get("type") != "text" or str(block.get("text") or "").strip():
                 blocks.append(block)
-        return blocks
+        return without_tail(blocks, "thinking", "redacted_thinking")
     said = [_text(turn.text)] if turn.text.strip() else []
     return [*said, *map(_tool_use, calls)]
 
 
 def _tool_use(call: ToolCall) -> dict[str, Any]:
-    return {"type": "tool_use", "id": call.call_id, "name": call.name, "input": argument_object(call.arguments)}
+    given = argument_object(call.arguments)
+    return {"type": "tool_use", "id": sent_id(call.call_id), "name": sent_name(call), "input": given}
 
 
 def _answered(exchange: Exchange) -> list[dict[str, Any]]:
@@ -208,14 +218,14 @@ def _answered(exchange: Exchange) -> list[dict[str, Any]]:
     content: list[dict[str, Any]] = [
         {
             "type": "tool_result",
-            "tool_use_id": reply.call_id,
+            "tool_use_id": sent_id(reply.call_id),
             "content": [_text(text_of(reply)), *(_image(*image) for image in images_of(reply))],
             **({} if reply.success else {"is_error": True}),
         }
         for reply in exchange.replies
     ]
-    if exchange.note or not content:
-        content.append(_text(exchange.note or "Go on."))
+    if exchange.note.strip() or not content:
+        content.append(_text(exchange.note if exchange.note.strip() else "Go on."))
     return content
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, cast
 
@@ -9,12 +10,26 @@ from wink.adapters._conversation import Conversation, Exchange, ModelTurn
 from wink.adapters._openai import openai_client, openai_problem
 from wink.adapters._remote import AnswerCut, Problem, RemoteAdapter
 from wink.adapters._tool_schemas import compile_tools
-from wink.adapters._wire import BEGIN, argument_text, data_url, fitting, images_of, text_of, usage_of
+from wink.adapters._wire import (
+    BEGIN,
+    argument_text,
+    data_url,
+    fitting,
+    images_of,
+    object_text,
+    sent_id,
+    sent_name,
+    text_of,
+    usage_of,
+)
 from wink.runtime import ToolCall
 from wink.tools import Image
 
 # Some servers send what the model thought in a field of their own, and refuse a conversation that comes without it.
 _THOUGHTS = ("reasoning_content", "reasoning", "reasoning_details")
+
+# Google's server signs its calls here, and refuses them without the signature.
+_EXTRA = "extra_content"
 
 
 class OpenAIChat(RemoteAdapter):
@@ -64,9 +79,10 @@ class OpenAIChat(RemoteAdapter):
         if not self.settings.stream:
             completed = await client.chat.completions.create(**request, extra_body=self.more)
             completion = completed.model_dump(mode="json", exclude_unset=True, warnings=False)
-            choices = completion.get("choices") or ()
-            if not choices:
-                raise AnswerCut(_error_in(completion) or "the answer has no choices")
+            choices = cast("list[dict[str, Any]]", completion.get("choices") or [])
+            problem = _error_in(completion) or (_error_in(choices[0]) if choices else "the answer has no choices")
+            if problem is not None:
+                raise AnswerCut(problem)
             return _turn(choices[0].get("message") or {}, choices[0].get("finish_reason"), completion.get("usage"))
         options: dict[str, Any] = {"include_usage": True}
         stream = await client.chat.completions.create(
@@ -86,7 +102,8 @@ class _Parts:
         self._tell = tell
         self._text: list[str] = []
         self._thoughts: dict[str, Any] = {}
-        self._calls: dict[int, dict[str, Any]] = {}
+        self._calls: list[dict[str, Any]] = []
+        self._places: dict[int, int] = {}
         self._finish: str | None = None
         self._usage: Any = None
 
@@ -97,7 +114,7 @@ class _Parts:
         for choice in (chunk.get("choices") or ())[:1]:
             self._finish = choice.get("finish_reason") or self._finish
             delta = cast("dict[str, Any]", choice.get("delta") or {})
-            text = delta.get("content") or delta.get("refusal") or ""
+            text = _text(delta.get("content")) or delta.get("refusal") or ""
             self._text.append(text)
             self._tell("text", text)
             for name in _THOUGHTS:
@@ -113,49 +130,78 @@ class _Parts:
             self._thoughts.setdefault(name, []).extend(cast("list[Any]", piece))
 
     def _call(self, piece: dict[str, Any], number: int) -> None:
-        index = piece.get("index")
-        call = self._calls.setdefault(index if isinstance(index, int) else number, {"id": "", "function": {}})
-        call["id"] = piece.get("id") or call["id"]
         told = cast("dict[str, Any]", piece.get("function") or {})
+        given = told.get("arguments") or ""
+        arguments = given if isinstance(given, str) else argument_text(given)
+        index = piece.get("index")
+        place = self._places.setdefault(index if isinstance(index, int) else number, len(self._calls))
+        if place < len(self._calls) and _is_another(self._calls[place], piece, told, arguments):
+            # Some servers count every call as the first.
+            place = self._places[index if isinstance(index, int) else number] = len(self._calls)
+        if place == len(self._calls):
+            self._calls.append({"id": "", "function": {"name": "", "arguments": ""}})
+        call = self._calls[place]
+        call["id"] = call["id"] or piece.get("id") or ""
+        if piece.get(_EXTRA):
+            call[_EXTRA] = piece[_EXTRA]
         function = call["function"]
-        function["name"] = function.get("name") or told.get("name") or ""
-        arguments = told.get("arguments") or ""
-        function["arguments"] = function.get("arguments", "") + arguments
+        function["name"] = function["name"] or told.get("name") or ""
+        function["arguments"] += arguments
         self._tell("arguments", arguments)
 
     def turn(self) -> ModelTurn:
         if self._finish is None:
             raise AnswerCut("the stream ended before the answer did")
-        calls = [self._calls[index] for index in sorted(self._calls)]
-        message = {"content": "".join(self._text), "tool_calls": calls, **self._thoughts}
+        message = {"content": "".join(self._text), "tool_calls": self._calls, **self._thoughts}
         return _turn(message, self._finish, self._usage)
+
+
+def _is_another(call: dict[str, Any], piece: dict[str, Any], told: dict[str, Any], arguments: str) -> bool:
+    """Whether a piece with the index of a call begins another one: it is named, and has an id of its own."""
+    if not told.get("name") or not call["function"]["name"]:
+        return False
+    if call["id"] and piece.get("id"):
+        return call["id"] != piece["id"]
+    try:  # without ids: an object that is complete goes on in no other one
+        return bool(arguments.strip()) and isinstance(json.loads(call["function"]["arguments"]), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _messages(exchange: Exchange) -> Iterable[dict[str, Any]]:
     turn = exchange.turn
     said: dict[str, Any] = {"role": "assistant", "content": turn.text or None}
-    given: Any = turn.provider_data
-    if isinstance(given, dict):
-        said |= cast("dict[str, Any]", given).get("openai-chat") or {}
     if turn.calls:
+        # Between an answer and the next question the servers that gave the thoughts do not want them.
+        thoughts = _thoughts(turn.provider_data)
+        extra = cast("list[Any]", thoughts.pop(_EXTRA, None) or [])
+        said |= thoughts
         said["tool_calls"] = [
             {
-                "id": call.call_id,
+                "id": sent_id(call.call_id),
                 "type": "function",
-                "function": {"name": call.name, "arguments": argument_text(call.arguments)},
+                "function": {"name": sent_name(call), "arguments": object_text(call.arguments)},
             }
             for call in turn.calls
         ]
+        for call, more in zip(said["tool_calls"], extra, strict=False):
+            call |= {_EXTRA: more} if more else {}
     if turn.text or turn.calls:
         yield said
     for reply in exchange.replies:
-        yield {"role": "tool", "tool_call_id": reply.call_id, "content": text_of(reply)}
+        yield {"role": "tool", "tool_call_id": sent_id(reply.call_id), "content": text_of(reply)}
     # The protocol takes text alone from tools; a user may show images, when all calls have been answered.
     for reply in exchange.replies:
         if images := images_of(reply):
             yield {"role": "user", "content": _shown(f"What {reply.name} (call {reply.call_id}) shows:", images)}
     if exchange.note:
         yield {"role": "user", "content": exchange.note}
+
+
+def _thoughts(given: object) -> dict[str, Any]:
+    kept: object = cast("dict[str, Any]", given).get("openai-chat") if isinstance(given, dict) else None
+    known = cast("dict[str, Any]", kept) if isinstance(kept, dict) else {}
+    return {name: known[name] for name in (*_THOUGHTS, _EXTRA) if name in known}
 
 
 def _shown(text: str, images: Iterable[tuple[Image, str]]) -> Any:
@@ -165,14 +211,27 @@ def _shown(text: str, images: Iterable[tuple[Image, str]]) -> Any:
 
 
 def _turn(message: dict[str, Any], finish: str | None, usage: Any) -> ModelTurn:
-    text = str(message.get("content") or message.get("refusal") or "")
+    text = _text(message.get("content")) or str(message.get("refusal") or "")
+    if finish == "error":
+        raise AnswerCut("the answer failed at the provider")
     if finish == "length":
         return ModelTurn(text, (), usage_of(usage), cut_off=True)
     if finish == "content_filter":
         return ModelTurn(text or "The provider withheld the answer (content_filter).", (), usage_of(usage))
-    calls = tuple(_call(call) for call in message.get("tool_calls") or ())
+    given = cast("list[dict[str, Any]]", message.get("tool_calls") or [])
+    calls = tuple(_call(call) for call in given)
     thoughts = {name: message[name] for name in _THOUGHTS if message.get(name)}
+    if any(call.get(_EXTRA) for call in given):
+        thoughts[_EXTRA] = [call.get(_EXTRA) for call in given]
     return ModelTurn(text, calls, usage_of(usage), {"openai-chat": thoughts} if thoughts else None)
+
+
+def _text(content: Any) -> str:
+    """The text of an answer, which some servers send in parts."""
+    if isinstance(content, list):
+        parts = [cast("dict[str, Any]", part) for part in cast("list[Any]", content) if isinstance(part, dict)]
+        return "".join(str(part.get("text") or "") for part in parts if part.get("type") in ("text", "output_text"))
+    return str(content or "")
 
 
 def _call(call: dict[str, Any]) -> ToolCall:

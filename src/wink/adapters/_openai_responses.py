@@ -10,7 +10,19 @@ from wink.adapters._conversation import Conversation, Exchange, ModelTurn
 from wink.adapters._openai import openai_client, openai_problem
 from wink.adapters._remote import AnswerCut, Problem, RemoteAdapter
 from wink.adapters._tool_schemas import compile_tools
-from wink.adapters._wire import BEGIN, argument_text, data_url, fitting, images_of, text_of, usage_of
+from wink.adapters._wire import (
+    BEGIN,
+    data_url,
+    fitting,
+    images_of,
+    kept_items,
+    object_text,
+    sent_id,
+    sent_name,
+    text_of,
+    usage_of,
+    without_tail,
+)
 from wink.runtime import ToolCall
 from wink.tools import Image
 
@@ -107,30 +119,30 @@ def _items(exchange: Exchange) -> Iterable[dict[str, Any]]:
         output: Any = text
         if images:
             output = [{"type": "input_text", "text": text}, *(_image(*image) for image in images)]
-        yield {"type": "function_call_output", "call_id": reply.call_id, "output": output}
+        yield {"type": "function_call_output", "call_id": sent_id(reply.call_id), "output": output}
     if exchange.note:
         yield _user(exchange.note)
 
 
 def _said(turn: ModelTurn) -> Iterable[dict[str, Any]]:
     calls = list(turn.calls)
-    given = turn.provider_data
-    if isinstance(given, dict) and isinstance(kept := cast("dict[str, Any]", given).get("openai"), list):
-        for item in cast("list[dict[str, Any]]", kept):
+    kept = kept_items(turn, "openai", "function_call")
+    if kept is not None:
+        for item in without_tail(kept, "reasoning"):
             if item.get("type") != "function_call":
-                yield item
-            elif calls:  # the ids are those of the run, which are unique
-                yield {**item, "call_id": calls.pop(0).call_id}
+                # What is null was left out by the provider, which may refuse to be told so.
+                yield {name: value for name, value in item.items() if value is not None}
+            else:  # the ids are those of the run, which are unique
+                yield {**item, **_call(calls.pop(0))}
         return
     if turn.text.strip():
         yield {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": turn.text}]}
     for call in calls:
-        yield {
-            "type": "function_call",
-            "call_id": call.call_id,
-            "name": call.name,
-            "arguments": argument_text(call.arguments),
-        }
+        yield {"type": "function_call", **_call(call)}
+
+
+def _call(call: ToolCall) -> dict[str, Any]:
+    return {"call_id": sent_id(call.call_id), "name": sent_name(call), "arguments": object_text(call.arguments)}
 
 
 def _turn(response: dict[str, Any]) -> ModelTurn:

@@ -24,8 +24,8 @@ class ScriptedAdapter(ProviderAdapter):
     went another way. An adapter can be used again; each evaluation starts at the first turn.
 
     >>> from wink.adapters import ScriptedAdapter
-    >>> ScriptedAdapter(["Hello."]).turns
-    (ModelTurn(text='Hello.', calls=(), usage=TokenUsage(input_tokens=0, output_tokens=0, cached_tokens=0)),)
+    >>> [turn.text for turn in ScriptedAdapter(["Hello."]).turns]
+    ['Hello.']
     """
 
     def __init__(self, turns: Sequence[Turn], *, name: str = SCRIPT) -> None:

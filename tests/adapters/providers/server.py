@@ -14,6 +14,7 @@ from tests.adapters.providers.speaking import (
     Cut,
     ErrorInStream,
     Fail,
+    Raw,
     Say,
     Silent,
     error_body,
@@ -23,7 +24,7 @@ from tests.adapters.providers.speaking import (
 )
 from tests.adapters.providers.strict import problems
 
-Answer = Say | Fail | Cut | Broken | ErrorInStream | Silent | Callable[[dict[str, Any]], Any]
+Answer = Say | Raw | Fail | Cut | Broken | ErrorInStream | Silent | Callable[[dict[str, Any]], Any]
 
 PATHS = {"/v1/responses": "openai", "/v1/chat/completions": "openai-chat", "/v1/messages": "anthropic"}
 
@@ -89,6 +90,11 @@ class _Handler(BaseHTTPRequestHandler):
                 self._stream([*told[: len(told) // 2], error_event(provider, answer.message)], provider, ends=False)
             else:
                 self._send(529 if provider == "anthropic" else 500, error_body(provider, Fail(500, answer.message)))
+        elif isinstance(answer, Raw):
+            if streams:
+                self._stream([(str(event.get("type", "")), event) for event in answer.events], provider)
+            else:
+                self._send(200, answer.body)
         elif streams:
             self._stream(list(events(provider, answer)), provider)
         else:

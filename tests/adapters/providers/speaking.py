@@ -55,6 +55,14 @@ class ErrorInStream:
 
 
 @dataclass(frozen=True)
+class Raw:
+    """An answer as it stands: the body of a whole one, or what each event of a stream holds."""
+
+    body: Any
+    events: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
 class Silent:
     """The server takes the request and says nothing until the test is over."""
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Any
 
 import jsonschema
 
+_ID = re.compile(r"[a-zA-Z0-9_-]{1,40}")
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
@@ -48,6 +50,23 @@ def _names(names: list[str]) -> Iterator[str]:
     yield from (f"bad tool name {name!r}" for name in names if not _NAME.fullmatch(name))
 
 
+def _called(call_id: str, name: str) -> Iterator[str]:
+    if not _ID.fullmatch(call_id):
+        yield f"bad id {call_id!r}"
+    if not _NAME.fullmatch(name):
+        yield f"the name {name!r} of a call does not match the pattern"
+
+
+def _object(text: str) -> Iterator[str]:
+    """Many compatible servers parse the arguments of earlier calls, and fail at what is no object."""
+    try:
+        if isinstance(json.loads(text, parse_constant=float), dict):
+            return
+    except ValueError:
+        pass
+    yield f"arguments are no object: {text!r}"
+
+
 def _responses(body: dict[str, Any]) -> Iterator[str]:
     known = {
         "model",
@@ -74,7 +93,7 @@ def _responses(body: dict[str, Any]) -> Iterator[str]:
     after_reasoning = False
     for item in body["input"]:
         kind = item.get("type", "message")
-        if after_reasoning and kind not in ("message", "function_call", "reasoning"):
+        if after_reasoning and (kind == "function_call_output" or item.get("role") == "user"):
             yield "a reasoning item was provided without its required following item"
         after_reasoning = kind == "reasoning"
         if kind == "function_call":
@@ -82,6 +101,8 @@ def _responses(body: dict[str, Any]) -> Iterator[str]:
                 yield f"duplicate call_id {item['call_id']}"
             seen.add(item["call_id"])
             open_calls.append(item["call_id"])
+            yield from _called(item["call_id"], item["name"])
+            yield from _object(item["arguments"])
             if not isinstance(item["arguments"], str):
                 yield "arguments are text"
         elif kind == "function_call_output":
@@ -101,6 +122,8 @@ def _responses(body: dict[str, Any]) -> Iterator[str]:
                 yield "empty text"
         else:
             yield f"unknown item {kind}"
+    if after_reasoning:
+        yield "a reasoning item was provided without its required following item"
     if open_calls:
         yield f"no tool output found for function call {open_calls}"
 
@@ -149,6 +172,8 @@ def _chat(body: dict[str, Any]) -> Iterator[str]:
                     yield f"bad id {call['id']!r}"
                 seen.add(call["id"])
                 open_calls.append(call["id"])
+                yield from _called(call["id"], call["function"]["name"])
+                yield from _object(call["function"]["arguments"])
         elif not message["content"]:
             yield "empty content"
     if open_calls:
@@ -185,6 +210,11 @@ def _messages(body: dict[str, Any]) -> Iterator[str]:
                 yield "tool_result blocks must come first"
             wanted = []
         else:
+            if kinds[-1:] == ["thinking"]:
+                yield "the final block in an assistant message cannot be `thinking`"
+            for block in message["content"]:
+                if block["type"] == "tool_use":
+                    yield from _called(block["id"], block["name"])
             wanted = [block["id"] for block in message["content"] if block["type"] == "tool_use"]
             if seen & set(wanted) or len(set(wanted)) != len(wanted):
                 yield "tool_use ids must be unique"

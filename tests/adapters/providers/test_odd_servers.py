@@ -1,0 +1,156 @@
+"""Models and servers that are not quite as the protocols say: the run goes on, and keeps to the protocols itself."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from tests.adapters.providers.conftest import TOOLS, Agent
+from tests.adapters.providers.server import serving
+from tests.adapters.providers.speaking import Raw, Say
+
+from wink.adapters import Exchange, ModelTurn, PromptEvaluationError, RunState
+from wink.filesystem import Filesystem
+from wink.prompt import MarkdownSection, Prompt, PromptTemplate
+from wink.runtime import ToolCall, ToolReply
+from wink.tools import ToolResult
+
+DONE = Say("Done.")
+
+
+@pytest.mark.parametrize(
+    "name", ["multi_tool_use.parallel", "functions.append", "", "a" * 99, "h\u00e9llo", "append<|channel|>json"]
+)
+def test_a_tool_that_was_never_there_is_not_named_back(agent: Agent, name: str) -> None:
+    """Providers hold the names of earlier calls to the same pattern as those of tools."""
+    response, server = agent.run(Say(calls=((name, "{}", "id-1"),), thinking="hm"), DONE)
+    assert server.problems == []
+    assert response.text == "Done."
+
+
+@pytest.mark.parametrize("arguments", ['{"text": ', "", "[1]", "null", '{"text": NaN}', '{"text": 1e999}', "nonsense"])
+def test_arguments_that_are_no_object_are_sent_back_as_one(agent: Agent, arguments: str) -> None:
+    """Servers parse what they said before, and would fail at every later request of the run."""
+    response, server = agent.run(Say(calls=(("append", arguments, "id-1"),), thinking="hm"), DONE)
+    assert server.problems == []
+    assert response.text == "Done."
+    assert agent.log() == ""
+
+
+def test_ids_of_another_provider_are_sent_as_this_one_takes_them(agent: Agent) -> None:
+    """A run may be resumed with another model; calls and results still belong together."""
+    calls = tuple(ToolCall("append", '{"text": "a"}', call_id) for call_id in ("functions.append:0", "x" * 99, "ok"))
+    replies = tuple(ToolReply(call.call_id, "append", "x", True, ToolResult("x", None)) for call in calls)
+    others = {"anthropic": [7, {"type": "thinking"}], "openai": "x", "openai-chat": 7}
+    state = RunState("t", (Exchange(ModelTurn("", calls, provider_data=others), replies),))
+    response, server = agent.run(DONE, resume=RunState.from_json(state.to_json()))
+    assert server.problems == []
+    assert response.text == "Done."
+    assert '"ok"' in json.dumps(server.bodies[0])
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What is found out."""
+
+    total: int
+
+
+def test_a_thought_with_nothing_after_it_is_not_sent_back(agent: Agent) -> None:
+    """A model may think and say nothing at all; it is told so, and the next request has to be valid."""
+    section = MarkdownSection("T", "Count.", "t", tools=TOOLS)
+    prompt = Prompt(PromptTemplate[Answer](ns="t", key="t", sections=[section])).bind(
+        resources={Filesystem: agent.files}
+    )
+    with serving([*[Say(thinking="hm")] * 3, Say('{"total": 3}')]) as server:
+        adapter = agent.adapter(server)
+        assert adapter.evaluate(prompt, session=agent.session).output == Answer(3)
+        adapter.close()
+    assert server.problems == []
+
+
+def chat(message: dict[str, Any], *deltas: dict[str, Any], finish: str = "stop") -> Raw:
+    """An answer of a compatible server, without the fields that such servers leave out."""
+    last = {"choices": [{"delta": {}, "finish_reason": finish}]}
+    chunks = [{"choices": []}, *({"choices": [{"delta": delta}]} for delta in deltas), last]
+    return Raw({"choices": [{"message": message, "finish_reason": finish}]}, tuple(chunks))
+
+
+def call(arguments: Any, **facts: Any) -> dict[str, Any]:
+    return {"function": {"name": "append", "arguments": arguments}, **facts}
+
+
+A, B = call('{"text": "a"}', id="x1"), call('{"text": "b"}', id="x2")
+NAMELESS = [call('{"text": "a"}'), call('{"text": "b"}')]
+PIECES = [call("", id="x1", index=0), {"index": 0, "function": {"arguments": '{"text": "a"}'}, "id": ""}]
+
+ODD: dict[str, Raw] = {
+    "every index is 0": chat(
+        {"tool_calls": [A, B]}, {"tool_calls": [{**A, "index": 0}]}, {"tool_calls": [{**B, "index": 0}]}
+    ),
+    "no index": chat({"content": None, "tool_calls": [A, B]}, {"tool_calls": [A]}, {"tool_calls": [B]}),
+    "no ids": chat({"tool_calls": NAMELESS}, {"tool_calls": NAMELESS[:1]}, {"tool_calls": NAMELESS[1:]}),
+    "arguments are objects": chat(
+        {"tool_calls": [call({"text": "a"}, id="x1"), call({"text": "b"}, id="x2")]},
+        {"tool_calls": [call({"text": "a"}, id="x1", index=0), call({"text": "b"}, id="x2", index=1)]},
+    ),
+    "the name is repeated": chat(
+        {"tool_calls": [A, B]},
+        {"tool_calls": PIECES[:1]},
+        {"tool_calls": [{**PIECES[1], "id": "x1"}]},
+        {"tool_calls": [{**B, "index": 1}]},
+    ),
+    "content in parts": chat(
+        {"content": [{"type": "thinking", "thinking": []}, {"type": "text", "text": "I write."}], "tool_calls": [A, B]},
+        {"content": [{"type": "thinking", "thinking": []}]},
+        {"content": [{"type": "text", "text": "I write."}]},
+        {"tool_calls": [{**A, "index": 0}, {**B, "index": 1}]},
+    ),
+}
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_calls_of_compatible_servers_are_understood(streams: bool, odd: str) -> None:
+    """Whatever they make of indexes, ids, arguments, the reason of the end, and usage, which they leave out."""
+    agent = Agent("openai-chat", streams)
+    response, server = agent.run(ODD[odd], DONE)
+    assert server.problems == []
+    assert response.text == "Done."
+    assert agent.log() == "a\nb\n"
+    assert agent.waited == []
+
+
+def test_what_a_server_signed_is_sent_back_with_its_call(streams: bool) -> None:
+    """And thoughts, as long as calls are answered: between answers some servers refuse them."""
+    agent = Agent("openai-chat", streams)
+    signed = {**A, "extra_content": {"google": {"thought_signature": "s1"}}}
+    message = {"reasoning_content": "hm", "tool_calls": [signed, B]}
+    said = chat(message, {"reasoning_content": "hm"}, {"tool_calls": [{**signed, "index": 0}, {**B, "index": 1}]})
+    _, server = agent.run(said, DONE)
+    assistant = server.bodies[1]["messages"][2]
+    assert assistant["reasoning_content"] == "hm"
+    assert [one.get("extra_content") for one in assistant["tool_calls"]] == [signed["extra_content"], None]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"error": {"message": "upstream is busy", "code": 502}},
+        {
+            "choices": [
+                {"error": {"message": "upstream is busy"}, "finish_reason": "error", "message": {"content": "x"}}
+            ]
+        },
+        {"choices": []},
+    ],
+)
+def test_an_error_in_an_answer_that_says_it_is_well_is_tried_again(body: dict[str, Any]) -> None:
+    """Gateways put what failed behind them into a 200."""
+    agent = Agent("openai-chat", False)
+    response, _ = agent.run(Raw(body, ()), DONE)
+    assert response.text == "Done."
+    assert len(agent.waited) == 1
+    with pytest.raises(PromptEvaluationError, match=r"busy|no choices"):
+        agent.run(Raw(body, ()), settings={"retries": 0})
