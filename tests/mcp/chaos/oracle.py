@@ -38,7 +38,9 @@ def apply(files: dict[str, str], tool: str, arguments: dict[str, Any]) -> None:
             files[path] = str(int(files.get(path, "0")) + 1)
         case "swap":
             first, second = f"group/{arguments['first']}", f"group/{arguments['second']}"
-            files[first], files[second] = files[second], files[first]
+            # Of two files of one content nothing changes, so what made them can be taken back from beneath.
+            changed = {first: files.pop(second, None), second: files.pop(first, None)}
+            files.update({path: content for path, content in changed.items() if content is not None})
         case "big":
             files[f"big/{arguments['name']}"] = f"{arguments['marker']}\n" * arguments["lines"]
         case "drop":
