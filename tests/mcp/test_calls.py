@@ -22,9 +22,9 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-@pytest.fixture(params=["legacy", "2026-07-28", "auto"])
+@pytest.fixture(params=["legacy", "auto"])
 def mode(request: pytest.FixtureRequest) -> str:
-    """The handshake, the stateless era, and whatever the client finds out."""
+    """The handshake, and the stateless era, which the client finds out by asking."""
     return request.param
 
 
@@ -43,8 +43,7 @@ async def test_the_sections_text_is_instructions_and_prompt(client: Connect, mod
         instructions = connected.instructions
 
     assert "Odd tools" in message.content.text
-    if mode != "2026-07-28":  # adopted without asking the server
-        assert message.content.text == instructions
+    assert message.content.text == instructions
 
 
 @pytest.mark.anyio

@@ -138,9 +138,15 @@ def test_a_call_that_nobody_waits_for_is_taken_back(server: Server, place: Path,
     assert not (place / "half.txt").exists()
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
-@pytest.mark.parametrize("tool", ["hang", "hang_async"])
-@pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
+@pytest.mark.parametrize(
+    ("mode", "tool", "number", "status"),
+    [
+        ("legacy", "hang", signal.SIGTERM, 0),
+        ("legacy", "hang_async", signal.SIGINT, 130),
+        ("2026-07-28", "hang", signal.SIGINT, 130),
+        ("2026-07-28", "hang_async", signal.SIGTERM, 0),
+    ],
+)
 def test_a_server_ends_when_told_to_while_a_call_hangs(
     server: Server, place: Path, tmp_path: Path, tool: str, mode: str, number: int, status: int
 ) -> None:
