@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Final, cast
 
 from wink.adapters._conversation import Conversation, Exchange, ModelTurn
-from wink.adapters._openai import said_in, status_problem, wire_problem
+from wink.adapters._openai import said_in, status_problem, tls, wire_problem
 from wink.adapters._remote import AnswerCut, Problem, RemoteAdapter
 from wink.adapters._tool_schemas import compile_tools
 from wink.adapters._wire import (
@@ -47,15 +47,16 @@ class AnthropicMessages(RemoteAdapter):
             raise ExtraMissing(f"the model {self.model!r}", "anthropic", "anthropic") from error
         try:
             client = anthropic.AsyncAnthropic(
-                api_key=self._api_key,
+                api_key=self._api_key or None,
                 base_url=self.settings.base_url,
                 default_headers=dict(self.settings.headers),
                 timeout=self.settings.timeout,
                 max_retries=0,
+                http_client=anthropic.DefaultAsyncHttpxClient(timeout=self.settings.timeout, verify=tls()),
             )
         except anthropic.AnthropicError as error:
             raise ModelUnusable("anthropic", f"it cannot be set up: {error}") from error
-        if client.api_key is None and client.auth_token is None and "x-api-key" not in _lower(self.settings.headers):
+        if not client.api_key and not client.auth_token and "x-api-key" not in _lower(self.settings.headers):
             raise ModelUnusable("anthropic", "there is no key; set ANTHROPIC_API_KEY")
         return client
 

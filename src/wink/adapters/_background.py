@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from collections.abc import Callable, Coroutine, Iterable
+from concurrent.futures import CancelledError
 from contextlib import suppress
 from typing import Any, TypeVar
 
@@ -14,20 +16,28 @@ T = TypeVar("T")
 class BackgroundLoop:
     """Runs coroutines for threads that wait for them; its connections stay open from one to the next.
 
-    The thread starts with the first coroutine, and never keeps the program alive.
+    The thread starts with the first coroutine, and never keeps the program alive. A process that was forked starts one of
+    its own: threads do not come along.
     """
 
-    __slots__ = ("_lock", "_loop")
+    __slots__ = ("_lock", "_loop", "_process")
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._process = os.getpid()
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """What the coroutine gives; it is cancelled when whoever waits is interrupted."""
-        running = asyncio.run_coroutine_threadsafe(coroutine, self._started())
+        """What the coroutine gives; it is cancelled when whoever waits is interrupted.
+
+        Raises `ConnectionAbortedError` when `close` is called meanwhile.
+        """
+        with self._lock:  # so that `close` finds it begun, or not at all
+            running = asyncio.run_coroutine_threadsafe(coroutine, self._started())
         try:
             return running.result()
+        except CancelledError:
+            raise ConnectionAbortedError("it was closed") from None
         except BaseException:
             running.cancel()
             raise
@@ -38,21 +48,22 @@ class BackgroundLoop:
         Waits for nothing, so that it may be called from wherever objects are collected.
         """
         with self._lock:
-            loop, self._loop = self._loop, None
+            loop, self._loop = self.loop, None
         if loop is not None:
             loop.call_soon_threadsafe(lambda: loop.create_task(_close(loop, closing)))
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop | None:
         """The loop, while the thread runs."""
-        return self._loop
+        return self._loop if self._process == os.getpid() else None
 
     def _started(self) -> asyncio.AbstractEventLoop:
-        with self._lock:
-            if self._loop is None:
-                self._loop = asyncio.new_event_loop()
-                threading.Thread(target=_serve, args=(self._loop,), name="wink-model", daemon=True).start()
-            return self._loop
+        loop = self.loop
+        if loop is None:
+            self._loop = loop = asyncio.new_event_loop()
+            self._process = os.getpid()
+            threading.Thread(target=_serve, args=(loop,), name="wink-model", daemon=True).start()
+        return loop
 
 
 async def _close(loop: asyncio.AbstractEventLoop, closing: Iterable[Callable[[], Coroutine[Any, Any, object]]]) -> None:
@@ -69,5 +80,9 @@ def _serve(loop: asyncio.AbstractEventLoop) -> None:
     try:
         loop.run_forever()
     finally:
+        under_way = asyncio.all_tasks(loop)
+        for task in under_way:  # somebody waits for each
+            task.cancel()
+        loop.run_until_complete(asyncio.gather(*under_way, return_exceptions=True))
         loop.run_until_complete(loop.shutdown_asyncgens())
         loop.close()

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, cast
 
 from wink.adapters._remote import ModelSettings, Problem
 from wink.errors import ExtraMissing, ModelUnusable
 
-_PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
+_PASSING = frozenset({408, 409, 425, 429, 500})
+
+
+@cache
+def tls() -> Any:
+    """What checks certificates, the same for all clients: reading those of the authorities takes longer than a request."""
+    from httpx2 import create_ssl_context  # what the SDKs speak HTTP with
+
+    return create_ssl_context()
 
 
 def openai_client(provider: str, model: str, api_key: str | None, settings: ModelSettings) -> Any:
@@ -20,17 +29,20 @@ def openai_client(provider: str, model: str, api_key: str | None, settings: Mode
         import openai
     except ImportError as error:
         raise ExtraMissing(f"the model {model!r}", "openai", "openai") from error
-    for key in (api_key, None if settings.base_url is None else "none"):
+    for key in (api_key or None, None if settings.base_url is None else "none"):
         try:
-            return openai.AsyncOpenAI(
+            client = openai.AsyncOpenAI(
                 api_key=key,
                 base_url=settings.base_url,
                 default_headers=dict(settings.headers),
                 timeout=settings.timeout,
                 max_retries=0,
+                http_client=openai.DefaultAsyncHttpxClient(timeout=settings.timeout, verify=tls()),
             )
         except openai.OpenAIError:
             continue
+        if client.api_key.strip():  # a variable may be set, and empty
+            return client
     raise ModelUnusable(provider, "there is no key; set OPENAI_API_KEY")
 
 
@@ -51,12 +63,13 @@ def openai_problem(error: Exception) -> Problem | None:
 
 def status_problem(status: int, message: str, headers: Mapping[str, str], body: object) -> Problem:
     """What an answer with a status of failure comes to."""
-    passing = status in _PASSING
+    passing = status in _PASSING or (status > 500 and status not in (501, 505))
+    passing = {"true": True, "false": False}.get(headers.get("x-should-retry", ""), passing)  # both providers' own word
     if status == 429 and "insufficient_quota" in str(body):
         passing = False
     after = retry_after(headers) if passing else None
     said = " ".join((said_in(body) or message.removeprefix(f"Error code: {status} - ")).split())
-    return Problem(f"{status}: {said[:500]}", passing, after, is_refused=status in (400, 422))
+    return Problem(f"{status}: {said}", passing, after, is_refused=status in (400, 422))
 
 
 def said_in(body: object) -> str:
@@ -77,7 +90,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
             continue
         except ValueError:
             seconds = _until(headers[name])
-        if seconds is not None and 0 <= seconds < float("inf"):
+        if seconds is not None and 0 < seconds < float("inf"):
             return seconds
     return None
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import random
 import re
 from abc import abstractmethod
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Final
 from weakref import WeakKeyDictionary, finalize
@@ -24,9 +25,12 @@ TIMEOUT_SECONDS: Final = 600.0
 RETRIES: Final = 5
 """How often a request that failed is sent again."""
 
+_Clients = WeakKeyDictionary[asyncio.AbstractEventLoop, "tuple[Any, AsyncGenerator[None]]"]
+
 _log: Final = logging.getLogger("wink.adapters")
 _INDEX: Final = re.compile(r"\btools?[.\[](\d+)")
-_LONGEST_WAIT: Final = 60.0
+_LONGEST_WAIT: Final = 600.0
+_LONGEST_TEXT: Final = 600
 _EMPTY_ANSWERS: Final = 2
 _SHORTEST_SECRET: Final = 6
 
@@ -41,7 +45,7 @@ class ModelSettings:
     """
 
     base_url: str | None = None
-    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     timeout: float = TIMEOUT_SECONDS
     retries: int = RETRIES
     stream: bool = True
@@ -55,6 +59,10 @@ class ModelSettings:
             raise ValueError(f"retries is {self.retries}; it cannot be negative")
         if self.max_output_tokens is not None and self.max_output_tokens < 1:
             raise ValueError(f"max_output_tokens is {self.max_output_tokens}; it is a positive number")
+        try:
+            json.dumps(dict(self.options), allow_nan=False)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"options cannot be written as JSON: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +104,10 @@ class RemoteAdapter(ProviderAdapter):
         self.settings = ModelSettings() if settings is None else settings
         self._api_key, self._sleep = api_key, sleep
         self._background = BackgroundLoop()
-        self._secrets: set[str] = set()
+        self._secrets: frozenset[str] = frozenset()
         self.refused: tuple[str, ...] = ()
         """The tools that the provider would not take; they are left out of every request."""
-        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = WeakKeyDictionary()
+        self._clients: _Clients = WeakKeyDictionary()
         self._end = finalize(self, _let_go, self._background, self._clients)
 
     @property
@@ -109,17 +117,17 @@ class RemoteAdapter(ProviderAdapter):
 
     def check(self) -> None:
         """Raise `ExtraMissing` or `ModelUnusable` now if the model cannot be asked for want of its SDK or a key."""
-        self.client()
+        self._made()
 
     def close(self) -> None:
         """Close the connections that blocking calls have opened; the adapter can be used again."""
         _let_go(self._background, self._clients)
 
     async def aclose(self) -> None:
-        """Close the connections that were opened on the running event loop, whose end would leave them open."""
-        client = self._clients.pop(asyncio.get_running_loop(), None)
-        if client is not None:
-            await client.close()
+        """Close the connections that were opened on the running event loop; its end closes them too."""
+        kept = self._clients.pop(asyncio.get_running_loop(), None)
+        if kept is not None:
+            await kept[1].aclose()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.model!r})"
@@ -146,7 +154,10 @@ class RemoteAdapter(ProviderAdapter):
 
     def respond(self, conversation: Conversation) -> ModelTurn:
         """Ask the model; raises `PromptEvaluationError`, phase `request` or `deadline`."""
-        return self._background.run(self.arespond(conversation))
+        try:
+            return self._background.run(self.arespond(conversation))
+        except ConnectionAbortedError:
+            raise self._failed(conversation.prompt.prompt_name, "the adapter was closed meanwhile", 1) from None
 
     async def arespond(self, conversation: Conversation) -> ModelTurn:
         """Ask the model, on the running event loop; raises like `respond`."""
@@ -156,18 +167,18 @@ class RemoteAdapter(ProviderAdapter):
         while True:
             attempt += 1
             conversation.tell(RequestSent(name, self.model, attempt, utc_now()))
-            problem = None
             try:
                 turn = await self._once(conversation, request, attempt)
             except Exception as error:
-                problem, cause = self._problem(error), error
-                if problem is None:
+                found = self._problem(error)
+                if found is None:
                     raise
+                problem = found
             else:
                 if turn.text.strip() or turn.calls or turn.cut_off or empty >= _EMPTY_ANSWERS:
                     return turn
                 empty += 1
-                problem, cause = Problem("the answer was empty", is_passing=True, after=0.0), None
+                problem = Problem("the answer was empty", is_passing=True, after=0.0)
             wait = self._wait(problem, attempt)
             if problem.is_refused and (blamed := _blamed(problem.text, request)) is not None:
                 # One bad tool must not fail every request.
@@ -175,12 +186,13 @@ class RemoteAdapter(ProviderAdapter):
                 self.refused = (*self.refused, blamed)
                 request, wait = encodable(self.request(conversation)), 0.0
             conversation.tell(RequestFailed(name, self.model, attempt, problem.text, wait, utc_now()))
+            # What the SDK raised is no cause to show: it holds the request with its key, and what the server made of it.
             if wait is None:
-                raise self._failed(name, problem.text, attempt) from cause
+                raise self._failed(name, problem.text, attempt)
             deadline = conversation.prompt.deadline
             if deadline is not None and deadline.remaining().total_seconds() <= wait:
                 text = f"{problem.text}; the deadline is too near to try again"
-                raise PromptEvaluationError(text, phase="deadline", prompt_name=name) from cause
+                raise PromptEvaluationError(text, phase="deadline", prompt_name=name)
             await self._sleep(wait)
 
     async def _once(self, conversation: Conversation, request: dict[str, Any], attempt: int) -> ModelTurn:
@@ -193,50 +205,74 @@ class RemoteAdapter(ProviderAdapter):
         limit = asyncio.timeout(None if deadline is None else max(0.0, deadline.remaining().total_seconds()))
         try:
             async with limit:
-                client = self._client()
+                client = await self._client()
                 try:
                     return await self.answer(client, request, tell)
-                except (AttributeError, LookupError, TypeError) as error:  # an answer that is none of the protocol's
+                except (
+                    AttributeError,
+                    LookupError,
+                    TypeError,
+                    RecursionError,
+                ) as error:  # an answer that is none of the protocol's
                     raise AnswerCut(f"it makes no sense ({type(error).__name__}: {error})") from error
-        except TimeoutError as error:
+        except TimeoutError:
             if not limit.expired():
                 raise
-            text = "the deadline passed while the model was answering"
-            raise PromptEvaluationError(text, phase="deadline", prompt_name=name) from error
+        text = "the deadline passed while the model was answering"
+        raise PromptEvaluationError(text, phase="deadline", prompt_name=name)
 
-    def _client(self) -> Any:
+    async def _client(self) -> Any:
         """The client of the running loop: connections belong to the loop that opened them."""
         loop = asyncio.get_running_loop()
-        client = self._clients.get(loop)
-        if client is None:
-            self._clients[loop] = client = self.client()
-            # The SDK may have found a key by itself; some servers repeat what they were sent in their complaints.
-            keys = (getattr(client, name, None) for name in ("api_key", "auth_token"))
-            secrets = (*keys, *self.settings.headers.values())
-            self._secrets |= {key for key in secrets if isinstance(key, str) and len(key) >= _SHORTEST_SECRET}
+        kept = self._clients.get(loop)
+        if kept is None:
+            for other in [other for other in self._clients if other.is_closed()]:
+                self._clients.pop(other, None)
+            client = self._made()
+            # A loop that ends closes the generators that were begun on it, and so the connections.
+            self._clients[loop] = kept = client, _open(client, loop, self._clients)
+            await anext(kept[1])
+        return kept[0]
+
+    def _made(self) -> Any:
+        """A client whose key can be sent, and is known from now on."""
+        client = self.client()
+        # The SDK may have found a key by itself; some servers repeat what they were sent in their complaints.
+        keys = [getattr(client, name, None) for name in ("api_key", "auth_token")]
+        sent = [value for value in (*keys, *self.settings.headers.values()) if isinstance(value, str)]
+        if any(not value.isascii() or not value.isprintable() or value != value.strip() for value in sent):
+            # Said here: the error of whoever would send it shows it.
+            problem = "its key or a header has a character that cannot be sent; look for spaces, line ends and quotes"
+            raise ModelUnusable(self.provider, problem)
+        words = {word for value in sent for word in (value, *value.split())}
+        self._secrets |= {word for word in words if len(word) >= _SHORTEST_SECRET}
         return client
 
     def _problem(self, error: Exception) -> Problem | None:
         if isinstance(error, PromptEvaluationError | ModelUnusable):
             return None
         if isinstance(error, AnswerCut):
-            return Problem(f"the answer broke off: {error}", is_passing=True)
-        if isinstance(error, TimeoutError | ConnectionError):
-            return Problem(f"the connection failed: {type(error).__name__}", is_passing=True)
-        found = self.problem(error)
+            found = Problem(f"the answer broke off: {error}", is_passing=True)
+        elif isinstance(error, TimeoutError | ConnectionError):
+            found = Problem(f"the connection failed: {type(error).__name__}", is_passing=True)
+        else:
+            found = self.problem(error)
         if found is None:
             return None
         text = found.text
-        for secret in self._secrets:
+        for secret in sorted(self._secrets, key=len, reverse=True):
             text = text.replace(secret, "***")
-        return replace(found, text=text)
+        if found.is_passing and (found.after or 0) > _LONGEST_WAIT:
+            found = replace(found, is_passing=False)
+            text = f"{text[:_LONGEST_TEXT]} (not to be asked again for {found.after:.0f} s)"
+        return replace(found, text=text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}…")
 
     def _wait(self, problem: Problem, attempt: int) -> float | None:
         """How long to wait before the next attempt; None when there is none."""
         if not problem.is_passing or attempt > self.settings.retries:
             return None
         if problem.after is not None:
-            return min(problem.after, _LONGEST_WAIT)
+            return problem.after
         return min(0.5 * 2 ** (attempt - 1), 8.0) * random.uniform(0.75, 1.0)  # noqa: S311  no secret
 
     def _failed(self, name: str, text: str, attempts: int) -> PromptEvaluationError:
@@ -244,9 +280,18 @@ class RemoteAdapter(ProviderAdapter):
         return PromptEvaluationError(f"{self.provider}: {text}{often}", phase="request", prompt_name=name)
 
 
-def _let_go(background: BackgroundLoop, clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Any]) -> None:
-    client = None if background.loop is None else clients.pop(background.loop, None)
-    background.close(*(() if client is None else (client.close,)))
+async def _open(client: Any, loop: asyncio.AbstractEventLoop, clients: _Clients) -> AsyncGenerator[None]:
+    """Closes a client when the generator is closed."""
+    try:
+        yield
+    finally:
+        clients.pop(loop, None)
+        await client.close()
+
+
+def _let_go(background: BackgroundLoop, clients: _Clients) -> None:
+    kept = None if background.loop is None else clients.pop(background.loop, None)
+    background.close(*(() if kept is None else (kept[1].aclose,)))
 
 
 def _blamed(text: str, request: Mapping[str, Any]) -> str | None:

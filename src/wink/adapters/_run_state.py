@@ -103,6 +103,7 @@ class _StoredTurn:
     calls: tuple[_StoredCall, ...]
     usage: TokenUsage
     provider_data: Any = None
+    cut_off: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +147,7 @@ def _stored(state: RunState) -> _Stored:
 
 def _stored_turn(turn: ModelTurn) -> _StoredTurn:
     calls = tuple(_StoredCall(call.name, _plain(call.arguments), call.call_id) for call in turn.calls)
-    return _StoredTurn(turn.text, calls, turn.usage, turn.provider_data)
+    return _StoredTurn(turn.text, calls, turn.usage, turn.provider_data, turn.cut_off)
 
 
 def _plain(arguments: str | Mapping[str, Any]) -> str | dict[str, Any]:
@@ -162,7 +163,7 @@ def _stored_reply(reply: ToolReply) -> _StoredReply:
 
 def _turn(stored: _StoredTurn) -> ModelTurn:
     calls = tuple(ToolCall(call.name, call.arguments, call.call_id) for call in stored.calls)
-    return ModelTurn(stored.text, calls, stored.usage, stored.provider_data)
+    return ModelTurn(stored.text, calls, stored.usage, stored.provider_data, stored.cut_off)
 
 
 def _reply(stored: _StoredReply) -> ToolReply:

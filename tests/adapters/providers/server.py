@@ -41,6 +41,7 @@ class Server(ThreadingHTTPServer):
         self.headers: list[dict[str, str]] = []
         self.problems: list[str] = []
         self.over = threading.Event()
+        self.asked = threading.Event()
         self.lock = threading.Lock()
 
     @property
@@ -67,6 +68,7 @@ class _Handler(BaseHTTPRequestHandler):
             found = problems(provider, body)
             self.server.problems += found
             answer: Any = self.server.answers.pop(0) if self.server.answers else Fail(418, "the script is at its end")
+        self.server.asked.set()
         if callable(answer):
             answer = answer(body)
         if found:
