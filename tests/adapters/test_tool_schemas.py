@@ -149,3 +149,36 @@ def test_strict_schemas_mean_the_same_by_themselves(schema: dict[str, Any], valu
     root = {"type": "object", "properties": {"x": schema}, "required": ["x"], "additionalProperties": False}
     if is_strict(root):
         assert strict_says(root, {"x": value}) is jsonschema.Draft202012Validator(root).is_valid({"x": value})
+
+
+OPEN = {"type": ["object", "null"]}
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        {},
+        OPEN,
+        {"enum": ["a", 1]},
+        {"type": "array"},
+        {"$ref": "#/$defs/a", "description": "Which."},
+        {"type": "string", "enum": [str(number) for number in range(1_001)]},
+        {"type": "object", "additionalProperties": {"type": "string"}},
+    ],
+)
+def test_what_strict_mode_refuses_is_not_strict(inner: dict[str, Any]) -> None:
+    """A schema that says the same can still be one that OpenAI does not take; the tool would be lost."""
+    defs = {"a": {"type": "string"}}
+    root = {"type": "object", "properties": {"x": inner}, "required": ["x"], "additionalProperties": False}
+    assert not is_strict({**root, "$defs": defs})
+    assert is_strict({**root, "properties": {"x": {"$ref": "#/$defs/a"}}, "$defs": defs})
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_a_schema_that_refers_to_itself_at_the_root_is_shown_there(provider: Any) -> None:
+    """Every provider wants to see an object with properties; one that cannot be written is left out."""
+    node = {"type": "object", "properties": {"next": {"$ref": "#/$defs/Node"}}}
+    recursive = tool("t", {"$ref": "#/$defs/Node", "$defs": {"Node": node}})
+    (shown,), (misfit,) = compile_tools(rendering(recursive, tool("bad", {"maximum": float("inf")})), provider)
+    assert shown.schema == {**node, "$defs": {"Node": node}}
+    assert (misfit.tool, misfit.is_left_out) == ("bad", True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -40,7 +41,7 @@ _STRICT_WORDS: Final = frozenset(
     }
     | {"title", "type"}
 )
-_STRICT_DEPTH, _STRICT_PROPERTIES = 10, 5_000
+_STRICT_DEPTH, _STRICT_PROPERTIES, _STRICT_OPTIONS = 10, 5_000, 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,8 @@ def compile_tool(tool: Tool[Any, Any], provider: Provider, misfits: list[Misfit]
         misfits.append(Misfit(tool.name, provider, "its name does not fit; rename the tool", is_left_out=True))
         return None
     try:
-        schema = copy.deepcopy(dict(tool.schema()))
+        schema = _at_root(copy.deepcopy(dict(tool.schema())))
+        json.dumps(schema, allow_nan=False)  # what cannot be written would fail the request
     except Exception as error:  # foreign code: schemas of mounted servers and of authors' own tools
         text = f"its schema cannot be made: {type(error).__name__}: {error}"
         misfits.append(Misfit(tool.name, provider, text, is_left_out=True))
@@ -123,12 +125,13 @@ def is_strict(schema: Mapping[str, Any]) -> bool:
     >>> is_strict({**closed, "required": ["a"]}), is_strict({**closed, "required": []})
     (True, False)
     """
-    count = 0
+    count = options = 0
     for node, depth in _nodes(schema, 1):
-        if not set(node) <= _STRICT_WORDS or depth > _STRICT_DEPTH:
+        if not set(node) <= _STRICT_WORDS or depth > _STRICT_DEPTH or not _is_typed(node):
             return False
+        options += len(node.get("enum", ()))
         properties = node.get("properties")
-        if properties is None and node.get("type") != "object":
+        if properties is None and "object" not in _types(node):
             continue
         if not isinstance(properties, dict) or node.get("additionalProperties") is not False:
             return False
@@ -136,7 +139,21 @@ def is_strict(schema: Mapping[str, Any]) -> bool:
         count += len(names)
         if set(names) != set(node.get("required", ())):
             return False
-    return count <= _STRICT_PROPERTIES
+    return count <= _STRICT_PROPERTIES and options <= _STRICT_OPTIONS
+
+
+def _is_typed(node: Mapping[str, Any]) -> bool:
+    """Whether a schema says what it is for in a way that strict mode takes."""
+    if "$ref" in node:
+        return len(node) == 1  # "$ref cannot have keywords"
+    if "array" in _types(node) and not isinstance(node.get("items"), dict):
+        return False
+    return bool(_types(node)) or bool(node.get("anyOf"))
+
+
+def _types(node: Mapping[str, Any]) -> list[Any]:
+    given = node.get("type")
+    return cast("list[Any]", given) if isinstance(given, list) else [] if given is None else [given]
 
 
 def _nodes(schema: Any, depth: int) -> Iterator[tuple[Mapping[str, Any], int]]:
@@ -155,6 +172,16 @@ def _nodes(schema: Any, depth: int) -> Iterator[tuple[Mapping[str, Any], int]]:
     if isinstance(options, list):
         for one in cast("list[Any]", options):
             yield from _nodes(one, depth)
+
+
+def _at_root(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema with what it refers to in its own place: providers want to see an object there."""
+    found = re.fullmatch(r"#/\$defs/([^/~%]+)", str(schema.get("$ref", "")))
+    target = schema.get("$defs", {}).get(found[1]) if found else None
+    if not isinstance(target, dict):
+        return schema
+    kept = {word: value for word, value in schema.items() if word != "$ref"}
+    return {**cast("dict[str, Any]", target), **kept}
 
 
 def _without_combinators(schema: Mapping[str, Any], combined: Sequence[str]) -> dict[str, Any]:
