@@ -17,7 +17,7 @@ from tests.mcp.chaos.nursery import Nursery
 from tests.mcp.chaos.oracle import difference, replay, tree
 from tests.mcp.chaos.peer import Peer, start
 
-from wink.errors import NothingToUndo
+from wink.errors import NothingToUndo, UndoConflict
 from wink.workspace import Workspace
 
 ENDS = ("kill", "kill", "kill", "term", "int", "eof", "vanish", "half", "stall")
@@ -260,6 +260,9 @@ class Life:
             opened.undo()
         except NothingToUndo:
             return
+        except UndoConflict as error:
+            last = [(row.position, row.tool, row.outcome) for row in opened.calls(limit=12)]
+            raise Inconsistent(f"the last change cannot be undone: {error}; the last calls are {last}") from error
         tally.counts["undone"] += 1
         self._compare(opened, "undo")
         if self.random.random() < 0.5:
