@@ -91,12 +91,13 @@ def _judge(
 ) -> list[Judged]:
     """Ask every policy as a call would, inside a transaction that is taken back."""
     params = tool.parse(arguments)
-    resources = prompt.resources
+    resources = prompt.resources.opened()
+    nobody: Any = None  # no model is at work
     transaction = Transaction(session, resources, root=resources.get_optional(Filesystem), writable=False)
     try:
         files = transaction.filesystem
         scope = resources.call_scope({} if files is None else {Filesystem: files}, transaction.remember)
-        context = ToolContext(prompt, rendered, None, session, call_id="explain", scope=scope)
+        context = ToolContext(prompt, rendered, nobody, session, call_id="explain", scope=scope)
         transaction.enter()
         try:
             return [_said(policy, tool, params, context) for policy in rendered.policies_for_tool(tool.name)]
