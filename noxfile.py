@@ -18,16 +18,19 @@ MAIN = f"{sys.version_info.major}.{sys.version_info.minor}"
 # Attacks, containers, crashes and whole commands: minutes of work of the system and of other programs, which is the same
 # under every Python.
 OF_THE_SYSTEM = [
+    "tests/adapters/providers/test_faults.py",
+    "tests/approvals/test_kills.py",
     "tests/faults",
     "tests/filesystem/confinement",
     "tests/filesystem/disk",
     "tests/history",
+    "tests/mcp/chaos",
     "tests/sandbox",
     "tests/saves",
     "tests/tries",
     "plugins/podman/tests",
 ]
-SOURCES = ["src", "plugins", "tests", "benchmarks", "noxfile.py"]
+SOURCES = ["src", "plugins", "tests", "benchmarks", "examples", "noxfile.py"]
 
 
 def groups(*names: str) -> list[str]:
