@@ -149,3 +149,15 @@ def test_a_link_in_the_place_of_a_result_is_not_followed(tmp_path: Path) -> None
     (tmp_path / ".wink" / "results").mkdir(parents=True)
     (tmp_path / ".wink" / "results" / "0badcafe.txt").symlink_to(tmp_path / "secret")
     assert Results(str(tmp_path / ".wink")).find("0badcafe") is None
+
+
+def test_a_session_in_memory_keeps_no_more_than_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few results can be as large as many; the newest one is always there."""
+    monkeypatch.setattr("wink.runtime._spill._CHARACTERS_IN_MEMORY", 5_000)
+    session = Session()
+    run = executor(session, InMemoryFilesystem(), result_limit=1_000)
+    replies = [run.execute(ToolCall("say", {"lines": 400})) for _ in range(3)]
+    assert pages(run, replies[-1]).endswith("line 399")
+    kept = [one.result_id for one in session[ResultKept].all()]
+    found = [run.execute(ToolCall("read_result", {"result_id": one})).success for one in kept]
+    assert found == [False, False, True]

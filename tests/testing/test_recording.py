@@ -14,9 +14,10 @@ from wink.errors import RecordingUnreadable, ReplayMismatch
 from wink.filesystem import Filesystem, InMemoryFilesystem
 from wink.limits import TokenUsage
 from wink.prompt import MarkdownSection, Prompt, PromptTemplate
+from wink.runtime import ToolCall
 from wink.session import Session
 from wink.testing import Recording, RecordingAdapter, ReplayAdapter
-from wink.tools import Tool, ToolContext, ToolResult
+from wink.tools import Image, Tool, ToolContext, ToolResult
 
 TURNS = [
     ModelTurn("I note.", (call("note", "a"), call("fail")), TokenUsage(5, 1), {"kept": [1, "é\ud800"]}),
@@ -126,3 +127,36 @@ def test_a_damaged_turn_is_refused(recorded: Path, row: str) -> None:
         file.write(row)
     with pytest.raises(RecordingUnreadable, match="line 5"):
         Recording.read(recorded)
+
+
+def show(params: None, *, context: ToolContext) -> ToolResult[None]:
+    return ToolResult("A plot.", None, images=(Image(b"GIF89a" + context.filesystem.read_bytes("plot")),))
+
+
+def test_images_are_told_apart(tmp_path: Path) -> None:
+    """Those of the user and those of tools; neither is kept in the recording."""
+    tools = (Tool[None, None](name="show", description="Show.", handler=show),)
+
+    def evaluate(adapter: Any, shown: bytes, plot: bytes) -> None:
+        made = prompt(tools=tools)
+        files = made.filesystem()
+        assert files is not None
+        files.write_bytes("plot", plot)
+        adapter.evaluate(made, session=Session(), images=[Image(b"GIF89a" + shown)])
+
+    path = tmp_path / "run.jsonl"
+    turns = [ModelTurn(calls=(ToolCall("show", "{}"),)), ModelTurn("Done.")]
+    evaluate(RecordingAdapter(ScriptedAdapter(turns), path), b"1", b"2")
+    evaluate(ReplayAdapter(Recording.read(path)), b"1", b"2")
+    with pytest.raises(ReplayMismatch, match="the images that the user shows are others"):
+        evaluate(ReplayAdapter(Recording.read(path)), b"x", b"2")
+    with pytest.raises(ReplayMismatch, match=r"call 1 \(show\) shows other images"):
+        evaluate(ReplayAdapter(Recording.read(path)), b"1", b"x")
+
+
+def test_an_answer_that_was_cut_off_is_played_as_one(tmp_path: Path) -> None:
+    """The run goes on after it, as it did."""
+    path = tmp_path / "run.jsonl"
+    turns = [ModelTurn("I wri", cut_off=True), ModelTurn("Done.")]
+    RecordingAdapter(ScriptedAdapter(turns), path).evaluate(prompt(), session=Session())
+    assert ReplayAdapter(Recording.read(path)).evaluate(prompt(), session=Session()).text == "Done."

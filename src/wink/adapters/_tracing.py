@@ -60,16 +60,21 @@ class Tracing:
 
     @contextmanager
     def _span(self, operation: str, name: str, facts: dict[str, Any], kind: str = "INTERNAL") -> Generator[Span]:
-        from opentelemetry.trace import SpanKind
+        from opentelemetry.trace import SpanKind, StatusCode
 
         attributes = {"gen_ai.operation.name": operation, **self._facts, **facts}
         with self._tracer.start_as_current_span(
-            f"{operation} {name}".rstrip(), kind=SpanKind[kind], attributes=attributes, record_exception=False
+            f"{operation} {name}".rstrip(),
+            kind=SpanKind[kind],
+            attributes=attributes,
+            record_exception=False,
+            set_status_on_exception=False,
         ) as span:
             try:
                 yield span
             except BaseException as error:
                 span.set_attribute("error.type", type(error).__name__)
+                span.set_status(StatusCode.ERROR)  # without the error's words, which may repeat the model's
                 raise
 
     def _called(self, event: ToolInvoked) -> None:

@@ -28,6 +28,8 @@ PAGE: Final = 20_000
 _HEAD, _TAIL = 6_000, 2_000
 _IN_MEMORY: Final = 64
 """How many results a session without a workspace keeps."""
+_CHARACTERS_IN_MEMORY: Final = 64 * 2**20
+"""How long they may be together; the newest is kept whatever its length."""
 
 _log: Final = logging.getLogger("wink.runtime")
 _lock = threading.Lock()
@@ -152,7 +154,7 @@ def _keep(session: Session, result_id: str, text: str) -> None:
     with _lock:
         mine = _kept.setdefault(session, {})
         mine[result_id] = text
-        while len(mine) > _IN_MEMORY:
+        while len(mine) > 1 and (len(mine) > _IN_MEMORY or sum(map(len, mine.values())) > _CHARACTERS_IN_MEMORY):
             del mine[next(iter(mine))]
 
 

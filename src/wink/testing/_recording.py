@@ -10,13 +10,16 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from hashlib import sha256
 from os import PathLike
 from typing import Any, Final, cast
 
 from wink.adapters import Conversation, ModelTurn, ProviderAdapter, RunState
 from wink.errors import RecordingUnreadable, ReplayMismatch
+from wink.runtime import ToolReply
+from wink.tools import Image
 
 FORMAT: Final = 1
 
@@ -126,6 +129,7 @@ class _Shown:
 
     prompt: str | None = None
     tools: dict[str, Any] = field(default_factory=dict[str, Any])
+    has_begun: bool = False
 
     def news(self, conversation: Conversation) -> dict[str, Any]:
         """What the model is sent that it was not sent before."""
@@ -138,10 +142,14 @@ class _Shown:
             sent["prompt"] = self.prompt = conversation.prompt.text
         if tools != self.tools:
             sent["tools"] = self.tools = tools
+        if conversation.images and not self.has_begun:
+            sent["images"] = _digests(conversation.images)
+        self.has_begun = True
         if conversation.exchanges:
             last = conversation.exchanges[-1]
             sent["replies"] = [
-                {"tool": reply.name, "success": reply.success, "text": _masked(reply.text)} for reply in last.replies
+                {"tool": reply.name, "success": reply.success, "text": _masked(reply.text), **_images_of(reply)}
+                for reply in last.replies
             ]
             sent["note"] = _masked(last.note)
         return sent
@@ -160,8 +168,12 @@ def _difference(recorded: Mapping[str, Any], now: Mapping[str, Any]) -> str:
         if before[name] != after[name]:
             texts = (json.dumps(tools[name], indent=2) for tools in (before, after))
             return f"the tool {name!r} has changed:\n" + _diff(*texts)
+    if recorded.get("images") != now.get("images"):
+        return "the images that the user shows are others"
     was, has = (cast("list[dict[str, Any]]", sent.get("replies") or []) for sent in (recorded, now))
     for number, (old, new) in enumerate(zip(was, has, strict=False), 1):
+        if {**old, "images": None} == {**new, "images": None} and old != new:
+            return f"the reply to call {number} ({new['tool']}) shows other images"
         if old != new:
             texts = (f"{'' if reply['success'] else 'failed: '}{reply['text']}" for reply in (old, new))
             return f"the reply to call {number} ({new['tool']}) is another:\n" + _diff(*texts)
@@ -170,6 +182,15 @@ def _difference(recorded: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     if recorded.get("note", "") != now.get("note", ""):
         return "the note to the model is another:\n" + _diff(str(recorded.get("note", "")), str(now.get("note", "")))
     return ""
+
+
+def _images_of(reply: ToolReply) -> dict[str, Any]:
+    return {"images": _digests(reply.result.images)} if reply.success and reply.result.images else {}
+
+
+def _digests(images: Iterable[Image]) -> list[str]:
+    """What images are told apart by; they are large, and not kept."""
+    return [sha256(image.data).hexdigest() for image in images]
 
 
 def _diff(old: str, new: str) -> str:
