@@ -123,6 +123,18 @@ def test_arguments_can_be_changed_one_by_one_or_all(cli: Cli, model: str, place:
     assert (place / "release" / "b.md").read_text() == "4"
 
 
+def test_an_answer_that_no_call_has_used_can_be_given_anew(cli: Cli, model: str, place: Path) -> None:
+    """With other arguments, too: whoever approved too early need not deny the call."""
+    cli("run", "Write the notes", "--model", model)
+    cli("approve", "a1")
+
+    assert cli("approve", "a1", "content=shorter\n").status == 0
+    assert cli("approve", "a2").status == 0
+    assert cli("run", "--resume").status == 0
+    assert (place / "release" / "notes.md").read_text() == "shorter\n"
+    assert "a1 has been used by a call" in cli("approve", "a1", "content=longer").err
+
+
 def test_what_has_changed_is_asked_again_and_says_so(cli: Cli, model: str, place: Path) -> None:
     """Nobody approves unseen what is different now."""
     cli("run", "Write the notes", "--model", model)

@@ -14,7 +14,7 @@ from wink.cli._wrong import wrong
 from wink.errors import ParseError
 from wink.limits import utc_now
 from wink.runtime import Answer, ApprovalRequest, answer_approval, pending_approvals
-from wink.workspace import Workspace
+from wink.runtime._approval_answers import request_to_answer
 
 
 @click.command()
@@ -57,7 +57,7 @@ def approve(request: str, arguments: tuple[str, ...], workspace: str, edit: str 
         raise wrong("give other arguments as KEY=VALUE or as --edit JSON, not both")
     with opened_for_reading(workspace) as opened:
         if arguments:
-            edit = edited(_waiting(opened, request), arguments)
+            edit = edited(request_to_answer(opened, request), arguments)
         try:
             answered = answer_approval(opened, request, Answer(True, note, edit))
         except ParseError as error:
@@ -94,17 +94,6 @@ def tell(answered: ApprovalRequest, what: str) -> None:
         click.echo(f"  `wink run --resume {answered.run}` goes on with the run")
     else:
         click.echo("  it counts for the next time that this call is made")
-
-
-def _waiting(opened: Workspace, request_id: str) -> ApprovalRequest:
-    from wink.errors import UnknownApproval
-
-    waiting = pending_approvals(opened)
-    name = request_id.strip().lower().removeprefix("a")
-    for request in waiting:
-        if request.id == f"a{name}":
-            return request
-    raise UnknownApproval(request_id, known=[request.id for request in waiting])
 
 
 def _value(key: str, text: str, before: object) -> Any:

@@ -33,6 +33,11 @@ def pending_approvals(where: Workspace | Session) -> tuple[ApprovalRequest, ...]
     return tuple(request_of(row) for row in rows)
 
 
+def request_to_answer(where: Workspace | Session, request_id: str) -> ApprovalRequest:
+    """The request of this id, which waits or can be answered anew; raises `UnknownApproval`."""
+    return request_of(_find(store_of(where) if isinstance(where, Session) else where.record.approvals, request_id))
+
+
 def answer_approval(where: Workspace | Session, request_id: str, answer: Answer) -> ApprovalRequest:
     """Answer a request; the next call that it stands for uses the answer. Until then it can be answered anew.
 
