@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, cast
 
 from wink.adapters._conversation import Conversation, Exchange, ModelTurn
@@ -36,6 +36,7 @@ class OpenAIChat(RemoteAdapter):
     """A model behind the Chat Completions protocol: OpenAI's, or that of any compatible server with `base_url`."""
 
     provider: ClassVar[str] = "openai-chat"
+    optional: ClassVar[Mapping[str, str]] = {"stream_options": "stream_options"}
 
     def client(self) -> Any:
         """An `openai.AsyncOpenAI`."""
@@ -84,9 +85,9 @@ class OpenAIChat(RemoteAdapter):
             if problem is not None:
                 raise AnswerCut(problem)
             return _turn(choices[0].get("message") or {}, choices[0].get("finish_reason"), completion.get("usage"))
-        options: dict[str, Any] = {"include_usage": True}
+        options: dict[str, Any] = {"stream_options": {"include_usage": True}}
         stream = await client.chat.completions.create(
-            **request, extra_body=self.more, stream=True, stream_options=options
+            **request, extra_body=self.more, stream=True, **({} if "stream_options" in self.left_out else options)
         )
         parts = _Parts(tell)
         async with stream:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, cast
 
 from wink.adapters._conversation import Conversation, Exchange, ModelTurn
@@ -35,6 +35,7 @@ class OpenAIResponses(RemoteAdapter):
     """
 
     provider: ClassVar[str] = "openai"
+    optional: ClassVar[Mapping[str, str]] = {"include": "encrypted"}
 
     def client(self) -> Any:
         """An `openai.AsyncOpenAI`."""
@@ -56,8 +57,9 @@ class OpenAIResponses(RemoteAdapter):
             "instructions": conversation.prompt.text,
             "input": items,
             "store": False,
-            "include": ["reasoning.encrypted_content"],
         }
+        if "include" not in self.left_out:  # models that do not reason may refuse it
+            body["include"] = ["reasoning.encrypted_content"]
         if tools:
             body["tools"] = [
                 {

@@ -89,6 +89,8 @@ class RemoteAdapter(ProviderAdapter):
     """
 
     provider: ClassVar[str]
+    optional: ClassVar[Mapping[str, str]] = {}
+    """Fields of a request that it can do without, each with a word by which servers that do not take it refuse it."""
 
     def __init__(
         self,
@@ -107,6 +109,8 @@ class RemoteAdapter(ProviderAdapter):
         self._secrets: frozenset[str] = frozenset()
         self.refused: tuple[str, ...] = ()
         """The tools that the provider would not take; they are left out of every request."""
+        self.left_out: frozenset[str] = frozenset()
+        """The fields among `optional` that the server would not take."""
         self._clients: _Clients = WeakKeyDictionary()
         self._end = finalize(self, _let_go, self._background, self._clients)
 
@@ -180,7 +184,10 @@ class RemoteAdapter(ProviderAdapter):
                 empty += 1
                 problem = Problem("the answer was empty", is_passing=True, after=0.0)
             wait = self._wait(problem, attempt)
-            if problem.is_refused and (blamed := _blamed(problem.text, request)) is not None:
+            if problem.is_refused and (unwanted := self._unwanted(problem.text)):
+                self.left_out |= unwanted
+                request, wait = encodable(self.request(conversation)), 0.0
+            elif problem.is_refused and (blamed := _blamed(problem.text, request)) is not None:
                 # One bad tool must not fail every request.
                 _log.warning("%s does not take the tool %r, which is left out: %s", self.provider, blamed, problem.text)
                 self.refused = (*self.refused, blamed)
@@ -266,6 +273,10 @@ class RemoteAdapter(ProviderAdapter):
             found = replace(found, is_passing=False)
             text = f"{text[:_LONGEST_TEXT]} (not to be asked again for {found.after:.0f} s)"
         return replace(found, text=text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}…")
+
+    def _unwanted(self, text: str) -> set[str]:
+        found = {name for name, word in self.optional.items() if word in text.lower()}
+        return found - self.left_out
 
     def _wait(self, problem: Problem, attempt: int) -> float | None:
         """How long to wait before the next attempt; None when there is none."""

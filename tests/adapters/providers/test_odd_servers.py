@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.adapters.providers.conftest import TOOLS, Agent
 from tests.adapters.providers.server import serving
-from tests.adapters.providers.speaking import Raw, Say
+from tests.adapters.providers.speaking import Fail, Raw, Say
 
 from wink.adapters import Exchange, ModelTurn, PromptEvaluationError, RunState
 from wink.filesystem import Filesystem
@@ -154,3 +154,18 @@ def test_an_error_in_an_answer_that_says_it_is_well_is_tried_again(body: dict[st
     assert len(agent.waited) == 1
     with pytest.raises(PromptEvaluationError, match=r"busy|no choices"):
         agent.run(Raw(body, ()), settings={"retries": 0})
+
+
+@pytest.mark.parametrize(
+    ("provider", "message", "field"),
+    [
+        ("openai", "Encrypted content is not supported with this model.", "include"),
+        ("openai-chat", "stream_options: extra inputs are not permitted", "stream_options"),
+    ],
+)
+def test_a_field_that_a_server_does_not_take_is_left_out(provider: str, message: str, field: str) -> None:
+    """What a request can do without fails it once, and not the run."""
+    agent = Agent(provider, streams=True)
+    response, server = agent.run(Fail(400, message), Say(calls=(("append", '{"text": "a"}', "id-1"),)), DONE)
+    assert response.text == "Done."
+    assert [field in body for body in server.bodies] == [True, False, False]
