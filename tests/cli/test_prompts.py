@@ -191,6 +191,19 @@ def test_a_text_that_was_not_changed_is_not_stored(cli: Cli, place: Path, editor
     assert os.listdir(place) == ["a.txt"]
 
 
+@pytest.mark.parametrize("program", ["false", "/no/such/editor"])
+def test_an_editor_that_fails_is_one_line(cli: Cli, place: Path, monkeypatch: pytest.MonkeyPatch, program: str) -> None:
+    """It says what to do instead; nothing is stored."""
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.setenv("EDITOR", program)
+    done = cli("prompts", "edit", "files")
+
+    assert (done.status, done.err.count("\n")) == (2, 1)
+    assert f"nothing was stored ({program}: Editing failed" in done.err
+    assert done.err.endswith("set EDITOR to one that works, or give the text with --from FILE\n")
+    assert os.listdir(place) == ["a.txt"]
+
+
 def test_a_text_that_cannot_be_used_is_not_lost(cli: Cli, place: Path, editor: Callable[[str], None]) -> None:
     """The error says where it is."""
     editor("'Costs $money.'")

@@ -38,7 +38,7 @@ def edit(
         said = None if override is None else override.sections.get(path)
         before = texts_of(template, path)[0] if said is None else said.body
         if source is None:
-            text = click.edit(before + "\n", extension=".md", require_save=False) or ""
+            text = _from_editor(before)
         elif source == "-":
             text = _standard_input()
         else:
@@ -129,6 +129,16 @@ def _stored_section(template: PromptTemplate[Any], store: LocalPromptOverridesSt
     paths = {*(() if override is None else override.sections), *(one.path for one in examples)}
     names = ["/".join(path) for path in paths if path[-1] == section]
     return names[0] if len(names) == 1 and tuple(section.split("/")) not in paths else section
+
+
+def _from_editor(before: str) -> str:
+    try:
+        return click.edit(before + "\n", extension=".md", require_save=False) or ""
+    except click.ClickException as error:
+        raise wrong(
+            f"the editor failed, nothing was stored ({error.format_message()}); set EDITOR to one that works, "
+            "or give the text with --from FILE"
+        ) from error
 
 
 def _standard_input() -> str:

@@ -273,6 +273,21 @@ def test_names_cannot_lead_elsewhere(store: LocalPromptOverridesStore, names: An
             act()
 
 
+def test_a_place_that_cannot_be_written_is_named(
+    store: LocalPromptOverridesStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a directory that is only for reading, say; the reason alone says nothing."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(os, "mkdir", refuse)
+    with pytest.raises(PromptOverrideError) as raised:
+        store.seed(template())
+    place = tmp_path.joinpath(*PLACE.parts[:3])
+    assert str(raised.value) == f"cannot write to {str(place)!r}: Permission denied"
+
+
 def test_links_are_not_followed(store: LocalPromptOverridesStore, tmp_path: Path) -> None:
     """At any place on the way, for reading as for writing: the directory may be somebody else's work."""
     one = template()

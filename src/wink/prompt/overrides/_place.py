@@ -94,7 +94,7 @@ class Place:
                 os.rename(temporary, name, src_dir_fd=directory, dst_dir_fd=directory)
                 os.fsync(directory)
         except OSError as error:
-            raise _unreachable(error) from None
+            raise _unreachable(error, self.root) from None
 
     def remove(self, parts: tuple[str, ...], tag: str) -> bool:
         """Remove a file; whether there was one. Needs the lock. A link goes too, not what it leads to."""
@@ -105,7 +105,7 @@ class Place:
         except FileNotFoundError:
             return False
         except OSError as error:
-            raise _unreachable(error) from None
+            raise _unreachable(error, self.root) from None
         return True
 
     def tags(self, parts: tuple[str, ...]) -> tuple[str, ...]:
@@ -144,7 +144,7 @@ class Place:
             with self._directory(PLACE, make=True) as directory:
                 lock = os.open(_LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666, dir_fd=directory)
         except OSError as error:
-            raise _unreachable(error) from None
+            raise _unreachable(error, self.root) from None
         try:
             give_up = time.monotonic() + PATIENCE
             while True:
@@ -181,9 +181,10 @@ class Place:
             os.close(opened)
 
 
-def _unreachable(error: OSError) -> PromptOverrideError:
+def _unreachable(error: OSError, root: str = "") -> PromptOverrideError:
     if error.errno in (errno.ELOOP, errno.EMLINK) or (error.errno == errno.ENOTDIR):
         return PromptOverrideError(
             "a link, or a file in a directory's place, is in the way; links are not followed there"
         )
-    return PromptOverrideError(error.strerror or str(error))
+    reason = error.strerror or str(error)
+    return PromptOverrideError(f"cannot write to {os.path.join(root, *PLACE)!r}: {reason}" if root else reason)
