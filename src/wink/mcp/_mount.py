@@ -101,7 +101,7 @@ class Mount:
         except TimeoutError:
             if context.deadline is not None:
                 context.deadline.check()
-            return _failed(name, f"the server did not answer within {seconds:g} s and was told to stop; {_UNKNOWN}")
+            return _failed(name, f"the server did not answer within {seconds:g} s and was told to stop\n{_UNKNOWN}")
         except MCPError as error:
             return _failed(name, f"the server refused the call: {shortened(error.error.message)}{_hint(error)}")
         except McpServerFailed as error:
@@ -112,7 +112,7 @@ class Mount:
             )
             return _failed(name, f"{what}: {error.reason}\n{_UNKNOWN if error.sent else 'Nothing was sent to it.'}")
         except ValidationError:
-            return _failed(name, f"the server's answer makes no sense; {_UNKNOWN}")
+            return _failed(name, f"the server's answer makes no sense\n{_UNKNOWN}")
         if isinstance(answer, str):
             return _failed(name, answer)
         return result_of(self.name, origin, name, answer)
