@@ -50,6 +50,9 @@ class RunState:
             raise RunStateError(str(error)) from error
         if stored.format != FORMAT:
             raise RunStateError(f"it has format {stored.format}, and this version of wink reads {FORMAT}")
+        for number, one in enumerate(stored.exchanges, 1):
+            if [reply.call_id for reply in one.replies] != [call.call_id for call in one.turn.calls]:
+                raise RunStateError(f"exchange {number} does not answer each of its calls once, in their order")
         return cls(
             prompt_name=stored.prompt_name,
             exchanges=tuple(_exchange(one) for one in stored.exchanges),

@@ -13,7 +13,10 @@ from tests.adapters.providers.conftest import KEY, Agent
 from tests.adapters.providers.server import serving
 from tests.adapters.providers.speaking import ErrorInStream, Fail, Say, Silent
 
-from wink.adapters import ModelSettings, ModelTurn, ModelUnusable, OpenAIChat, PromptEvaluationError, RunState
+from wink.adapters import Exchange, ModelSettings, ModelTurn, ModelUnusable, OpenAIChat, PromptEvaluationError, RunState
+from wink.errors import RunStateError
+from wink.runtime import ToolCall, ToolReply
+from wink.tools import ToolResult
 
 DONE = Say("Done.")
 
@@ -132,6 +135,14 @@ def test_a_turn_that_was_cut_off_is_still_that_when_it_is_read_again() -> None:
     """Half an answer must not become the end of a run that is resumed, or played again."""
     state = RunState("t", turn=ModelTurn("I wri", cut_off=True))
     assert RunState.from_json(state.to_json()) == state
+
+
+def test_a_state_that_no_provider_would_take_is_refused() -> None:
+    """Every later request of the run would fail."""
+    turn = ModelTurn(calls=(ToolCall("append", "{}", "1"), ToolCall("append", "{}", "2")))
+    reply = ToolReply("2", "append", "x", True, ToolResult("x", None))
+    with pytest.raises(RunStateError, match="exchange 1 does not answer each of its calls"):
+        RunState.from_json(RunState("t", (Exchange(turn, (reply,)),)).to_json())
 
 
 def test_options_that_cannot_be_sent_are_refused() -> None:

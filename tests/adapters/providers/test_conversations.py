@@ -22,7 +22,7 @@ from wink.adapters import (
     RunState,
 )
 from wink.limits import Budget, TokenUsage
-from wink.runtime import PromptExecuted, ToolInvoked, ToolReply
+from wink.runtime import PromptExecuted, ToolCall, ToolInvoked, ToolReply
 from wink.tools import Image, Tool, ToolContext, ToolResult
 
 
@@ -172,7 +172,8 @@ def test_images_are_shown_where_the_protocol_wants_them(agent: Agent) -> None:
     sent = json.dumps(server.bodies[1])
     assert sent.count(base64.b64encode(b"GIF89a" + b"x" * 30).decode()) == 1
     assert "an image of 4000006 bytes is too large to be shown" in sent
-    state = RunState("t", (Exchange(ModelTurn(), (reply_with_image(),)),))
+    turn = ModelTurn(calls=(ToolCall("see", "{}", "1"),))
+    state = RunState("t", (Exchange(turn, (reply_with_image(),)),))
     assert "is not kept" in RunState.from_json(state.to_json()).exchanges[0].replies[0].text
 
 
