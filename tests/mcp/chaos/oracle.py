@@ -15,6 +15,7 @@ class Row(Protocol):
     arguments: str
     committed: bool
     transaction: int
+    changes: tuple[Any, ...]
 
 
 def replay(rows: Iterable[Row], undone: Iterable[int]) -> dict[str, str]:
@@ -22,6 +23,8 @@ def replay(rows: Iterable[Row], undone: Iterable[int]) -> dict[str, str]:
     files: dict[str, str] = {}
     gone = frozenset(undone)
     for row in rows:
+        if row.tool == "swap" and not row.changes:
+            continue  # of two files of one content: nothing to take back, so what made them can be, from beneath
         if row.committed and row.transaction not in gone:
             apply(files, row.tool, json.loads(row.arguments))
     return files
