@@ -170,6 +170,32 @@ def test_old_call_can_be_undone_and_later_work_stays(workspace: Workspace, root:
     assert session[Last].all() == (Last("3"),)
 
 
+def test_swaps_of_equal_files_do_not_hide_where_a_file_went(workspace: Workspace, root: Path) -> None:
+    """Two equal files that change places look the same, but one of them may be what an earlier call has to get back."""
+
+    def swap(first: str, second: str) -> None:
+        call(workspace, lambda files, _: [files.move(*pair) for pair in ((first, "x"), (second, first), ("x", second))])
+
+    call(workspace, lambda files, _: [files.write(f"{name}.txt", "old") for name in "abc"])
+    call(workspace, lambda files, _: [files.write(f"{name}.txt", "new") for name in "ab"])
+    swap("a.txt", "c.txt")
+    swap("b.txt", "c.txt")
+    workspace.undo(n=2)
+    assert [(root / f"{name}.txt").read_text() for name in "abc"] == ["new", "new", "old"]
+
+
+def test_what_lies_at_a_path_now_is_not_taken_for_what_was_moved_away(workspace: Workspace, root: Path) -> None:
+    """After an undo the old text is there again, as another file; the moved one is where it was moved to."""
+    call(workspace, lambda files, _: [files.write(f"{name}.txt", name) for name in "ab"])
+    moves = (("a.txt", "x"), ("b.txt", "a.txt"), ("x", "b.txt"))
+    call(workspace, lambda files, _: [files.move(*pair) for pair in moves])
+    call(workspace, lambda files, _: files.write("a.txt", "n"))
+    workspace.undo()
+    assert (root / "a.txt").read_text() == "b"
+    workspace.undo()
+    assert [(root / f"{name}.txt").read_text() for name in "ab"] == ["a", "b"]
+
+
 def test_conflicts_are_named_and_nothing_changes(workspace: Workspace, root: Path) -> None:
     """Later calls and people may have built on it."""
     session = prepared(workspace.session())

@@ -142,7 +142,9 @@ def _folded(effects: list[Effect]) -> tuple[FileChange, ...]:
             entry.moved_from = (source.moved_from if source is not None else None) or moved_from
         elif not keeps_origin and after is not None:
             entry.moved_from = None
-    unchanged = [path for path, entry in net.items() if _is_same(entry.before, entry.after)]
+    unchanged = [
+        path for path, entry in net.items() if not _is_another(net, entry) and _is_same(entry.before, entry.after)
+    ]
     for path in unchanged:
         entry = net[path]
         origin = net.get(entry.moved_from or "")
@@ -165,6 +167,17 @@ def _folded(effects: list[Effect]) -> tuple[FileChange, ...]:
             )
         )
     return tuple(changes)
+
+
+def _is_another(net: dict[str, _Net], entry: _Net) -> bool:
+    """Whether a file that came from another path is here now, and something else is there: however alike, they are told apart.
+
+    An earlier transaction whose file this was could not be taken back if nobody knew where that file went.
+    """
+    origin = net.get(entry.moved_from or "")
+    if origin is None or origin.after is None or entry.before is None or entry.after is None:
+        return False
+    return entry.before.mark.ino != entry.after.mark.ino
 
 
 def _is_same(before: Side | None, after: Side | None) -> bool:

@@ -130,6 +130,12 @@ class Versions:
             return False
         if kept.staged is not None:
             return known == self.digest(path, other, position)
+        theirs = self._known.get(_mark(other)) or kept.digest
+        if theirs is not None:
+            return known == theirs
+        now = self._places.version(path)
+        if now is None or not has_mark_of(other, now):
+            return False  # it has gone elsewhere, and what is here now says nothing about it
         stream = self._places.open(path)[0]
         with stream:
             return known == _digest(stream)
