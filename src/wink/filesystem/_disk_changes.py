@@ -175,7 +175,7 @@ def _is_another(net: dict[str, _Net], entry: _Net) -> bool:
     An earlier transaction whose file this was could not be taken back if nobody knew where that file went.
     """
     origin = net.get(entry.moved_from or "")
-    if origin is None or origin.after is None or entry.before is None or entry.after is None:
+    if origin is None or origin is entry or origin.after is None or entry.before is None or entry.after is None:
         return False
     return entry.before.mark.ino != entry.after.mark.ino
 
