@@ -18,13 +18,18 @@ MAIN = f"{sys.version_info.major}.{sys.version_info.minor}"
 # Attacks, containers, crashes and whole commands: minutes of work of the system and of other programs, which is the same
 # under every Python.
 OF_THE_SYSTEM = [
+    "tests/adapters/providers/test_command.py",
     "tests/adapters/providers/test_faults.py",
-    "tests/approvals/test_kills.py",
+    "tests/approvals",
     "tests/faults",
     "tests/filesystem/confinement",
     "tests/filesystem/disk",
     "tests/history",
     "tests/mcp/chaos",
+    "tests/mcp/mount",
+    "tests/mcp/test_asking.py",
+    "tests/mcp/test_ending.py",
+    "tests/mcp/test_http.py",
     "tests/sandbox",
     "tests/saves",
     "tests/tries",
