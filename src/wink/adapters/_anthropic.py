@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final, cast
 
 from wink.adapters._conversation import Conversation, Exchange, ModelTurn
 from wink.adapters._openai import said_in, status_problem, tls, wire_problem
-from wink.adapters._remote import AnswerCut, Problem, RemoteAdapter
+from wink.adapters._remote import AnswerCut, Problem, RemoteAdapter, reading
 from wink.adapters._tool_schemas import compile_tools
 from wink.adapters._wire import (
     BEGIN,
@@ -115,7 +115,7 @@ class AnthropicMessages(RemoteAdapter):
             return _turn(message.get("content") or [], message.get("stop_reason"), message.get("usage") or {})
         stream = await client.messages.create(**request, extra_body=self.more, stream=True)
         blocks = _Blocks(tell)
-        async with stream:
+        async with stream, reading(stream):
             async for event in stream:
                 blocks.take(event.model_dump(mode="json", exclude_unset=True, warnings=False))
         return blocks.turn()

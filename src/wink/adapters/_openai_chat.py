@@ -8,7 +8,7 @@ from typing import Any, ClassVar, cast
 
 from wink.adapters._conversation import Conversation, Exchange, ModelTurn
 from wink.adapters._openai import openai_client, openai_problem
-from wink.adapters._remote import AnswerCut, Problem, RemoteAdapter
+from wink.adapters._remote import AnswerCut, Problem, RemoteAdapter, reading
 from wink.adapters._tool_schemas import compile_tools
 from wink.adapters._wire import (
     BEGIN,
@@ -90,7 +90,7 @@ class OpenAIChat(RemoteAdapter):
             **request, extra_body=self.more, stream=True, **({} if "stream_options" in self.left_out else options)
         )
         parts = _Parts(tell)
-        async with stream:
+        async with stream, reading(stream):
             async for chunk in stream:
                 parts.take(chunk.model_dump(mode="json", exclude_unset=True, warnings=False))
         return parts.turn()

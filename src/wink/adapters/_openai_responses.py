@@ -8,7 +8,7 @@ from typing import Any, ClassVar, cast
 
 from wink.adapters._conversation import Conversation, Exchange, ModelTurn
 from wink.adapters._openai import openai_client, openai_problem
-from wink.adapters._remote import AnswerCut, Problem, RemoteAdapter
+from wink.adapters._remote import AnswerCut, Problem, RemoteAdapter, reading
 from wink.adapters._tool_schemas import compile_tools
 from wink.adapters._wire import (
     BEGIN,
@@ -84,16 +84,20 @@ class OpenAIResponses(RemoteAdapter):
                 )
             )
         stream = await client.responses.create(**request, extra_body=self.more, stream=True)
-        async with stream:
+        response: dict[str, Any] | None = None
+        async with stream, reading(stream):
             async for event in stream:
                 kind = _DELTAS.get(event.type)
                 if kind is not None:
                     tell(kind, event.delta)
                 elif event.type in ("response.completed", "response.incomplete", "response.failed"):
-                    return _turn(event.response.model_dump(mode="json", exclude_unset=True, warnings=False))
+                    response = event.response.model_dump(mode="json", exclude_unset=True, warnings=False)
+                    break
                 elif event.type == "error":
                     raise AnswerCut(str(getattr(event, "message", "") or "an error without a message"))
-        raise AnswerCut("the stream ended before the answer did")
+        if response is None:
+            raise AnswerCut("the stream ended before the answer did")
+        return _turn(response)
 
 
 _DELTAS = {

@@ -9,6 +9,7 @@ import random
 import re
 from abc import abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Final
 from weakref import WeakKeyDictionary, finalize
@@ -32,6 +33,7 @@ _INDEX: Final = re.compile(r"\btools?[.\[](\d+)")
 _LONGEST_WAIT: Final = 600.0
 _LONGEST_TEXT: Final = 600
 _EMPTY_ANSWERS: Final = 2
+_REST_SECONDS: Final = 1.0
 _SHORTEST_SECRET: Final = 6
 
 
@@ -298,6 +300,29 @@ async def _open(client: Any, loop: asyncio.AbstractEventLoop, clients: _Clients)
     finally:
         clients.pop(loop, None)
         await client.close()
+
+
+@asynccontextmanager
+async def reading(stream: Any) -> AsyncGenerator[None]:
+    """Read what is left of a stream when whoever reads it has enough, or cannot go on.
+
+    Left half-read it would be closed by the collector of garbage, on any thread. A server that does not end it is not waited
+    for; neither is one when the run is cancelled.
+    """
+    try:
+        yield
+    except Exception:
+        await _to_its_end(stream)
+        raise
+    else:
+        await _to_its_end(stream)
+
+
+async def _to_its_end(stream: Any) -> None:
+    with suppress(Exception):  # foreign code: the connection, of which nothing is wanted any more
+        async with asyncio.timeout(_REST_SECONDS):
+            async for _ in stream:
+                pass
 
 
 def _let_go(background: BackgroundLoop, clients: _Clients) -> None:
