@@ -46,7 +46,9 @@ def address_of(text: str) -> Address:
     host, colon, port = text.rpartition(":")
     host = host.removeprefix("[").removesuffix("]") if colon else ""
     if not (port.isascii() and port.isdigit() and int(port[:6]) <= 65535):
-        raise AddressRefused(text, "its port is no number up to 65535; write 127.0.0.1:PORT, with 0 for any that is free")
+        raise AddressRefused(
+            text, "its port is no number up to 65535; write 127.0.0.1:PORT, with 0 for any that is free"
+        )
     address = LOOPBACK.get(host.lower() or "localhost")
     if address is None:
         raise AddressRefused(text, "whoever can reach it could change files; use 127.0.0.1, localhost or [::1]")
