@@ -63,7 +63,7 @@ class Agent:
 
     provider: str
     streams: bool
-    files: InMemoryFilesystem = field(default_factory=InMemoryFilesystem)
+    files: Filesystem = field(default_factory=InMemoryFilesystem)
     session: Session = field(default_factory=Session)
     waited: list[float] = field(default_factory=list[float])
     tools: tuple[Tool[Any, Any], ...] = TOOLS

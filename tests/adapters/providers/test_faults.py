@@ -9,6 +9,7 @@ import asyncio
 import json
 import traceback
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from tests.adapters.providers.speaking import Broken, Cut, ErrorInStream, Fail, 
 from wink.adapters import PromptEvaluationError, RequestFailed
 from wink.limits import Deadline
 from wink.runtime import ToolInvoked
+from wink.workspace import Workspace
 
 ONE = Say("I write.", calls=(("append", '{"text": "a"}', "id-1"),), thinking="hm")
 TWO = Say(calls=(("append", '{"text": "b"}', "id-2"), ("look", '{"path": "log.txt"}', "id-3")))
@@ -182,3 +184,22 @@ def test_runs_on_a_loop_share_a_connection_pool(agent: Agent) -> None:
     with serving(answers()) as server:
         assert asyncio.run(main(server)) == ["Done."] * 5
         assert server.problems == []
+
+
+@pytest.mark.parametrize("fault", [*PASSING, *LASTING])
+def test_a_workspace_is_consistent_after_any_fault(agent: Agent, fault: str, tmp_path: Path) -> None:
+    """Files and record on the disk tell of the same calls, nothing is left to recover, and all of it can be taken back."""
+    with Workspace.open(tmp_path) as workspace:
+        agent.files, agent.session = workspace.filesystem, workspace.session()
+        passes = fault in PASSING
+        try:
+            agent.run(ONE, {**PASSING, **LASTING}[fault], TWO, DONE)
+        except PromptEvaluationError:
+            assert not passes
+        consistent(agent, "a\nb\n" if passes else "a\n")
+    with Workspace.open(tmp_path) as workspace:
+        assert workspace.recovered == ()
+        made = [call for call in workspace.calls() if call.tool == "append"]
+        assert [call.committed for call in made] == [True] * (2 if passes else 1)
+        workspace.undo(n=len(made))
+        assert not workspace.filesystem.exists("log.txt")
