@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from datetime import timedelta
 from pathlib import Path
 
 from tests.history.conftest import fsck, git
@@ -15,6 +16,12 @@ from tests.history.killed_folds import die_in
 from tests.workspace.test_undo import tree
 from tests.workspace.working import call
 
+import wink.history._archive
+import wink.history._dropping
+import wink.history._fold
+import wink.history._tidy
+import wink.workspace._collect
+from wink.limits import utc_now
 from wink.workspace import Workspace
 
 
@@ -40,6 +47,7 @@ def check(root: Path, states: list[dict[str, object]]) -> None:
     with Workspace.open(root) as workspace:
         workspace.gc(calls=2)
         fsck(store)
+        assert not list(store.rglob("*tmp_*"))
         assert len(list(store.glob("objects/pack/*.pack"))) == 1
         assert len(git(store, "log", "--format=%s").splitlines()) == 3
         for state in states[-3:-1][::-1]:
@@ -51,19 +59,19 @@ def check(root: Path, states: list[dict[str, object]]) -> None:
     fsck(store)
 
 
-def main(place: Path) -> None:
-    import wink.history._archive
-    import wink.history._dropping
-    import wink.history._fold
-    import wink.history._tidy
-    import wink.workspace._collect  # noqa: F401
+def drop_yesterday(workspace: Workspace) -> None:
+    """In the process that is killed: what it writes is never, by chance, what the next one writes."""
+    wink.history._dropping.utc_now = lambda: utc_now() - timedelta(days=1)
+    workspace.gc(calls=2)
 
+
+def main(place: Path) -> None:
     at, steps = 0, None
     while steps is None:
         at += 1
         root = place / f"at{at}"
         states = made(root)
-        steps = die_in(lambda workspace: workspace.gc(calls=2), root, at)
+        steps = die_in(drop_yesterday, root, at)
         check(root, states)
         shutil.rmtree(root)
     print(steps)

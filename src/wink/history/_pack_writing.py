@@ -17,6 +17,8 @@ from wink.history._objects import Kind, object_id
 
 TYPES: Final[dict[Kind, int]] = {"commit": 1, "tree": 2, "blob": 3}
 
+UNUSED: Final = "tmp_unused_"
+"""How the index is called of a pack that is not in use yet, or not any more; its name follows."""
 _HEADER: Final = b"PACK" + (2).to_bytes(4, "big")
 _CHUNK: Final = 1 << 20
 _SAMPLE: Final = 1 << 14
@@ -95,14 +97,18 @@ class PackWriter:
             finally:
                 os.close(fd)
             name = f"pack-{checksum.hex()}"
-            # Whoever sees an index expects its pack.
-            os.rename(self._name, f"{name}.pack", src_dir_fd=self._pack, dst_dir_fd=self._pack)
-            os.rename(index, f"{name}.idx", src_dir_fd=self._pack, dst_dir_fd=self._pack)
+            # Whoever sees an index expects its pack; a pack that never gets one is known by the draft.
+            self._move(index, UNUSED + name)
+            self._move(self._name, f"{name}.pack")
+            self._move(UNUSED + name, f"{name}.idx")
             if durable:
                 os.fsync(self._pack)
         finally:
             self.abandon()
         return name
+
+    def _move(self, old: str, new: str) -> None:
+        os.rename(old, new, src_dir_fd=self._pack, dst_dir_fd=self._pack)
 
     def abandon(self) -> None:
         """Leave nothing behind; harmless when the pack is finished."""

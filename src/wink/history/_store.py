@@ -20,7 +20,7 @@ from typing import Final, Self
 from wink.errors import HistoryDamaged
 from wink.history._objects import ID_BYTES, Kind, Malformed, object_id
 from wink.history._pack_reading import MOST_BYTES, Pack, open_plain
-from wink.history._pack_writing import PackWriter
+from wink.history._pack_writing import UNUSED, PackWriter
 
 NAME: Final = "store.git"
 HISTORY: Final = "refs/wink/history"
@@ -29,8 +29,6 @@ _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _PARTS: Final = ("objects", "objects/pack", "objects/info", "refs", "refs/heads", "refs/wink")
 # Nobody's git tidies up by itself here, or keeps logs of what we do to references.
 CONFIG: Final = b"[core]\n\trepositoryformatversion = 0\n\tbare = true\n\tlogAllRefUpdates = false\n[gc]\n\tauto = 0\n"
-_DROPPED: Final = "tmp_dropped_"
-"""How the index of a pack is called that is being removed."""
 _KINDS: Final[dict[bytes, Kind]] = {b"blob": "blob", b"tree": "tree", b"commit": "commit"}
 
 
@@ -87,13 +85,16 @@ class Store:
             if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
                 return False
             raise
+        # Of somebody who was killed.
         directory = self._directories["objects/pack"]
-        for name in os.listdir(directory):
-            # Of somebody who was killed.
-            if name.startswith(_DROPPED):
-                self._drop_pack(name[len(_DROPPED) :])
+        for name in (names := os.listdir(directory)):
+            if name.startswith(UNUSED) and f"{name[len(UNUSED) :]}.idx" not in names:
+                self._drop_pack(name[len(UNUSED) :])
             elif name.startswith("tmp_"):
                 os.unlink(name, dir_fd=directory)
+        for name in os.listdir(self._directories[""]):
+            if name.startswith("tmp_"):
+                os.unlink(name, dir_fd=self._directories[""])
         return True
 
     # -- objects
@@ -164,11 +165,11 @@ class Store:
         for name in names:
             # Without its index a pack is nothing to git, and without a pack an index is broken.
             with suppress(FileNotFoundError):
-                os.rename(f"{name}.idx", _DROPPED + name, src_dir_fd=directory, dst_dir_fd=directory)
+                os.rename(f"{name}.idx", UNUSED + name, src_dir_fd=directory, dst_dir_fd=directory)
             self._drop_pack(name)
 
     def _drop_pack(self, name: str) -> None:
-        for file in (*(name + ending for ending in (".pack", ".bitmap", ".rev", ".mtimes", ".keep")), _DROPPED + name):
+        for file in (*(name + ending for ending in (".pack", ".bitmap", ".rev", ".mtimes", ".keep")), UNUSED + name):
             with suppress(FileNotFoundError):
                 os.unlink(file, dir_fd=self._directories["objects/pack"])
 
@@ -220,19 +221,20 @@ class Store:
         except OSError as error:
             raise self.damaged(error) from None
 
-    def _write(self, directory: str, name: str, content: bytes) -> None:
+    def _write(self, directory: str, name: str, content: bytes, *, drafts: str = "tmp_") -> None:
         if directory not in self._directories:
             self._directories[directory] = self._enter(directory, make=True)
-        fd = self._directories[directory]
-        draft = f"{name}.{os.getpid()}.{os.urandom(4).hex()}.new"
-        file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644, dir_fd=fd)
+        # Not beside the file: to git, each file below `refs` is a reference, also the draft of somebody who was killed.
+        top, fd = self._directories[""], self._directories[directory]
+        draft = f"{drafts}{os.getpid()}_{os.urandom(4).hex()}"
+        file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644, dir_fd=top)
         try:
             os.write(file, content)
             if self._durable:
                 os.fsync(file)
-            os.rename(draft, name, src_dir_fd=fd, dst_dir_fd=fd)
+            os.rename(draft, name, src_dir_fd=top, dst_dir_fd=fd)
         except BaseException:
-            os.unlink(draft, dir_fd=fd)
+            os.unlink(draft, dir_fd=top)
             raise
         finally:
             os.close(file)
@@ -253,7 +255,8 @@ class Store:
         if make:
             for name, content in (("config", CONFIG), ("HEAD", b"ref: refs/heads/wink\n")):
                 if not _is_plain(self._directories[""], name):
-                    self._write("", name, content)
+                    # Who has the lock must not take this draft for that of somebody who was killed.
+                    self._write("", name, content, drafts="new_")
 
     def _enter(self, path: str, *, make: bool) -> int:
         above, _, name = path.rpartition("/")
