@@ -201,3 +201,16 @@ def test_as_many_calls_as_were_to_stay_can_be_undone(
         workspace.fold()
     if (root / ".wink/store.git").exists():
         fsck(root / ".wink/store.git")
+
+
+def test_a_checkpoint_is_restored_over_calls_that_wrote_the_same_once_more(workspace: Workspace, root: Path) -> None:
+    """The last one found another file than the first one left, with the same content: that was known only of what is given up."""
+    before = tree(root)
+    workspace.checkpoint("named")
+    for content in (b"", b"", b"\0"):
+        call(workspace, lambda files, _, content=content: files.write_bytes("a", content))
+    workspace.gc(calls=0)
+
+    workspace.restore("named")
+
+    assert tree(root) == before

@@ -18,15 +18,17 @@ _LAST: Final = """SELECT tx, commit_id, (SELECT value FROM meta WHERE key = 'att
 _UNFOLDED: Final = """SELECT seq, transactions.id, name FROM transactions CROSS JOIN sessions ON sessions.id = session
     WHERE seq > ? AND committed = 1 AND changes > 0 ORDER BY seq LIMIT ?"""
 _CALLS: Final = "SELECT tx, seq, call_id, tool, started_at, duration FROM calls ORDER BY seq DESC LIMIT ?"
-_BLOB: Final = "SELECT blob, digest, attributes FROM folded WHERE preimage = CAST(? AS TEXT)"
+_BLOB: Final = "SELECT blob, digest, attributes FROM folded WHERE preimage = CAST(? AS TEXT) AND blob <> ''"
+# Only the digest stays: by it later calls can be seen to have found what earlier ones left.
+_FORGET: Final = "UPDATE folded SET blob = '', attributes = '{}' WHERE preimage = CAST(? AS TEXT)"
 # What of a transaction was in staging, with its place in the history: a link's body is in the record itself.
-_STAGED: Final = """SELECT preimage, (SELECT blob FROM folded WHERE folded.preimage = changes.preimage)
+_STAGED: Final = """SELECT preimage, (SELECT nullif(blob, '') FROM folded WHERE folded.preimage = changes.preimage)
     FROM changes JOIN transactions ON seq = tx JOIN folds USING (tx)
     WHERE transactions.id = ? AND transactions.changes > 0 AND preimage IS NOT NULL
     AND before_kind <> 'directory' AND NOT (before_kind = 'link' AND before_target IS NOT NULL)"""
 _IS_FOLDED: Final = "SELECT 1 FROM transactions JOIN folds ON tx = seq WHERE id = ? AND changes > 0"
 _SIZES: Final = """SELECT changes.tx, sum(before_size) FROM folded JOIN changes
-    ON changes.tx = folded.tx AND changes.preimage = folded.preimage GROUP BY changes.tx"""
+    ON changes.tx = folded.tx AND changes.preimage = folded.preimage WHERE blob <> '' GROUP BY changes.tx"""
 _FIRST: Final = """SELECT tx, path, preimage, before_size FROM changes JOIN transactions ON seq = tx
     WHERE committed = 1 AND tx > ? ORDER BY tx, n"""
 _BOUNDARY: Final = "SELECT commit_id FROM folds WHERE tx <= ? ORDER BY tx DESC LIMIT 1"
@@ -100,7 +102,7 @@ class Folds:
     def blobs(self) -> tuple[str, ...]:
         """All blobs in the history that somebody may ask for as a pre-image."""
         with self._ledger.database.hold():
-            return tuple(blob for (blob,) in self._ledger.ask("SELECT DISTINCT blob FROM folded"))
+            return tuple(blob for (blob,) in self._ledger.ask("SELECT DISTINCT blob FROM folded WHERE blob <> ''"))
 
     def drop(self, position: int, keep: Iterable[str]) -> None:
         """Forget where the pre-images up to a position are, but for those to `keep`; raises `CommitFailed`.
@@ -109,13 +111,13 @@ class Folds:
         """
         kept = set(keep)
         with self._ledger.database.hold():
-            found = self._ledger.ask("SELECT preimage FROM folded WHERE tx <= ?", position)
+            found = self._ledger.ask("SELECT preimage FROM folded WHERE tx <= ? AND blob <> ''", position)
             gone = [(_bytes(name),) for (name,) in found if name not in kept]
             try:
                 connection = self._ledger.database.writable()
                 connection.execute("BEGIN IMMEDIATE")
                 try:
-                    connection.executemany("DELETE FROM folded WHERE preimage = CAST(? AS TEXT)", gone)
+                    connection.executemany(_FORGET, gone)
                     connection.execute(_NOTE, ("dropping", str(position)))
                     connection.execute("COMMIT")
                 except BaseException:
