@@ -1,4 +1,4 @@
-"""Every filesystem of wink keeps what `FilesystemConformance` promises."""
+"""Every filesystem of wink keeps what `FilesystemContract` promises."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from tests.filesystem import backends
 
 from wink.filesystem import FilePart, Filesystem, HostFilesystem, InMemoryFilesystem, StoreFilesystem
 from wink.filesystem._memory import MemoryStore
-from wink.testing import FilesystemConformance
+from wink.testing import FilesystemContract
 from wink.workspace import Workspace
 
 
-class TestMemory(FilesystemConformance):
+class TestMemory(FilesystemContract):
     """Files in memory."""
 
     def make_filesystem(self, place: Path, *, read_only: bool = False) -> Filesystem:
         return InMemoryFilesystem(read_only=read_only)
 
 
-class TestStore(FilesystemConformance):
+class TestStore(FilesystemContract):
     """A store that somebody made, with nothing around it that belongs to it."""
 
     def make_filesystem(self, place: Path, *, read_only: bool = False) -> Filesystem:
         return StoreFilesystem(MemoryStore(), read_only=read_only, immutable=True)
 
 
-class Disk(FilesystemConformance):
+class Disk(FilesystemContract):
     """Files of the host."""
 
     reopens = on_host = True
@@ -61,7 +61,7 @@ class TestWalkAndPortable(Disk):
     variant = "walk-portable"
 
 
-class TestWorkspace(FilesystemConformance):
+class TestWorkspace(FilesystemContract):
     """The files of a workspace, whose record decides what was committed."""
 
     reopens = on_host = True
@@ -93,7 +93,7 @@ class TestWorkspace(FilesystemConformance):
 def test_what_is_not_declared_is_not_tried() -> None:
     """A filesystem without links is no bad one; and what is declared again further down is tried again."""
 
-    class Plain(FilesystemConformance):
+    class Plain(FilesystemContract):
         has_links = has_modes = False
 
     class Linked(Plain):
@@ -102,10 +102,10 @@ def test_what_is_not_declared_is_not_tried() -> None:
     class Real(Plain):
         on_host = True
 
-    assert FilesystemConformance.test_what_others_write_is_seen is None
+    assert FilesystemContract.test_what_others_write_is_seen is None
     assert callable(Real.test_what_others_write_is_seen)
     name = "test_links_inside_are_followed"
-    assert getattr(FilesystemConformance, name) is not None
+    assert getattr(FilesystemContract, name) is not None
     assert getattr(Plain, name) is None
     assert getattr(Linked, name) is not None
     assert Linked.test_modes_change_and_come_back is None
@@ -114,7 +114,7 @@ def test_what_is_not_declared_is_not_tried() -> None:
 def test_no_promise_hides_another() -> None:
     """Two tests of one name in different groups would be one test."""
     owners: dict[str, type] = {}
-    for owner in FilesystemConformance.__mro__:
+    for owner in FilesystemContract.__mro__:
         for name in vars(owner).get("wink_tests", {}):
             assert name not in owners
             owners[name] = owner

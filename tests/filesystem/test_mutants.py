@@ -1,4 +1,4 @@
-"""`FilesystemConformance` finds what is wrong: each of these filesystems breaks one promise."""
+"""`FilesystemContract` finds what is wrong: each of these filesystems breaks one promise."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from wink.filesystem import (
 from wink.filesystem._memory import Directory, File, Link, MemoryStore
 from wink.filesystem._memory_frame import MemoryFrame
 from wink.filesystem._stamps import whole
-from wink.testing import FilesystemConformance
+from wink.testing import FilesystemContract
 
 pytest_plugins = ["pytester"]
 
@@ -260,10 +260,10 @@ MUTANTS: list[tuple[Any, str]] = [
 ]
 
 
-def tried(mutant: Any, test: str, *, is_broken: bool) -> type[FilesystemConformance]:
+def tried(mutant: Any, test: str, *, is_broken: bool) -> type[FilesystemContract]:
     """A class with the one test of a filesystem that is broken, or sound."""
 
-    class Tried(FilesystemConformance):
+    class Tried(FilesystemContract):
         on_host = mutant is puts_back_blindly
 
         @pytest.fixture(autouse=True)

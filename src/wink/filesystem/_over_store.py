@@ -14,7 +14,7 @@ class StoreFilesystem(Filesystem):
     """Files of a store that you made: it keeps them, and everything else is as with the stores that wink has.
 
     A store that is a `MarkingStore` can take snapshots. `immutable` promises that content never changes in place, so that
-    two equal `Node.identity` always mean the same content. `wink.testing.FilesystemConformance` holds the store to what is expected of it.
+    two equal `Node.identity` always mean the same content. `wink.testing.FilesystemContract` holds the store to what is expected of it.
     """
 
     __slots__ = ("store",)

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 from wink.testing._distributions import FakeDistribution, fake_distribution
 
 if TYPE_CHECKING:
-    from wink.testing._filesystems import FilesystemConformance
+    from wink.testing._filesystems import FilesystemContract
     from wink.testing._recording import Recording, RecordingAdapter, ReplayAdapter
 
 __all__ = [
     "FakeDistribution",
-    "FilesystemConformance",
+    "FilesystemContract",
     "Recording",
     "RecordingAdapter",
     "ReplayAdapter",
@@ -23,7 +23,7 @@ def __getattr__(name: str) -> object:
         from wink.testing import _recording
 
         return getattr(_recording, name)
-    if name != "FilesystemConformance":
+    if name != "FilesystemContract":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import sys
 
@@ -32,7 +32,7 @@ def __getattr__(name: str) -> object:
     if "wink.testing._filesystems" not in sys.modules:
         # So that an assertion that fails shows the values in it, as in a test of the author's own.
         pytest.register_assert_rewrite("wink.testing._filesystems")
-    from wink.testing._filesystems import FilesystemConformance
+    from wink.testing._filesystems import FilesystemContract
 
-    globals()[name] = FilesystemConformance
-    return FilesystemConformance
+    globals()[name] = FilesystemContract
+    return FilesystemContract

@@ -19,7 +19,7 @@ from typing import Any, Final, cast
 from wink.adapters import Conversation, ModelTurn, ProviderAdapter, RunState
 from wink.errors import RecordingUnreadable, ReplayMismatch
 from wink.runtime import ToolReply
-from wink.tools import Image
+from wink.tools import Attachment, EmbeddedResource
 
 FORMAT: Final = 1
 
@@ -142,8 +142,9 @@ class _Shown:
             sent["prompt"] = self.prompt = conversation.prompt.text
         if tools != self.tools:
             sent["tools"] = self.tools = tools
-        if conversation.images and not self.has_begun:
-            sent["images"] = _digests(conversation.images)
+        shown = (*conversation.prompt.attachments, *conversation.images)
+        if shown and not self.has_begun:
+            sent["images"] = _digests(shown)
         self.has_begun = True
         if conversation.exchanges:
             last = conversation.exchanges[-1]
@@ -169,11 +170,11 @@ def _difference(recorded: Mapping[str, Any], now: Mapping[str, Any]) -> str:
             texts = (json.dumps(tools[name], indent=2) for tools in (before, after))
             return f"the tool {name!r} has changed:\n" + _diff(*texts)
     if recorded.get("images") != now.get("images"):
-        return "the images that the user shows are others"
+        return "the images that are shown at the beginning are others"
     was, has = (cast("list[dict[str, Any]]", sent.get("replies") or []) for sent in (recorded, now))
     for number, (old, new) in enumerate(zip(was, has, strict=False), 1):
         if {**old, "images": None} == {**new, "images": None} and old != new:
-            return f"the reply to call {number} ({new['tool']}) shows other images"
+            return f"the reply to call {number} ({new['tool']}) shows other images or attachments"
         if old != new:
             texts = (f"{'' if reply['success'] else 'failed: '}{reply['text']}" for reply in (old, new))
             return f"the reply to call {number} ({new['tool']}) is another:\n" + _diff(*texts)
@@ -185,12 +186,14 @@ def _difference(recorded: Mapping[str, Any], now: Mapping[str, Any]) -> str:
 
 
 def _images_of(reply: ToolReply) -> dict[str, Any]:
-    return {"images": _digests(reply.result.images)} if reply.success and reply.result.images else {}
+    digests = _digests(reply.result.attachments) if reply.success else []
+    return {"images": digests} if digests else {}
 
 
-def _digests(images: Iterable[Image]) -> list[str]:
-    """What images are told apart by; they are large, and not kept."""
-    return [sha256(image.data).hexdigest() for image in images]
+def _digests(attachments: Iterable[Attachment]) -> list[str]:
+    """What attachments are told apart by; they are large, and not kept. Those that are text are in the text."""
+    contents = [one.content if isinstance(one, EmbeddedResource) else one.data for one in attachments]
+    return [sha256(content).hexdigest() for content in contents if isinstance(content, bytes)]
 
 
 def _diff(old: str, new: str) -> str:

@@ -11,10 +11,10 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 from wink.errors import UndoConflict
 from wink.filesystem import Filesystem, InMemoryFilesystem, OverlayFilesystem
-from wink.testing import FilesystemConformance
+from wink.testing import FilesystemContract
 
 
-class TestInMemory(FilesystemConformance):
+class TestInMemory(FilesystemContract):
     """The upper layer is in memory, the lower one of fsspec's."""
 
     def make_filesystem(self, place: Path, *, read_only: bool = False) -> Filesystem:
@@ -22,14 +22,14 @@ class TestInMemory(FilesystemConformance):
         return OverlayFilesystem(lower, read_only=read_only)
 
 
-class TestOverOurs(FilesystemConformance):
+class TestOverOurs(FilesystemContract):
     """The lower layer is one of wink's own."""
 
     def make_filesystem(self, place: Path, *, read_only: bool = False) -> Filesystem:
         return OverlayFilesystem(InMemoryFilesystem(), read_only=read_only)
 
 
-class TestOnDisk(FilesystemConformance):
+class TestOnDisk(FilesystemContract):
     """Both layers are directories of the host, and the upper one is opened again."""
 
     reopens = True

@@ -14,10 +14,10 @@ from wink.testing._filesystems._stamps import Stamps
 from wink.testing._filesystems._streams import Streams
 from wink.testing._filesystems._writing import Writing
 
-__all__ = ["FilesystemConformance"]
+__all__ = ["FilesystemContract"]
 
 
-class FilesystemConformance(
+class FilesystemContract(
     Reading, Writing, Editing, Streams, Paths, Links, Finding, Calls, Savepoints, Changes, Snapshots, Stamps, Host
 ):  # fmt: skip
     """All that a filesystem promises to tools, policies and the runtime, as tests for pytest.

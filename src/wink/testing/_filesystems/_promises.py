@@ -1,4 +1,4 @@
-"""What every test of `FilesystemConformance` stands on: the filesystem that is tried, and the promise in the report."""
+"""What every test of `FilesystemContract` stands on: the filesystem that is tried, and the promise in the report."""
 
 from __future__ import annotations
 
