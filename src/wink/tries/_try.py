@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -111,10 +111,17 @@ class Try:
         self._must_exist()
         return _seen(self.overlay)
 
-    def accept(self, *paths: str, session: str = "default", dry_run: bool = False) -> Accepted:
+    def accept(
+        self,
+        *paths: str,
+        session: str = "default",
+        dry_run: bool = False,
+        confirm: Callable[[Accepted], object] | None = None,
+    ) -> Accepted:
         """Make all of it, or what is at and beneath some paths, the workspace's: one call, which can be undone.
 
-        What is not accepted stays in the try; when nothing is left there is no try any more. Raises `UnknownTry`,
+        What is not accepted stays in the try; when nothing is left there is no try any more. `confirm` is told what is about
+        to be done, when nobody else can change it any more; where it raises, nothing is. Raises `UnknownTry`,
         `TryBusy`, `TryConflict` where the workspace has changed there meanwhile, and `MergeRefused` for what must not
         become a workspace's; then nothing was changed.
         """
@@ -131,6 +138,8 @@ class Try:
 
             def take(part: FilePart) -> None:
                 self._check(found)
+                if confirm is not None:
+                    confirm(Accepted(None, found.changes(), found.notes))
                 try:
                     # Kept until it is committed: a failure must leave the try as it was.
                     merge(self._unchanged(found), part, keep=True)
@@ -142,7 +151,7 @@ class Try:
             self._remember(step.path for step in found.steps)
             return Accepted(call, changes, found.notes, self._end_if_empty())
 
-    def drop(self, *paths: str, dry_run: bool = False) -> Accepted:
+    def drop(self, *paths: str, dry_run: bool = False, confirm: Callable[[Accepted], object] | None = None) -> Accepted:
         """Forget all of it, or what is at and beneath some paths; what was accepted stays. Raises like `accept`."""
         self._must_exist()
         with self._held():
@@ -150,6 +159,8 @@ class Try:
             changes = found.changes()
             if dry_run:
                 return Accepted(None, changes)
+            if confirm is not None:
+                confirm(Accepted(None, changes))
             if not paths:
                 self.overlay.drop()
                 return Accepted(None, changes, is_over=True)

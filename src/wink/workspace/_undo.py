@@ -67,11 +67,13 @@ class Reverting:
         dry_run: bool,
         paths: Sequence[str] = (),
         everything: Everything | None = None,
+        confirm: Callable[[Reverted], object] | None = None,
     ) -> Reverted:
         """Take back `targets`, newest first, and record it as a call of `verb`; raises `UndoConflict`.
 
         With `paths` only what was done to files there goes back, and no session state. With `everything` that decides what
-        files have to become, and there need be no targets. The caller holds the lease, unless it is a dry run.
+        files have to become, and there need be no targets. `confirm` is told what will be done, and stops it by raising.
+        The caller holds the lease, unless it is a dry run.
         """
         positions = {past.position for past in targets}
         first = min(positions, default=self._record.last_position() + 1)
@@ -98,8 +100,11 @@ class Reverting:
         calls = tuple(sorted(past.call for past in targets if past.call is not None))
         types = tuple(sorted({name for past in state for name in self._record.types_written(past)}))
         shown = preview(versions, wanted)
+        planned = Reverted(None, calls, shown, types, stays)
         if dry_run:
-            return Reverted(None, calls, shown, types, stays)
+            return planned
+        if confirm is not None:
+            confirm(planned)
         session = targets[0].session if targets else "default"
         done, kept = self._apply(verb, session, state, arguments, versions, wanted)
         call = next((past.call for past in self._record.past(first) if past.transaction_id == done), None)

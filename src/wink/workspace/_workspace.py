@@ -210,12 +210,20 @@ class Workspace:
 
         return diff(self._files, self._record, first, last, since=since)
 
-    def undo(self, call: int | None = None, *, n: int = 1, dry_run: bool = False) -> Reverted:
+    def undo(
+        self,
+        call: int | None = None,
+        *,
+        n: int = 1,
+        dry_run: bool = False,
+        confirm: Callable[[Reverted], object] | None = None,
+    ) -> Reverted:
         """Take back one call by its number, or the last `n` that changed anything, as one call that can be undone too.
 
         Files, session state and what the session knows of files go back together. Later calls stay; where they, or a person,
         wrote to the same file or item since, nothing is changed and `UndoConflict` names what is in the way. `dry_run` only
-        tells. Raises `NothingToUndo`, `UnknownCall` and `WorkspaceBusy`.
+        tells. `confirm` is told what is about to be done, when nobody else can change it any more; where it raises, nothing
+        is. Raises `NothingToUndo`, `UnknownCall` and `WorkspaceBusy`.
         """
         from wink.workspace._undo import choose_call, choose_last, verb_for
 
@@ -226,15 +234,16 @@ class Workspace:
                 found = self.call(call)
                 targets = choose_call(self._record, call, found.transaction, committed=found.committed)
             arguments = {"calls": [f"c{past.call}" for past in targets]}
-            return self._reverting().revert(verb_for(targets), targets, arguments, dry_run=dry_run)
+            return self._reverting().revert(verb_for(targets), targets, arguments, dry_run=dry_run, confirm=confirm)
 
-    def redo(self, *, dry_run: bool = False) -> Reverted:
+    def redo(self, *, dry_run: bool = False, confirm: Callable[[Reverted], object] | None = None) -> Reverted:
         """Take back the last undo that stands; raises like `undo`."""
         from wink.workspace._undo import choose_undo
 
         with self._lease_unless(dry_run):
             targets = choose_undo(self._record)
-            return self._reverting().revert("redo", targets, {"calls": [f"c{targets[0].call}"]}, dry_run=dry_run)
+            arguments = {"calls": [f"c{targets[0].call}"]}
+            return self._reverting().revert("redo", targets, arguments, dry_run=dry_run, confirm=confirm)
 
     def checkpoint(
         self,
@@ -272,7 +281,13 @@ class Workspace:
         """The checkpoints, oldest first."""
         return self._record.checkpoints()
 
-    def restore(self, to: str | int, *paths: str, dry_run: bool = False) -> Reverted:
+    def restore(
+        self,
+        to: str | int,
+        *paths: str,
+        dry_run: bool = False,
+        confirm: Callable[[Reverted], object] | None = None,
+    ) -> Reverted:
         """Take back everything since a checkpoint, or since the call of a number, as one call that can be undone.
 
         Raises like `undo`. With `paths` only the files there, or beneath them, go back, and session state stays. What people
@@ -296,7 +311,13 @@ class Workspace:
                     everything = everything_of(self._folding, self._record, to, places)
             arguments = {**what, **({"paths": list(paths)} if paths else {})}
             return self._reverting().revert(
-                "restore", targets, arguments, dry_run=dry_run, paths=places, everything=everything
+                "restore",
+                targets,
+                arguments,
+                dry_run=dry_run,
+                paths=places,
+                everything=everything,
+                confirm=confirm,
             )
 
     def gc(
