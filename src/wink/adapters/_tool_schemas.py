@@ -15,6 +15,7 @@ from wink.tools import Tool
 Provider = Literal["openai", "openai-chat", "anthropic"]
 
 PROVIDERS: Final[tuple[Provider, ...]] = ("openai", "openai-chat", "anthropic")
+"""The protocols that tools are written for, as `wink lint --provider` takes them."""
 
 _NAMES: Final[Mapping[Provider, re.Pattern[str]]] = {
     "openai": re.compile(r"[a-zA-Z0-9_-]{1,64}"),

@@ -12,6 +12,7 @@ else:
     Load = Any  # what is read back from JSON, such as the calls in a session's snapshot, has no content to load
 
 ChangeKind = Literal["created", "modified", "deleted"]
+"""What became of a path."""
 
 DIFFABLE_BYTES = 64 * 1024
 """Content above this size is not kept for a diff; the size and digest still are."""

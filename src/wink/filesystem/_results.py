@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 WriteMode = Literal["overwrite", "create", "append"]
+"""What to do with a file that is there: replace it, refuse, or write at its end."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from typing import BinaryIO, Literal, Protocol
 from wink.filesystem._change import FileChange
 
 NodeKind = Literal["file", "directory", "link", "other"]
+"""What is at a path; `other` is a socket, a FIFO or a device."""
 
 
 @dataclass(frozen=True, slots=True)

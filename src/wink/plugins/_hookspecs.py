@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import pluggy
 
+from wink.errors import PluginWarning
 from wink.plugins._names import Kind
 
 if TYPE_CHECKING:
@@ -15,11 +16,31 @@ if TYPE_CHECKING:
     from wink.session import Session
 
 HOOK_API: Final = (1, 0)
-"""Within a major version hooks and arguments are only added; state `wink>=1,<2` to be told when that ends."""
+"""The version of the hooks: the second number grows when a hook or an argument comes, the first when one goes."""
+
+SINCE: Final = {
+    # the version of the hooks that brought each
+    "wink_settings": (1, 0),
+    "wink_sections": (1, 0),
+    "wink_policies": (1, 0),
+    "wink_filesystems": (1, 0),
+    "wink_resources": (1, 0),
+    "wink_subscribe": (1, 0),
+}
 
 hookspec: Final = pluggy.HookspecMarker("wink")
 hookimpl: Final = pluggy.HookimplMarker("wink")
 """Marks a function of a hook module as an implementation; it may leave out any argument."""
+
+
+def outdated(hook: str, since: tuple[int, int], instead: str) -> PluginWarning:
+    """What plugins are told that implement a hook which will go, or take an argument of it which will.
+
+    A hook is marked so with `hookspec(warn_on_impl=outdated(...))`, an argument with
+    `hookspec(warn_on_impl_args={name: outdated(...)})`; both go on working until the first number of `HOOK_API` grows.
+    """
+    version = ".".join(map(str, since))
+    return PluginWarning(f"{hook} is outdated since hook API {version}; implement {instead}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +79,8 @@ class FilesystemOffer(RuntimeOffer):
 def wink_settings() -> "type[DataclassInstance]":  # pyright: ignore[reportReturnType]
     """Declare this plugin's settings as a frozen dataclass with defaults.
 
-    Parsed from `[tool.wink.plugins.<plugin>]` with unknown keys refused. A field that a workspace's own file may set
+    Called once for a catalog, before all other hooks, when the plugin is needed for the first time. The settings are
+    read from `[tool.wink.plugins.<plugin>]`, and unknown keys are refused. A field that a workspace's own file may set
     says in which direction that tightens: `field(default=1_000_000, metadata={"tighten": "lower"})`, or `"higher"`,
     `"fewer"`, `"more"`, `"any"`.
     """
@@ -66,24 +88,42 @@ def wink_settings() -> "type[DataclassInstance]":  # pyright: ignore[reportRetur
 
 @hookspec
 def wink_sections(settings: object) -> Iterable[SectionOffer]:  # pyright: ignore[reportReturnType]
-    """Offer sections that are only known at run time, such as tools of a remote server."""
+    """Offer sections that are only known at run time, such as tools of a remote server.
+
+    Called once for a catalog, when the plugin is needed for the first time: when an offer of it is used, or when
+    somebody asks for everything that there is.
+    """
 
 
 @hookspec
 def wink_policies(settings: object) -> Iterable[PolicyOffer]:  # pyright: ignore[reportReturnType]
-    """Offer policies that are only known at run time."""
+    """Offer policies that are only known at run time.
+
+    Called once for a catalog, when the plugin is needed for the first time: when an offer of it is used, or when
+    somebody asks for everything that there is.
+    """
 
 
 @hookspec
 def wink_filesystems(settings: object) -> Iterable[FilesystemOffer]:  # pyright: ignore[reportReturnType]
-    """Offer filesystems that are only known at run time."""
+    """Offer filesystems that are only known at run time.
+
+    Called once for a catalog, when the plugin is needed for the first time: when an offer of it is used, or when
+    somebody asks for everything that there is.
+    """
 
 
 @hookspec
 def wink_resources(settings: object) -> "Iterable[Binding[Any]]":  # pyright: ignore[reportReturnType]
-    """Bind resources for this plugin's tools. Two bindings of one type are a conflict, not an override."""
+    """Bind resources for this plugin's tools. Two bindings of one type are a conflict, not an override.
+
+    Called each time somebody asks for `Catalog.resources()`.
+    """
 
 
 @hookspec
 def wink_subscribe(session: "Session", settings: object) -> None:
-    """Subscribe to this session's events. A subscriber that raises is logged and the call goes on."""
+    """Subscribe to this session's events. A subscriber that raises is logged and the call goes on.
+
+    Called for each session that is made by, or given to, `Catalog.session()`; a bare `Session()` calls no hook.
+    """

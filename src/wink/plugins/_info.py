@@ -7,6 +7,7 @@ from typing import Any, Final, Literal
 from wink.plugins._names import Kind
 
 State = Literal["available", "loaded", "disabled", "incompatible", "conflict", "broken", "stale"]
+"""What is known of a plugin; `STATES` says what each means."""
 
 STATES: Final[Mapping[State, str]] = {
     "available": "found and enabled; nothing imported yet",

@@ -70,6 +70,7 @@ OUTCOMES: Final[tuple[tuple[type[BaseException], Ending], ...]] = (
     # KeyboardInterrupt, SystemExit, cancellation
     (BaseException,                  Ending.RAISE),
 )  # fmt: skip
+"""What becomes of a call whose handler raised; the first line that fits counts."""
 
 _UNKNOWABLE: Final = {
     RollbackFailed: "the call failed, and its changes could not be taken back",

@@ -20,6 +20,7 @@ Reason = Literal["exited", "timed out", "cancelled", "wrote too much", "died"]
 """Why a program is over; `died` is for the sandbox around it."""
 
 OnOutput = Callable[[Literal["stdout", "stderr"], bytes], object]
+"""Is told of output as it comes, with the stream that it came from."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 MIB = 1024 * 1024
+"""A mebibyte, in bytes."""
 
 ENVIRONMENT = (
     "LANG",

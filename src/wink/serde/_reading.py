@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Extra = Literal["forbid", "ignore", "allow"]
+"""What to do with keys that a dataclass does not have: refuse them, drop them, or keep them for `extras`."""
 
 
 @dataclass(frozen=True, slots=True)

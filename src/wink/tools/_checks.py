@@ -8,6 +8,7 @@ from typing import Final, Literal, TypeVar
 from wink.errors import PromptValidationError
 
 Effects = Literal["read", "workspace", "process", "external"]
+"""What a tool may touch: nothing, the workspace and the session, whatever programs do, or the world outside."""
 
 T = TypeVar("T")
 
