@@ -121,7 +121,7 @@ def test_whatever_a_plugin_does_wrong_is_one_error(site: Any, source: str) -> No
 
 def test_ctrl_c_during_an_import_is_the_users(site: Any) -> None:
     """A slow import must be possible to interrupt."""
-    site.add(entry_points=NOTES, modules={"fake_notes": "raise KeyboardInterrupt"})
+    site.add(entry_points=NOTES, modules={"fake_notes": "import signal\nsignal.raise_signal(signal.SIGINT)"})
 
     with pytest.raises(KeyboardInterrupt):
         site.catalog().use("section", "notes.notebook")

@@ -232,9 +232,8 @@ def test_a_group_of_a_later_wink_is_noted_and_not_an_error(site: Any) -> None:
         {"METADATA": ""},
         {"direct_url.json": "{not json"},
         {"direct_url.json": '{"url": 3, "dir_info": {"editable": true}}'},
-        {"direct_url.json": '{"url": "file:///gone", "dir_info": {"editable": true}}'},
     ],
-    ids=["Latin-1", "empty", "bad JSON", "odd JSON", "project gone"],
+    ids=["Latin-1", "empty", "bad JSON", "odd JSON"],
 )
 def test_metadata_that_says_little_is_enough(site: Any, files: dict[str, str | bytes]) -> None:
     """Name and version are in the directory's name too; the rest is only shown."""

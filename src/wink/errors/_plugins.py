@@ -39,14 +39,14 @@ class PluginLoadError(PluginError):
 
 
 class UnknownPlugin(PluginError, LookupError):
-    """No plugin of this name is installed; `close` are names that look like it."""
+    """No plugin of this name is installed; `close` are names that look like it, `hint` says where it may be."""
 
-    def __init__(self, name: str, close: Sequence[str] = ()) -> None:
-        self.name, self.close = name, tuple(close)
-        super().__init__(name, self.close)
+    def __init__(self, name: str, close: Sequence[str] = (), hint: str = "") -> None:
+        self.name, self.close, self.hint = name, tuple(close), hint
+        super().__init__(name, self.close, hint)
 
     def __str__(self) -> str:
-        remedy = _did_you_mean(self.close) or "`wink plugins` lists what is installed"
+        remedy = self.hint or _did_you_mean(self.close) or "`wink plugins` lists what is installed"
         return f"no plugin {self.name!r} is installed; {remedy}"
 
 

@@ -11,12 +11,14 @@ from wink.errors import (
     OfferUnavailable,
     UnknownPlugin,
 )
+from wink.plugins._guard import Failed, guarded
 from wink.plugins._info import Ignored, Loaded, Offer, PluginInfo
 from wink.plugins._inventory import Inventory
-from wink.plugins._load import Failed, guarded
+from wink.plugins._metadata import distributions
 from wink.plugins._names import Kind, close_matches
 from wink.plugins._resolve import broken, resolve
 from wink.plugins._settings import Settings
+from wink.plugins._stale import undeclared
 from wink.plugins._trust import Trust
 
 if TYPE_CHECKING:
@@ -47,10 +49,12 @@ class Catalog:
         *,
         ignored: Iterable[Ignored] = (),
         trust: Trust | None = None,
+        paths: Sequence[str] | None = None,
     ) -> None:
         """A catalog of these plugins, each in the state that it is in; `Catalog.installed` finds and judges them."""
         self.settings = Settings() if settings is None else settings
         self.ignored = tuple(ignored)
+        self._paths = paths
         self._inventory = Inventory(plugins, self.settings, trust)
 
     @classmethod
@@ -74,7 +78,7 @@ class Catalog:
         trust = Trust(() if workspace is None else (workspace,))
         found = find(paths, trust=trust)
         plugins = select(found.plugins, settings, version=__version__)
-        return cls(plugins, settings, ignored=found.ignored, trust=trust)
+        return cls(plugins, settings, ignored=found.ignored, trust=trust, paths=paths)
 
     @property
     def plugins(self) -> tuple[PluginInfo, ...]:
@@ -85,7 +89,8 @@ class Catalog:
         """The plugins of this name, more than one when distributions share it; raises `UnknownPlugin`."""
         found = tuple(plugin for plugin in self.plugins if plugin.name == name)
         if not found:
-            raise UnknownPlugin(name, close_matches(name, [plugin.name for plugin in self.plugins]))
+            hint = undeclared(name, distributions(self._paths))
+            raise UnknownPlugin(name, close_matches(name, [plugin.name for plugin in self.plugins]), hint)
         return found
 
     def offers(self, kind: Kind | None = None) -> tuple[Offer, ...]:
@@ -124,7 +129,7 @@ class Catalog:
         Raises `OfferNotFound`, `AmbiguousOffer`, `OfferUnavailable` when the plugin is disabled, incompatible or in
         conflict, `OfferBroken` from the original error, and `InvalidOption`.
         """
-        offer = resolve(self._inventory, kind, name, ignored=self.ignored)
+        offer = resolve(self._inventory, kind, name, ignored=self.ignored, paths=self._paths)
         try:
             loaded = self._inventory.load(offer)
             made = self._make(loaded, options)

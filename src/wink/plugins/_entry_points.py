@@ -27,6 +27,8 @@ class Header(NamedTuple):
 def entry_points(text: str) -> Iterator[EntryPoint]:
     """The entry points of `text`, in order, malformed lines included; extras such as `[yaml]` are dropped.
 
+    A header that nobody closed starts its group too, with a nameless entry point whose target is the line.
+
     >>> list(entry_points("[wink.hooks]\\n# ours\\nnotes = notes.hooks [yaml]\\nbare"))
     [EntryPoint(group='wink.hooks', name='notes', target='notes.hooks'), EntryPoint(group='wink.hooks', name='bare', target='')]
     """
@@ -37,6 +39,9 @@ def entry_points(text: str) -> Iterator[EntryPoint]:
             continue
         if line[0] == "[" and line[-1] == "]":
             group = line[1:-1].strip()
+        elif line[0] == "[" and "=" not in line:
+            group = line[1:].strip()
+            yield EntryPoint(group, "", line)
         elif group:
             name, _, value = line.partition("=")
             yield EntryPoint(group, name.strip(), value.partition("[")[0].strip())

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from wink.errors import InvalidOption
+from wink.plugins._guard import Failed, guarded
 from wink.plugins._info import Loaded, Offer
-from wink.plugins._load import Failed, guarded
 
 _NO_DEFAULT = inspect.Parameter.empty
 
@@ -19,11 +19,12 @@ def make(loaded: Loaded, options: Mapping[str, Any], provided: Mapping[str, Any]
     `Failed` for everything that is the factory's own fault.
     """
     arguments = _arguments(loaded, options, provided)
-    with guarded():
+    with guarded(loaded.offer.target):
         made: Any = loaded.factory(**arguments)
-    if inspect.iscoroutine(made):
-        made.close()  # it would warn that nobody awaited it
-    if not _is_a(loaded.offer, made):
+        if inspect.iscoroutine(made):
+            made.close()  # it would warn that nobody awaited it
+        fits = _is_a(loaded.offer, made)
+    if not fits:
         raise Failed(f"{loaded.offer.target} returned {type(made).__name__}, not a {loaded.offer.kind}")
     return made
 

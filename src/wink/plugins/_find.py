@@ -1,15 +1,16 @@
 """Find the plugins that are installed, from metadata alone: nothing of theirs is imported."""
 
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from wink.plugins._entry_points import EntryPoint, Header, entry_points, header
 from wink.plugins._info import Ignored, Offer, PluginInfo
 from wink.plugins._metadata import Distribution, distributions
 from wink.plugins._names import GROUPS, HOOKS_GROUP, normalized, problem_with_offer_name, problem_with_plugin_name
-from wink.plugins._trust import Trust
+from wink.plugins._trust import Trust, is_inside
 
 _REQUIRES_WINK: Final = re.compile(r"wink\s*(?:\[[^\]]*\]\s*)?(?P<range>[(<>=!~][^;]*)?(?P<marker>;.*)?", re.IGNORECASE)
 _TARGET: Final = re.compile(r"\w+(?:\.\w+)*(?::\w+(?:\.\w+)*)?")
@@ -29,27 +30,42 @@ def find(paths: Sequence[str] | None = None, *, trust: Trust) -> Found:
     and do not hide others of their name.
     """
     objections: dict[str, str] = {}
-    winners: dict[str, str] = {}
+    winners: dict[str, Distribution] = {}
     plugins: list[PluginInfo] = []
-    ignored: list[Ignored] = []
+    passed_over: list[tuple[Distribution, str]] = []
     for dist in distributions(paths):
         if dist.root not in objections:
             objections[dist.root] = trust.objection(dist.root or dist.location)
         objection = objections[dist.root]
-        first = winners.setdefault(dist.name, dist.location) if not objection else dist.location
-        if first == dist.location and objection == "":
+        first = dist if objection else winners.setdefault(dist.name, dist)
+        if first is dist and not objection:
             plugins += _plugins_of(dist)
         elif _offers_for_wink(dist):
-            ignored.append(Ignored(dist.name, dist.location, objection or f"hidden by {first}"))
+            passed_over.append((dist, objection or f"hidden by {first.location}"))
     plugins.sort(key=lambda plugin: (plugin.name, normalized(plugin.distribution)))
+    ignored = [
+        Ignored(dist.name, dist.location, reason)
+        for dist, reason in passed_over
+        if not _is_the_same(dist, winners.get(dist.name))
+    ]
     ignored.sort(key=lambda one: (one.distribution, one.location))
     return Found(tuple(plugins), tuple(ignored))
 
 
+def _is_the_same(dist: Distribution, winner: Distribution | None) -> bool:
+    """Whether both are one installation: a linked directory, or the `.egg-info` that setuptools leaves in a project."""
+    if winner is None:
+        return False
+    place, project = os.path.realpath(dist.location), winner.project()
+    if project is not None and is_inside(place, os.path.realpath(project)):
+        return True
+    return place == os.path.realpath(winner.location)
+
+
 def _offers_for_wink(dist: Distribution) -> bytes | None:
-    """The bytes of `entry_points.txt`, if one of our groups may be in it."""
+    """The bytes of `entry_points.txt`, if one of our groups may be in it, in whatever encoding."""
     data = dist.read("entry_points.txt")
-    return data if data and b"[wink." in data.replace(b" ", b"") else None
+    return data if data and b"[wink." in data.replace(b" ", b"").replace(b"\0", b"") else None
 
 
 def _plugins_of(dist: Distribution) -> list[PluginInfo]:
@@ -58,7 +74,14 @@ def _plugins_of(dist: Distribution) -> list[PluginInfo]:
         return []
     text, undecodable = _decoded(data, "entry_points.txt")
     points = [point for point in entry_points(text) if point.group.startswith("wink.")]
-    head = header(_decoded(dist.read("METADATA") or dist.read("PKG-INFO") or b"", "METADATA")[0])
+    metadata = dist.read("METADATA") or dist.read("PKG-INFO") or b""
+    described, unreadable = _decoded(metadata, "METADATA")
+    head = header(described)
+    lacking = [field for field in ("name", "version") if not getattr(head, field)]
+    if not metadata:
+        unreadable = "METADATA is missing; name and version are those of the directory"
+    elif not unreadable and lacking:
+        unreadable = f"METADATA has no {' and no '.join(map(str.capitalize, lacking))}; the directory has"
     distribution = head.name if normalized(head.name) == dist.name else dist.name
     common = PluginInfo(
         name="",
@@ -66,9 +89,10 @@ def _plugins_of(dist: Distribution) -> list[PluginInfo]:
         version=head.version or dist.version,
         summary="" if head.summary == "UNKNOWN" else head.summary,
         location=dist.location,
-        project=_project(dist),
+        project=dist.project(),
         requires_wink=_requires_wink(head),
         problems=(undecodable,) if undecodable else (),
+        notes=(unreadable,) if unreadable else (),
     )
     by_plugin: dict[str, list[EntryPoint]] = {}
     for point in points:
@@ -112,6 +136,8 @@ def _plugin(common: PluginInfo, name: str, points: list[EntryPoint]) -> PluginIn
 def _problem(point: EntryPoint) -> str:
     """What is wrong with one entry point, as far as can be seen without importing it."""
     named = problem_with_plugin_name if point.group == HOOKS_GROUP else problem_with_offer_name
+    if point.target.startswith("["):
+        return f"entry_points.txt: {point.target!r} is not closed with a bracket"
     if problem := named(point.name):
         return problem
     if not point.target:
@@ -126,7 +152,8 @@ def _decoded(data: bytes, file: str) -> tuple[str, str]:
     try:
         return data.decode(), ""
     except UnicodeDecodeError as error:
-        return data.decode(errors="replace"), f"{file} is not UTF-8 (byte {error.start})"
+        encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8"
+        return data.decode(encoding, errors="replace"), f"{file} is not UTF-8 (byte {error.start})"
 
 
 def _requires_wink(head: Header) -> str:
@@ -140,24 +167,3 @@ def _requires_wink(head: Header) -> str:
         if match is not None and not match["marker"]
     ]
     return ",".join(filter(None, ranges))
-
-
-def _project(dist: Distribution) -> str | None:
-    """The directory that an editable install points at (PEP 610)."""
-    data = dist.read("direct_url.json")
-    if not data or b"editable" not in data:
-        return None
-    import json
-
-    try:
-        origin: Any = json.loads(data)
-        if origin["dir_info"]["editable"] is not True:
-            return None
-        url: str = origin["url"].removeprefix("file://")
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        return None
-    if "%" not in url:
-        return url
-    from urllib.parse import unquote  # 5 ms to import, for a path with a space in it
-
-    return unquote(url)

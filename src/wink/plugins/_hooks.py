@@ -3,15 +3,25 @@
 Calling plugin by plugin gives every implementation its own plugin's settings, and every failure one owner.
 """
 
-from collections.abc import Iterable
-from typing import Any
+import inspect
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
 import pluggy
 
 from wink.plugins import _hookspecs
 from wink.plugins._hookspecs import FilesystemOffer, PolicyOffer, RuntimeOffer, SectionOffer
+from wink.plugins._names import close_matches
 
 OFFERING = {"wink_sections": SectionOffer, "wink_policies": PolicyOffer, "wink_filesystems": FilesystemOffer}
+
+
+SPECS: Final[Mapping[str, tuple[str, ...]]] = {
+    name: tuple(inspect.signature(spec).parameters)
+    for name, spec in vars(_hookspecs).items()
+    if name.startswith("wink_")
+}
+"""Every hook, and the arguments that an implementation may take."""
 
 
 class Hooks:
@@ -23,12 +33,12 @@ class Hooks:
         self._manager = pluggy.PluginManager("wink")
         self._manager.add_hookspecs(_hookspecs)
 
-    def register(self, plugin: str, hooks: Any) -> None:
-        """Register a module or object under the plugin's name, or raise and leave nothing of it behind."""
-        for name in vars(_hookspecs):
-            function = getattr(hooks, name, None) if name.startswith("wink_") else None
-            if callable(function) and self._manager.parse_hookimpl_opts(hooks, name) is None:
-                raise TypeError(f"{name} is not marked; put @hookimpl on it")
+    def register(self, plugin: str, hooks: Any) -> list[str]:
+        """Register a module or object under the plugin's name, or raise and leave nothing of it behind.
+
+        Returns the names of what implements hooks in it.
+        """
+        found = self._checked(hooks)
         hash(hooks)
         self._manager.register(hooks, name=plugin)
         try:
@@ -38,6 +48,26 @@ class Hooks:
             # pluggy keeps the caller of the misspelt hook, which would be reported again for the next plugin only if
             # it still had implementations; it has none.
             raise
+        return found
+
+    def _checked(self, hooks: Any) -> list[str]:
+        """Say in one line, and always the same one, what pluggy would say in three and in the order of a set."""
+        found: list[str] = []
+        for name in dir(hooks):
+            options = self._manager.parse_hookimpl_opts(hooks, name)
+            hook = (options or {}).get("specname") or name
+            if options is None:
+                if name in SPECS and callable(getattr(hooks, name, None)):
+                    raise TypeError(f"{name} is not marked; put @hookimpl on it")
+                continue
+            found.append(name)
+            if hook not in SPECS:
+                if not options["optionalhook"]:
+                    raise TypeError(f"unknown hook {hook!r}; {_instead(hook)}")
+            elif unknown := [one for one in _wanted(getattr(hooks, name)) if one not in SPECS[hook]]:
+                takes = f"may take {', '.join(SPECS[hook])}" if SPECS[hook] else "takes none"
+                raise TypeError(f"hook {hook} has no argument {', '.join(map(repr, unknown))}; it {takes}")
+        return found
 
     def call(self, plugin: str, hook: str, **arguments: Any) -> list[Any]:
         """What this plugin's implementations of one hook return."""
@@ -52,6 +82,18 @@ class Hooks:
                 item for result in self.call(plugin, hook, settings=settings) for item in items(hook, result, expected)
             ]
         return offers
+
+
+def _wanted(implementation: Any) -> list[str]:
+    """The arguments that pluggy would pass: those without a default that may be passed by position."""
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    parameters = inspect.signature(implementation).parameters.values()
+    return [one.name for one in parameters if one.kind in positional and one.default is one.empty]
+
+
+def _instead(hook: str) -> str:
+    close = close_matches(hook, list(SPECS))
+    return f"did you mean {close[0]}?" if close else f"this version of wink has {', '.join(SPECS)}"
 
 
 def items(hook: str, result: Any, expected: type[Any]) -> list[Any]:

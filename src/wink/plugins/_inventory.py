@@ -7,8 +7,9 @@ from dataclasses import is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from wink.errors import PluginLoadError, PluginWarning, SettingsError
+from wink.plugins._guard import Failed, guarded
 from wink.plugins._info import Loaded, Offer, PluginInfo
-from wink.plugins._load import Failed, guarded, load, load_target
+from wink.plugins._load import load, load_target
 from wink.plugins._names import Kind
 from wink.plugins._settings import Settings
 from wink.plugins._stale import Project, staleness
@@ -133,8 +134,10 @@ class Inventory:
                     from wink.plugins._hooks import Hooks
 
                     self._hooks = Hooks()
-                self._hooks.register(plugin.name, hooks)
+                implemented = self._hooks.register(plugin.name, hooks)
                 cls = _settings_class(self._hooks.call(plugin.name, "wink_settings"))
+            if not implemented:
+                self._update(plugin, notes=(*plugin.notes, f"{plugin.hooks} implements no hook of wink"))
             self._mark_loaded(plugin)
         try:
             with guarded():
@@ -147,7 +150,7 @@ class Inventory:
         if cls is not None:
             self._settings_classes[plugin.name] = cls
         if notes:
-            self._update(plugin, notes=(*plugin.notes, *notes))
+            self._update(plugin, notes=(*self._current(plugin).notes, *notes))
             for note in notes:
                 self._warn(f"plugin {plugin.name!r}: {note}")
         if plugin.hooks and self._hooks is not None:

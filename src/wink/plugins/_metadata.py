@@ -34,6 +34,26 @@ class Distribution(NamedTuple):
     root: str
     read: Callable[[str], bytes | None]
 
+    def project(self) -> str | None:
+        """The directory that an editable install points at (PEP 610), None where it is not one."""
+        data = self.read("direct_url.json")
+        if not data or b"editable" not in data:
+            return None
+        import json
+
+        try:
+            origin: Any = json.loads(data)
+            if origin["dir_info"]["editable"] is not True:
+                return None
+            url: str = origin["url"].removeprefix("file://")
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            return None
+        if "%" not in url:
+            return url
+        from urllib.parse import unquote  # 5 ms to import, for a path with a space in it
+
+        return unquote(url)
+
 
 def distributions(paths: Sequence[str] | None = None) -> Iterator[Distribution]:
     """Every distribution on `paths` (`sys.path` unless given), in the order of the path and by name within an entry.

@@ -1,15 +1,24 @@
 """Find the one offer that a name means, or say why there is none."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from wink.errors import AmbiguousOffer, OfferBroken, OfferNotFound, OfferUnavailable
+from wink.plugins._guard import Failed
 from wink.plugins._info import Ignored, Offer, PluginInfo
 from wink.plugins._inventory import Inventory
-from wink.plugins._load import Failed
+from wink.plugins._metadata import distributions
 from wink.plugins._names import Kind, close_matches
+from wink.plugins._stale import undeclared
 
 
-def resolve(inventory: Inventory, kind: Kind, name: str, *, ignored: Iterable[Ignored] = ()) -> Offer:
+def resolve(
+    inventory: Inventory,
+    kind: Kind,
+    name: str,
+    *,
+    ignored: Iterable[Ignored] = (),
+    paths: Sequence[str] | None = None,
+) -> Offer:
     """The offer called `name`, or whose name ends in it when it has no dot.
 
     Starts the plugin that owns the name, or all of them for a short one, because offers may be made at run time.
@@ -25,7 +34,7 @@ def resolve(inventory: Inventory, kind: Kind, name: str, *, ignored: Iterable[Ig
             raise OfferUnavailable(kind, name, plugin.state, plugin.reason)
     offer = inventory.offer(kind, name)
     if offer is None:
-        raise _not_found(inventory, kind, name, ignored)
+        raise _not_found(inventory, kind, name, ignored, paths)
     return offer
 
 
@@ -72,11 +81,15 @@ def _declares(plugin: PluginInfo, kind: Kind, name: str) -> bool:
     return any((offer.kind, offer.name) == (kind, name) for offer in plugin.offers)
 
 
-def _not_found(inventory: Inventory, kind: Kind, name: str, ignored: Iterable[Ignored]) -> OfferNotFound:
+def _not_found(
+    inventory: Inventory, kind: Kind, name: str, ignored: Iterable[Ignored], paths: Sequence[str] | None
+) -> OfferNotFound:
     offers = inventory.offers()
     owner = name.partition(".")[0]
     stale = (plugin.reason for plugin in inventory.plugins if plugin.state == "stale" and plugin.name == owner)
     others = (f"there is a {offer.kind} {offer.name!r}" for offer in offers if name in (offer.name, offer.short))
     planted = (f"{one.distribution} {one.reason}" for one in ignored if owner in one.distribution)
     hint = next(others, "") or next(stale, "") or next(planted, "")
+    if not hint and not inventory.named(owner):
+        hint = undeclared(owner, distributions(paths))
     return OfferNotFound(kind, name, close_matches(name, [offer.name for offer in offers if offer.kind == kind]), hint)

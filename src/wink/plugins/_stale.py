@@ -1,11 +1,12 @@
 """See whether an editable install still has the entry points that its project declares."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
 from wink.plugins._entry_points import EntryPoint
 from wink.plugins._info import PluginInfo
+from wink.plugins._metadata import Distribution
 from wink.plugins._names import GROUPS, HOOKS_GROUP
 
 _REMEDY = "run `pip install -e` again"
@@ -23,6 +24,8 @@ def staleness(plugin: PluginInfo, projects: dict[str, Project]) -> str:
     """
     if plugin.project is None:
         return ""
+    if not os.path.isdir(plugin.project):
+        return f"its project {plugin.project} is gone; {_REMEDY} where it is now, or uninstall {plugin.distribution}"
     if plugin.project not in projects:
         projects[plugin.project] = _read(plugin.project)
     declared = _declared(projects[plugin.project], plugin.name)
@@ -43,6 +46,18 @@ def staleness(plugin: PluginInfo, projects: dict[str, Project]) -> str:
     return f"pyproject.toml {said}; {_REMEDY}" if said else ""
 
 
+def undeclared(name: str, dists: Iterable[Distribution]) -> str:
+    """Where an editable project declares a plugin that its installed metadata do not have, or nothing.
+
+    This opens every distribution, so it is for explaining what was not found.
+    """
+    for dist in dists:
+        project = dist.project()
+        if project is not None and _declared(_read(project), name):
+            return f"{os.path.join(project, 'pyproject.toml')} declares it, and what is installed does not; {_REMEDY}"
+    return ""
+
+
 def _read(directory: str) -> Project:
     import tomllib
 
@@ -57,6 +72,8 @@ def _declared(document: Project, plugin: str) -> list[EntryPoint] | None:
     """The entry points that a project declares for one plugin now, or None where that cannot be told."""
     project = _table(document, "project")
     if project is None or "entry-points" in project.get("dynamic", ()):
+        return None
+    if _table(_table(_table(document, "tool"), "poetry"), "plugins") is not None:
         return None
     groups = _table(project, "entry-points") or {}
     return [
