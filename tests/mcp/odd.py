@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from wink.policies import PolicyDecision
 from wink.prompt import MarkdownSection, SectionVisibility, ToolsSection
-from wink.tools import Image, Tool, ToolContext, ToolResult
+from wink.tools import Audio, EmbeddedResource, Image, Tool, ToolContext, ToolResult
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,18 @@ def beat(params: Number, *, context: ToolContext) -> ToolResult[None]:
 
 def picture(params: Text, *, context: ToolContext) -> ToolResult[None]:
     """Show a picture."""
-    return ToolResult("a picture", None, images=(Image(b"GIF89a" + bytes(20)),))
+    return ToolResult("a picture", None, attachments=(Image(b"GIF89a" + bytes(20)),))
+
+
+def bundle(params: Text, *, context: ToolContext) -> ToolResult[None]:
+    """Attach one of everything; `fail` fails."""
+    attached = (
+        EmbeddedResource("memo://1", "the memo", "text/plain"),
+        Image(b"GIF89a" + bytes(20)),
+        Audio(b"RIFF....WAVE"),
+        EmbeddedResource("memo://2", b"PK"),
+    )
+    return ToolResult(params.text, None, success=params.text != "fail", attachments=attached)
 
 
 def much(params: Number, *, context: ToolContext) -> ToolResult[None]:
@@ -179,7 +190,7 @@ def _signal(path: str) -> None:
 
 
 HANDLERS = (echo, show, hide, leave, leave_async, shout, unstorable, surrogate, fail, append, wait, wait_async, hang)
-MORE = (hang_async, beat, much, picture)
+MORE = (hang_async, beat, much, picture, bundle)
 
 
 def section() -> ToolsSection:

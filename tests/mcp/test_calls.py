@@ -115,6 +115,31 @@ async def test_pictures_come_beside_the_text(client: Connect) -> None:
 
 
 @pytest.mark.anyio
+async def test_what_is_attached_comes_beside_the_text(client: Connect, mode: str) -> None:
+    """Once: a resource that is text is not in the text as well; a failure has text alone, which names the rest."""
+    async with client(mode) as connected:
+        mixed = (await connected.call_tool("bundle", {"text": "all of it"})).content
+        long = (await connected.call_tool("bundle", {"text": "x" * 100_000})).content
+        failed = (await connected.call_tool("bundle", {"text": "fail"})).content
+
+    assert [block.type for block in mixed] == ["text", "resource", "image", "audio", "resource"]
+    assert mixed[0].text == "all of it"
+    assert mixed[1].resource.model_dump(exclude_none=True) == {
+        "uri": "memo://1",
+        "mime_type": "text/plain",
+        "text": "the memo",
+    }
+    assert base64.b64decode(mixed[3].data) == b"RIFF....WAVE"
+    assert base64.b64decode(mixed[4].resource.blob) == b"PK"
+    assert "read_result" in long[0].text
+    assert failed[0].text.endswith(
+        "[image, image/gif, 26 bytes; not shown]\n[audio, audio/wav, 12 bytes; not shown]\n"
+        "[resource memo://2, 2 bytes; not shown]"
+    )
+    assert "the memo" in failed[0].text
+
+
+@pytest.mark.anyio
 async def test_an_argument_that_the_client_adds_for_itself_is_taken_off(client: Connect, mode: str) -> None:
     """Gemini CLI forgets to."""
     async with client(mode) as connected:

@@ -130,7 +130,7 @@ def test_a_damaged_turn_is_refused(recorded: Path, row: str) -> None:
 
 
 def show(params: None, *, context: ToolContext) -> ToolResult[None]:
-    return ToolResult("A plot.", None, images=(Image(b"GIF89a" + context.filesystem.read_bytes("plot")),))
+    return ToolResult("A plot.", None, attachments=(Image(b"GIF89a" + context.filesystem.read_bytes("plot")),))
 
 
 def test_images_are_told_apart(tmp_path: Path) -> None:
@@ -148,9 +148,9 @@ def test_images_are_told_apart(tmp_path: Path) -> None:
     turns = [ModelTurn(calls=(ToolCall("show", "{}"),)), ModelTurn("Done.")]
     evaluate(RecordingAdapter(ScriptedAdapter(turns), path), b"1", b"2")
     evaluate(ReplayAdapter(Recording.read(path)), b"1", b"2")
-    with pytest.raises(ReplayMismatch, match="the images that the user shows are others"):
+    with pytest.raises(ReplayMismatch, match="the images that are shown at the beginning are others"):
         evaluate(ReplayAdapter(Recording.read(path)), b"x", b"2")
-    with pytest.raises(ReplayMismatch, match=r"call 1 \(show\) shows other images"):
+    with pytest.raises(ReplayMismatch, match=r"call 1 \(show\) shows other images or attachments"):
         evaluate(ReplayAdapter(Recording.read(path)), b"1", b"x")
 
 

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any, ClassVar, Final, cast
 
 from wink.adapters._conversation import Conversation, Exchange, ModelTurn
 from wink.adapters._openai import said_in, status_problem, tls, wire_problem
 from wink.adapters._remote import AnswerCut, Problem, RemoteAdapter, reading
+from wink.adapters._shown import IMAGES, Shown, shown_first, shown_with
 from wink.adapters._tool_schemas import compile_tools
 from wink.adapters._wire import (
     BEGIN,
     argument_object,
-    fitting,
-    images_of,
     kept_items,
     sent_id,
     sent_name,
-    text_of,
     without_tail,
 )
 from wink.errors import ExtraMissing, ModelUnusable
@@ -38,6 +37,7 @@ class AnthropicMessages(RemoteAdapter):
     """
 
     provider: ClassVar[str] = "anthropic"
+    optional: ClassVar[Mapping[str, str]] = {IMAGES: "image"}
 
     def client(self) -> Any:
         """An `anthropic.AsyncAnthropic` that makes no attempts of its own."""
@@ -79,14 +79,15 @@ class AnthropicMessages(RemoteAdapter):
     def request(self, conversation: Conversation) -> dict[str, Any]:
         """The body of `POST /v1/messages`."""
         tools, _ = compile_tools(conversation.prompt, "anthropic", without=self.refused)
+        takes = frozenset({IMAGES}) - self.left_out
         messages: list[dict[str, Any]] = [
-            {"role": "user", "content": [_text(BEGIN), *(_image(*image) for image in fitting(conversation.images))]}
+            {"role": "user", "content": _content(BEGIN, shown_first(conversation, takes))}
         ]
         for exchange in conversation.exchanges:
             said = _said(exchange.turn)
             if said:
                 messages.append({"role": "assistant", "content": said})
-            answered = _answered(exchange)
+            answered = _answered(exchange, takes)
             if messages[-1]["role"] == "user":
                 messages[-1]["content"] += answered
             else:
@@ -214,13 +215,13 @@ def _tool_use(call: ToolCall) -> dict[str, Any]:
     return {"type": "tool_use", "id": sent_id(call.call_id), "name": sent_name(call), "input": given}
 
 
-def _answered(exchange: Exchange) -> list[dict[str, Any]]:
+def _answered(exchange: Exchange, takes: AbstractSet[str]) -> list[dict[str, Any]]:
     """The results come first in the user's message, whatever else it says: the protocol demands it."""
     content: list[dict[str, Any]] = [
         {
             "type": "tool_result",
             "tool_use_id": sent_id(reply.call_id),
-            "content": [_text(text_of(reply)), *(_image(*image) for image in images_of(reply))],
+            "content": _content(reply.text, shown_with(reply, takes)),
             **({} if reply.success else {"is_error": True}),
         }
         for reply in exchange.replies
@@ -232,6 +233,10 @@ def _answered(exchange: Exchange) -> list[dict[str, Any]]:
 
 def _text(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text}
+
+
+def _content(text: str, shown: Shown) -> list[dict[str, Any]]:
+    return [_text(shown.text(text)), *(_image(*image) for image in shown.images)]
 
 
 def _image(image: Image, data: str) -> dict[str, Any]:

@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from typing import Any, ClassVar, cast
 
 from wink.adapters._conversation import Conversation, Exchange, ModelTurn
 from wink.adapters._openai import openai_client, openai_problem
 from wink.adapters._remote import AnswerCut, Problem, RemoteAdapter, reading
+from wink.adapters._shown import AUDIO, IMAGES, Shown, data_url, shown_first, shown_with
 from wink.adapters._tool_schemas import compile_tools
 from wink.adapters._wire import (
     BEGIN,
     argument_text,
-    data_url,
-    fitting,
-    images_of,
     object_text,
     sent_id,
     sent_name,
-    text_of,
     usage_of,
 )
 from wink.runtime import ToolCall
-from wink.tools import Image
 
 # Some servers send what the model thought in a field of their own, and refuse a conversation that comes without it.
 _THOUGHTS = ("reasoning_content", "reasoning", "reasoning_details")
@@ -36,7 +34,7 @@ class OpenAIChat(RemoteAdapter):
     """A model behind the Chat Completions protocol: OpenAI's, or that of any compatible server with `base_url`."""
 
     provider: ClassVar[str] = "openai-chat"
-    optional: ClassVar[Mapping[str, str]] = {"stream_options": "stream_options"}
+    optional: ClassVar[Mapping[str, str]] = {"stream_options": "stream_options", AUDIO: "audio", IMAGES: "image"}
 
     def client(self) -> Any:
         """An `openai.AsyncOpenAI`."""
@@ -49,12 +47,13 @@ class OpenAIChat(RemoteAdapter):
     def request(self, conversation: Conversation) -> dict[str, Any]:
         """The body of `POST /chat/completions`."""
         tools, _ = compile_tools(conversation.prompt, "openai-chat", without=self.refused)
+        takes = frozenset({IMAGES, AUDIO}) - self.left_out
         messages: list[dict[str, Any]] = [
             {"role": "system", "content": conversation.prompt.text or BEGIN},
-            {"role": "user", "content": _shown(BEGIN, fitting(conversation.images))},
+            {"role": "user", "content": _said(BEGIN, shown_first(conversation, takes))},
         ]
         for exchange in conversation.exchanges:
-            messages += _messages(exchange)
+            messages += _messages(exchange, takes)
         body: dict[str, Any] = {"model": self.model, "messages": messages}
         if tools:
             body["tools"] = [
@@ -169,7 +168,7 @@ def _is_another(call: dict[str, Any], piece: dict[str, Any], told: dict[str, Any
         return False
 
 
-def _messages(exchange: Exchange) -> Iterable[dict[str, Any]]:
+def _messages(exchange: Exchange, takes: AbstractSet[str]) -> Iterable[dict[str, Any]]:
     turn = exchange.turn
     said: dict[str, Any] = {"role": "assistant", "content": turn.text or None}
     if turn.calls:
@@ -189,12 +188,14 @@ def _messages(exchange: Exchange) -> Iterable[dict[str, Any]]:
             call |= {_EXTRA: more} if more else {}
     if turn.text or turn.calls:
         yield said
-    for reply in exchange.replies:
-        yield {"role": "tool", "tool_call_id": sent_id(reply.call_id), "content": text_of(reply)}
-    # The protocol takes text alone from tools; a user may show images, when all calls have been answered.
-    for reply in exchange.replies:
-        if images := images_of(reply):
-            yield {"role": "user", "content": _shown(f"What {reply.name} (call {reply.call_id}) shows:", images)}
+    attached = [shown_with(reply, takes) for reply in exchange.replies]
+    for reply, shown in zip(exchange.replies, attached, strict=True):
+        yield {"role": "tool", "tool_call_id": sent_id(reply.call_id), "content": shown.text(reply.text)}
+    # The protocol takes text alone from tools; a user may show something, when all calls have been answered.
+    for reply, shown in zip(exchange.replies, attached, strict=True):
+        if shown.images or shown.sounds:
+            told = f"What {reply.name} (call {reply.call_id}) shows:"
+            yield {"role": "user", "content": _said(told, replace(shown, notes=()))}
     if exchange.note:
         yield {"role": "user", "content": exchange.note}
 
@@ -205,10 +206,14 @@ def _thoughts(given: object) -> dict[str, Any]:
     return {name: known[name] for name in (*_THOUGHTS, _EXTRA) if name in known}
 
 
-def _shown(text: str, images: Iterable[tuple[Image, str]]) -> Any:
+def _said(text: str, shown: Shown) -> Any:
     """What a user says; text alone stays text, which every compatible server takes."""
-    shown = [{"type": "image_url", "image_url": {"url": data_url(*image)}} for image in images]
-    return [{"type": "text", "text": text}, *shown] if shown else text
+    parts: list[dict[str, Any]] = [
+        {"type": "image_url", "image_url": {"url": data_url(*image)}} for image in shown.images
+    ]
+    parts += [{"type": "input_audio", "input_audio": {"data": data, "format": kind}} for kind, data in shown.sounds]
+    text = shown.text(text)
+    return [{"type": "text", "text": text}, *parts] if parts else text
 
 
 def _turn(message: dict[str, Any], finish: str | None, usage: Any) -> ModelTurn:

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any, ClassVar, cast
 
 from wink.adapters._conversation import Conversation, Exchange, ModelTurn
 from wink.adapters._openai import openai_client, openai_problem
 from wink.adapters._remote import AnswerCut, Problem, RemoteAdapter, reading
+from wink.adapters._shown import IMAGES, data_url, shown_first, shown_with
 from wink.adapters._tool_schemas import compile_tools
 from wink.adapters._wire import (
     BEGIN,
-    data_url,
-    fitting,
-    images_of,
     kept_items,
     object_text,
     sent_id,
     sent_name,
-    text_of,
     usage_of,
     without_tail,
 )
@@ -35,7 +33,7 @@ class OpenAIResponses(RemoteAdapter):
     """
 
     provider: ClassVar[str] = "openai"
-    optional: ClassVar[Mapping[str, str]] = {"include": "encrypted"}
+    optional: ClassVar[Mapping[str, str]] = {"include": "encrypted", IMAGES: "image"}
 
     def client(self) -> Any:
         """An `openai.AsyncOpenAI`."""
@@ -48,10 +46,12 @@ class OpenAIResponses(RemoteAdapter):
     def request(self, conversation: Conversation) -> dict[str, Any]:
         """The body of `POST /responses`."""
         tools, _ = compile_tools(conversation.prompt, "openai", without=self.refused)
-        items: list[dict[str, Any]] = [_user(BEGIN)]
-        items[0]["content"] += [_image(*image) for image in fitting(conversation.images)]
+        takes = frozenset({IMAGES}) - self.left_out
+        first = shown_first(conversation, takes)
+        items: list[dict[str, Any]] = [_user(first.text(BEGIN))]
+        items[0]["content"] += [_image(*image) for image in first.images]
         for exchange in conversation.exchanges:
-            items += _items(exchange)
+            items += _items(exchange, takes)
         body: dict[str, Any] = {
             "model": self.model,
             "instructions": conversation.prompt.text,
@@ -117,14 +117,14 @@ def _image(image: Image, data: str) -> dict[str, Any]:
     return {"type": "input_image", "image_url": data_url(image, data)}
 
 
-def _items(exchange: Exchange) -> Iterable[dict[str, Any]]:
+def _items(exchange: Exchange, takes: AbstractSet[str]) -> Iterable[dict[str, Any]]:
     """One turn, unchanged where it is known how it came, then the replies and the note."""
     yield from _said(exchange.turn)
     for reply in exchange.replies:
-        text, images = text_of(reply), images_of(reply)
-        output: Any = text
-        if images:
-            output = [{"type": "input_text", "text": text}, *(_image(*image) for image in images)]
+        shown = shown_with(reply, takes)
+        output: Any = shown.text(reply.text)
+        if shown.images:
+            output = [{"type": "input_text", "text": output}, *(_image(*image) for image in shown.images)]
         yield {"type": "function_call_output", "call_id": sent_id(reply.call_id), "output": output}
     if exchange.note:
         yield _user(exchange.note)

@@ -92,7 +92,10 @@ class RemoteAdapter(ProviderAdapter):
 
     provider: ClassVar[str]
     optional: ClassVar[Mapping[str, str]] = {}
-    """Fields of a request that it can do without, each with a word by which servers that do not take it refuse it."""
+    """Fields of a request that it can do without, and kinds of content (`images`, `audio`) that it can put into words.
+
+    Each comes with a word by which servers that do not take it refuse it.
+    """
 
     def __init__(
         self,

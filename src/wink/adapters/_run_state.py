@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, runtime_checkable
 
 from wink.adapters._conversation import Exchange, ModelTurn
 from wink.errors import RunStateError
@@ -93,6 +93,15 @@ class RunJournal(Protocol):
         ...
 
 
+@runtime_checkable
+class KeepsPrompts(Protocol):
+    """A journal that keeps prompts, too, as they are sent."""
+
+    def rendered(self, prompt_name: str, text: str, tools: Sequence[str]) -> None:
+        """The prompt was rendered, at the beginning or since sections were opened; `tools` are the names that it shows."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class _StoredCall:
     name: str
@@ -159,8 +168,11 @@ def _plain(arguments: str | Mapping[str, Any]) -> str | dict[str, Any]:
 
 
 def _stored_reply(reply: ToolReply) -> _StoredReply:
-    # Images are large, and are not kept: the model is told that there was one.
-    text = f"{reply.text}\n(an image that was shown here is not kept)" if reply.result.images else reply.text
+    # What is attached may be large, and is not kept: the model is told that it was there.
+    attached = reply.result.attachments if reply.success else ()
+    text = "\n".join(
+        [reply.text, *(f"[{one.described}; was here, and is not kept]" for one in attached if not one.text)]
+    )
     return _StoredReply(reply.call_id, reply.name, text, reply.success)
 
 

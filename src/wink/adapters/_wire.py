@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from base64 import b64encode
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final, cast
 
 from wink.adapters._conversation import ModelTurn
 from wink.limits import TokenUsage
-from wink.runtime import ToolCall, ToolReply
-from wink.tools import Image
+from wink.runtime import ToolCall
 
 BEGIN: Final = "Begin."
 """The first word of a user: protocols want one, and the task stands in the prompt."""
@@ -19,30 +17,6 @@ BEGIN: Final = "Begin."
 _MALFORMED: Final = "malformed_arguments"
 _LONGEST_ID, _LONGEST_NAME = 40, 64
 _UNFITTING: Final = re.compile(r"[^a-zA-Z0-9_-]")
-
-MOST_IMAGE_BYTES: Final = 3_750_000
-"""The largest image that every provider takes, in bytes: 5 MB when it is written as base64."""
-
-
-def images_of(reply: ToolReply) -> tuple[tuple[Image, str], ...]:
-    """The images of a reply, each with its base64 text; those that are too large are told of by `text_of`."""
-    return fitting(reply.result.images) if reply.success else ()
-
-
-def fitting(images: Iterable[Image]) -> tuple[tuple[Image, str], ...]:
-    """The images that are not too large, each with its base64 text."""
-    return tuple((one, b64encode(one.data).decode()) for one in images if len(one.data) <= MOST_IMAGE_BYTES)
-
-
-def data_url(image: Image, data: str) -> str:
-    """An image as a URL that holds it (RFC 2397)."""
-    return f"data:{image.media_type};base64,{data}"
-
-
-def text_of(reply: ToolReply) -> str:
-    """The text of a reply, and a word on images that cannot be sent with it."""
-    large = [len(image.data) for image in reply.result.images if reply.success and len(image.data) > MOST_IMAGE_BYTES]
-    return "\n".join([reply.text, *(f"(an image of {size} bytes is too large to be shown)" for size in large)])
 
 
 def argument_text(arguments: str | Mapping[str, Any]) -> str:

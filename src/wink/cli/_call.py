@@ -52,4 +52,9 @@ def call(
     stream = sys.stdout if reply.success else sys.stderr
     # A file's bytes go through a pipe as they are; a terminal would obey them.
     click.echo(visible(reply.text) if stream.isatty() else reply.text, file=stream, color=True)
+    for one in reply.result.attachments:
+        if reply.success and not one.text:
+            click.echo(
+                visible(f"wink: the result has an attachment, which is not shown here: {one.described}"), err=True
+            )
     return 0 if reply.success else 1

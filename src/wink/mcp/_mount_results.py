@@ -11,7 +11,7 @@ from typing import Any, Final, cast
 import mcp_types as types
 
 from wink.serde import dumps
-from wink.tools import Image, ToolResult
+from wink.tools import Attachment, Audio, EmbeddedResource, Image, ToolResult
 
 MAX_ERROR_CHARACTERS: Final = 4000
 
@@ -32,16 +32,30 @@ class McpResult:
 
 def result_of(server: str, tool: str, name: str, answer: types.CallToolResult) -> ToolResult[McpResult]:
     """The result of the server's `tool`, which the model knows as `name`."""
-    text = text_of(answer.content, cast("object", answer.structured_content))
     if answer.is_error:
+        text = text_of(answer.content, cast("object", answer.structured_content))
         return ToolResult[Any].error(f"{name} failed: {shortened(text) or 'the server does not say why'}")
-    said = McpResult(server, tool, text or "Done; the server sent nothing else.", answer.structured_content)
-    return ToolResult("", said, images=tuple(image for block in answer.content if (image := _image(block)) is not None))
+    attachments = [_attachment(block) for block in answer.content]
+    text = text_of(answer.content, cast("object", answer.structured_content), attachments)
+    attached = tuple(one for one in attachments if one is not None)
+    if not text and not attached:
+        text = "Done; the server sent nothing else."
+    said = McpResult(server, tool, text, answer.structured_content)
+    return ToolResult("", said, attachments=attached)
 
 
-def text_of(content: Sequence[Any], structured: object = None) -> str:
-    """All of an answer as text; data is added only where the text does not say the same."""
+def text_of(content: Sequence[Any], structured: object = None, attached: Sequence[Attachment | None] = ()) -> str:
+    """All of an answer as text; data is added only where the text does not say the same.
+
+    What is attached is named where it stood; resources that are text come below all that is said, and those that stood
+    there anyway are not named before.
+    """
     parts = [_described(block) for block in content]
+    named = list(attached)
+    for index, one in enumerate(named):
+        if one is not None:
+            at_end = all(later is not None and later.text for later in named[index:])
+            parts[index] = "" if one.text and at_end else f"[{one.described}]"
     if structured is not None and not any(_says(block, structured) for block in content):
         parts.append(dumps(structured))
     return "\n\n".join(part for part in parts if part)
@@ -58,8 +72,7 @@ def _described(block: Any) -> str:
         case types.TextContent():
             return block.text
         case types.ImageContent():
-            shown = "" if _image(block) is not None else "; not shown"
-            return f"[image, {block.mime_type}, {_size(block.data)}{shown}]"
+            return f"[image, {block.mime_type}, {_size(block.data)}; not shown]"
         case types.AudioContent():
             return f"[audio, {block.mime_type}, {_size(block.data)}; not played]"
         case types.ResourceLink():
@@ -75,12 +88,21 @@ def _described(block: Any) -> str:
             return f"[{type(block).__name__}; not shown]"
 
 
-def _image(block: Any) -> Image | None:
-    """The image in a block, if it is one that models are shown."""
-    if not isinstance(block, types.ImageContent):
-        return None
+def _attachment(block: Any) -> Attachment | None:
+    """What a block attaches; `None` for text, and for what is not what it says."""
     try:
-        return Image(b64decode(block.data, validate=True))
+        match block:
+            case types.ImageContent():
+                return Image(b64decode(block.data, validate=True))
+            case types.AudioContent():
+                return Audio(b64decode(block.data, validate=True), block.mime_type)
+            case types.EmbeddedResource():
+                inner = block.resource
+                text = isinstance(inner, types.TextResourceContents)
+                content = inner.text if text else b64decode(inner.blob, validate=True)
+                return EmbeddedResource(inner.uri, content, inner.mime_type or "")
+            case _:
+                return None
     except ValueError:
         return None
 

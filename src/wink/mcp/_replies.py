@@ -1,4 +1,4 @@
-"""Put a call's reply into the two forms that clients read: text, and structured content for values that are data."""
+"""Put a call's reply into what clients read: text, structured content for values that are data, and attachments."""
 
 from __future__ import annotations
 
@@ -13,9 +13,13 @@ import mcp_types as types
 from wink.errors import SerdeError
 from wink.runtime import ToolReply
 from wink.serde import dump
+from wink.tools import Attachment, Audio, EmbeddedResource, Image
 
 FAILED: Final = "Error: "
 """How the text of a failure begins: some clients do not tell the model of `isError`."""
+
+MOST_ATTACHED_BYTES: Final = 10 * 2**20
+"""How much one answer shows besides its text; what is above is told of in words."""
 
 _ESCAPE: Final = "\\ud"
 
@@ -24,11 +28,9 @@ def answered(reply: ToolReply) -> types.CallToolResult:
     """The result of a call that came to its end."""
     if not reply.success:
         return failed(reply.text)
-    content: list[types.ContentBlock] = [types.TextContent(text=reply.text)]
-    content += [
-        types.ImageContent(data=b64encode(image.data).decode(), mime_type=image.media_type)
-        for image in reply.result.images
-    ]
+    attached = reply.result.attachments
+    told, blocks = _apart(reply.text, attached)
+    content: list[types.ContentBlock] = [types.TextContent(text=told), *blocks]
     return types.CallToolResult(content=content, structured_content=_structured(reply), is_error=False)
 
 
@@ -36,6 +38,41 @@ def failed(text: str) -> types.CallToolResult:
     """The result of a call that failed: never a protocol error, which a model would not be shown."""
     text = text if text.startswith(FAILED) else FAILED + text
     return types.CallToolResult(content=[types.TextContent(text=text)], is_error=True)
+
+
+def _apart(text: str, attachments: Sequence[Attachment]) -> tuple[str, list[types.ContentBlock]]:
+    """The text without the resources at its end, which go beside it; they stay in a text that was too long for them."""
+    resources = _printable("\n\n".join(one.text for one in attachments if one.text))
+    fits = bool(resources) and text.endswith(resources)
+    if fits:
+        text = text.removesuffix(resources).rstrip("\n") or "OK"
+    blocks: list[types.ContentBlock] = []
+    room = MOST_ATTACHED_BYTES
+    for one in attachments:
+        if one.text:
+            blocks += [block_of(one)] if fits else []
+            continue
+        room -= len(one.content if isinstance(one, EmbeddedResource) else one.data)
+        blocks.append(
+            block_of(one) if room >= 0 else types.TextContent(text=f"[{one.described}; too large to be sent]")
+        )
+    return text, blocks
+
+
+def block_of(attachment: Attachment) -> types.ImageContent | types.AudioContent | types.EmbeddedResource:
+    """An attachment as the protocol has it."""
+    match attachment:
+        case Image():
+            return types.ImageContent(data=b64encode(attachment.data).decode(), mime_type=attachment.media_type)
+        case Audio():
+            return types.AudioContent(data=b64encode(attachment.data).decode(), mime_type=attachment.media_type)
+        case EmbeddedResource(uri, content, media_type):
+            kind = media_type or None
+            if isinstance(content, str):
+                resource = types.TextResourceContents(uri=uri, mime_type=kind, text=_printable(content))
+            else:
+                resource = types.BlobResourceContents(uri=uri, mime_type=kind, blob=b64encode(content).decode())
+            return types.EmbeddedResource(resource=resource)
 
 
 def _structured(reply: ToolReply) -> dict[str, Any] | None:
@@ -46,7 +83,7 @@ def _structured(reply: ToolReply) -> dict[str, Any] | None:
     """
     result = reply.result
     if (
-        result.images
+        result.attachments
         or result.value is None
         or result.exclude_value_from_context
         or not is_data(cast("object", result.value))
@@ -71,6 +108,11 @@ def is_data(value: object) -> bool:
         items = cast("Sequence[object]", value)
         return not items or not all(map(_renders, items))
     return isinstance(value, Mapping | bool | int | float) or is_dataclass(value)
+
+
+def _printable(text: str) -> str:
+    """The text, with lone surrogates escaped as in the text of a reply."""
+    return text.encode(errors="backslashreplace").decode()
 
 
 def _renders(value: object) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic
 
 from wink.policies import ToolPolicy
 from wink.prompt._answer import Container, Out_co
-from wink.tools import Tool
+from wink.tools import Attachment, Tool
 
 if TYPE_CHECKING:
     from wink.limits import Deadline
@@ -48,6 +48,8 @@ class RenderedPrompt(Generic[Out_co]):
     """The template that was rendered."""
     disclosure: "Disclosure | None" = field(default=None, repr=False)
     """The sections of which only a summary is shown, for the tools that open them; `None` when all is shown."""
+    attachments: tuple[Attachment, ...] = ()
+    """What the sections show besides their text, in their order: images, sounds, and resources that are no text."""
     _by_name: dict[str, Tool[Any, Any]] = field(init=False, repr=False)
 
     if not TYPE_CHECKING:  # annotations of programs name the type of its output

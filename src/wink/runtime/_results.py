@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import is_dataclass
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 from wink.serde import dumps
-from wink.tools import Image, Tool, ToolResult
+from wink.tools import Attachment, Tool, ToolResult
 
 
 def check_result(tool: Tool[Any, Any], returned: object) -> str | None:
@@ -17,11 +17,13 @@ def check_result(tool: Tool[Any, Any], returned: object) -> str | None:
     returned = cast("ToolResult[Any]", returned)
     if type(returned.success) is not bool or not isinstance(cast("object", returned.message), str):
         return f"{tool.name} returned a ToolResult whose message is not text or whose success is not a bool"
-    images = cast("object", returned.images)
-    if not isinstance(images, tuple) or not all(
-        isinstance(image, Image) for image in cast("tuple[object, ...]", images)
+    attached = cast("object", returned.attachments)
+    if not isinstance(attached, tuple) or not all(
+        isinstance(one, get_args(Attachment)) for one in cast("tuple[object, ...]", attached)
     ):
-        return f"{tool.name} returned a ToolResult whose images are not a tuple of Image"
+        return (
+            f"{tool.name} returned a ToolResult whose attachments are not a tuple of Image, Audio and EmbeddedResource"
+        )
     declared, value = tool.result_type, returned.value
     if declared is None or value is None or not returned.success:
         return None
@@ -48,6 +50,8 @@ def rendered(tool: Tool[Any, Any], result: ToolResult[Any]) -> str:
         raise TypeError(f"render() returned {_kind(text)}")
     if not text.strip():
         text = "OK" if result.success else f"{tool.name} failed"
+    if not result.success and result.attachments:  # no protocol shows them with a failure
+        text = "\n".join([text, *(f"[{one.described}; not shown]" for one in result.attachments if not one.text)])
     return printable(text)
 
 

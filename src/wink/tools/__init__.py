@@ -1,18 +1,26 @@
 """What a model can call: tools, their results, and what a handler is given."""
 
 from wink.errors import DeadlineExceededError, PromptValidationError, ToolValidationError
+from wink.tools._attachments import (
+    Attachment,
+    Audio,
+    EmbeddedResource,
+    Image,
+)
 from wink.tools._checks import Effects
 from wink.tools._context import AdapterLike, PromptLike, RenderedPromptLike, ResourcesLike, ToolContext
 from wink.tools._example import ToolExample
 from wink.tools._handler import ToolHandler
-from wink.tools._image import Image
 from wink.tools._result import ToolRenderableResult, ToolResult, render_value
 from wink.tools._tool import Tool
 
 __all__ = [
     "AdapterLike",
+    "Attachment",
+    "Audio",
     "DeadlineExceededError",
     "Effects",
+    "EmbeddedResource",
     "Image",
     "PromptLike",
     "PromptValidationError",

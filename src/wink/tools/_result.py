@@ -7,7 +7,7 @@ from types import GenericAlias
 from typing import TYPE_CHECKING, Any, Final, Generic, Never, Protocol, TypeVar, cast, runtime_checkable
 
 from wink.serde import dumps
-from wink.tools._image import Image
+from wink.tools._attachments import Attachment
 
 ResultT_co = TypeVar("ResultT_co", covariant=True)
 ValueT = TypeVar("ValueT")
@@ -38,7 +38,8 @@ class ToolResult(Generic[ResultT_co]):
 
     `message` is for the model, in a sentence. `value` is for the session's reducers and for the model too, unless
     `exclude_value_from_context` keeps it from the text; that is for brevity and guards no secret. `success=False` rolls the
-    call's changes back. `images` are for models that can see.
+    call's changes back. `attachments` are shown to models that can see and hear, and to clients; resources among them that
+    are text are a part of the text.
 
     >>> result = ToolResult.ok([1, 2], "Two numbers.")
     >>> result.render(), result.text
@@ -49,7 +50,7 @@ class ToolResult(Generic[ResultT_co]):
     value: ResultT_co | None = None
     success: bool = True
     exclude_value_from_context: bool = False
-    images: tuple[Image, ...] = ()
+    attachments: tuple[Attachment, ...] = ()
 
     if not TYPE_CHECKING:
         # `typing.Generic` would set an attribute on the new instance, which a frozen slotted class does not take.
@@ -80,13 +81,12 @@ class ToolResult(Generic[ResultT_co]):
 
     @property
     def text(self) -> str:
-        """All that the model is sent: the message, a blank line, the rendered value; either alone if the other is empty."""
-        if self.value is None or self.exclude_value_from_context:
+        """All that the model is sent: the message, the rendered value, and attached text; with blank lines between them."""
+        shows_value = self.value is not None and not self.exclude_value_from_context
+        if not shows_value and not self.attachments:
             return self.message
-        text = render_value(self.value)
-        if not text:
-            return self.message
-        return f"{self.message}\n\n{text}" if self.message else text
+        value = render_value(self.value) if shows_value else ""
+        return "\n\n".join(part for part in (self.message, value, *(one.text for one in self.attachments)) if part)
 
 
 def render_value(value: object) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.adapters.providers.conftest import KEY, Agent
-from tests.adapters.providers.speaking import Say
+from tests.adapters.providers.speaking import Fail, Say
 
 from wink.adapters import (
     Exchange,
@@ -23,7 +23,7 @@ from wink.adapters import (
 )
 from wink.limits import Budget, TokenUsage
 from wink.runtime import PromptExecuted, ToolCall, ToolInvoked, ToolReply
-from wink.tools import Image, Tool, ToolContext, ToolResult
+from wink.tools import Audio, EmbeddedResource, Image, Tool, ToolContext, ToolResult
 
 
 def test_calls_are_executed_and_answered(agent: Agent) -> None:
@@ -159,7 +159,9 @@ def test_the_key_is_sent_and_told_nobody(agent: Agent) -> None:
 
 def see(params: None, *, context: ToolContext) -> ToolResult[None]:
     """Show a small image, and one that is too large."""
-    return ToolResult("two images", None, images=(Image(b"GIF89a" + b"x" * 30), Image(b"GIF89a" + bytes(4_000_000))))
+    return ToolResult(
+        "two images", None, attachments=(Image(b"GIF89a" + b"x" * 30), Image(b"GIF89a" + bytes(4_000_000)))
+    )
 
 
 def test_images_are_shown_where_the_protocol_wants_them(agent: Agent) -> None:
@@ -171,26 +173,65 @@ def test_images_are_shown_where_the_protocol_wants_them(agent: Agent) -> None:
     assert response.text == "A cat."
     sent = json.dumps(server.bodies[1])
     assert sent.count(base64.b64encode(b"GIF89a" + b"x" * 30).decode()) == 1
-    assert "an image of 4000006 bytes is too large to be shown" in sent
+    assert "[image, image/gif, 4000 kB; too large to be shown]" in sent
     turn = ModelTurn(calls=(ToolCall("see", "{}", "1"),))
     state = RunState("t", (Exchange(turn, (reply_with_image(),)),))
     assert "is not kept" in RunState.from_json(state.to_json()).exchanges[0].replies[0].text
 
 
+def hear(params: None, *, context: ToolContext) -> ToolResult[None]:
+    """Attach what is no image: sounds, a file that is text, one that is a picture, and one that is neither."""
+    attached = (
+        Audio(b"RIFF....WAVE" + b"x" * 30),
+        Audio(b"x", "audio/aac"),
+        EmbeddedResource("memo://text", "the memo", "text/plain"),
+        EmbeddedResource("memo://picture", b"GIF89a" + b"y" * 30),
+        EmbeddedResource("memo://archive", b"PK", "application/zip"),
+    )
+    return ToolResult("listen", None, attachments=attached)
+
+
+def test_what_else_is_attached_is_shown_or_told_of(agent: Agent) -> None:
+    """Text is text, a picture is shown wherever it came in, and of what a protocol does not take the model is told."""
+    agent.tools = (*agent.tools, Tool[None, None](name="hear", description="Listen.", handler=hear, effects="read"))
+    response, server = agent.run(Say(calls=(("hear", "{}", "id-1"),)), Say("Music."))
+    assert server.problems == []
+    assert response.text == "Music."
+    sent = json.dumps(server.bodies[1])
+    assert "[resource memo://text, text/plain]\\nthe memo" in sent
+    assert sent.count(base64.b64encode(b"GIF89a" + b"y" * 30).decode()) == 1
+    assert "[resource memo://archive, application/zip, 2 bytes; not shown to you]" in sent
+    assert "[audio, audio/aac, 1 bytes; not played to you]" in sent
+    wave = base64.b64encode(b"RIFF....WAVE" + b"x" * 30).decode()
+    assert (wave in sent) is (agent.provider == "openai-chat")
+    assert ("[audio, audio/wav, 42 bytes; not played to you]" in sent) is (agent.provider != "openai-chat")
+
+
+def test_a_model_that_takes_no_images_goes_on_without_them(agent: Agent) -> None:
+    """It is told what it does not see; a run does not end for it."""
+    agent.tools = (*agent.tools, Tool[None, None](name="see", description="Look.", handler=see, effects="read"))
+    refusal = Fail(400, "this model does not support image input")
+    response, server = agent.run(Say(calls=(("see", "{}", "id-1"),)), refusal, Say("Words."))
+    assert response.text == "Words."
+    assert base64.b64encode(b"GIF89a" + b"x" * 30).decode() in json.dumps(server.bodies[1])
+    assert base64.b64encode(b"GIF89a" + b"x" * 30).decode() not in json.dumps(server.bodies[2])
+    assert "[image, image/gif, 36 bytes; not shown to you]" in json.dumps(server.bodies[2])
+
+
 def reply_with_image() -> ToolReply:
-    return ToolReply("1", "see", "x", True, ToolResult("x", None, images=(Image(b"GIF89a"),)))
+    return ToolReply("1", "see", "x", True, ToolResult("x", None, attachments=(Image(b"GIF89a"),)))
 
 
-@pytest.mark.parametrize("images", [("x",), [Image(b"GIF89a")], None])
-def test_what_is_no_image_fails_the_call(images: object) -> None:
+@pytest.mark.parametrize("attached", [("x",), [Image(b"GIF89a")], None])
+def test_what_is_no_attachment_fails_the_call(attached: object) -> None:
     """A provider would refuse the whole request for it."""
     agent = Agent("openai", False)
 
     def bad(params: None, *, context: ToolContext) -> ToolResult[None]:
-        return ToolResult("x", None, images=images)  # type: ignore[arg-type]
+        return ToolResult("x", None, attachments=attached)  # type: ignore[arg-type]
 
     agent.tools = (Tool[None, None](name="bad", description="Look.", handler=bad),)
     _, server = agent.run(Say(calls=(("bad", "{}", "1"),)), Say("Done."))
-    assert "images are not a tuple of Image" in json.dumps(server.bodies[1])
+    assert "attachments are not a tuple of Image, Audio and EmbeddedResource" in json.dumps(server.bodies[1])
     with pytest.raises(ValueError, match="no PNG, JPEG, GIF or WebP"):
         Image(b"<svg/>")

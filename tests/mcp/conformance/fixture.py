@@ -69,7 +69,7 @@ def simple_text(params: Nothing, *, context: ToolContext) -> ToolResult[None]:
 
 def image(params: Nothing, *, context: ToolContext) -> ToolResult[None]:
     """The smallest picture."""
-    return ToolResult("A red dot.", images=(Image(RED_DOT),))
+    return ToolResult("A red dot.", attachments=(Image(RED_DOT),))
 
 
 def error_handling(params: Nothing, *, context: ToolContext) -> ToolResult[None]:

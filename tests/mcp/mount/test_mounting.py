@@ -53,8 +53,38 @@ def test_an_image_of_the_server_is_one_for_the_model(mount: Mount) -> None:
 
     drawn, shown = agent.call("notes_draw"), agent.call("notes_show")
     assert drawn.text == "[image, image/gif, 9 bytes]"
-    assert [image.media_type for image in drawn.result.images] == ["image/gif"]
-    assert shown.result.images == ()
+    assert [image.media_type for image in drawn.result.attachments] == ["image/gif"]
+    assert shown.result.attachments == ()
+
+
+@pytest.mark.parametrize(
+    ("order", "text", "kinds"),
+    [
+        ("a", "[audio, audio/wav, 3 bytes]", ["Audio"]),
+        ("r", "[resource memo://1, text/plain]\nthe memo", ["EmbeddedResource"]),
+        ("b", "[resource memo://2, 3 bytes]", ["EmbeddedResource"]),
+        ("x", "[resource no uri, 3 bytes; not shown]", []),
+        (
+            "itar",
+            "[image, image/gif, 9 bytes]\n\nsome words\n\n[audio, audio/wav, 3 bytes]\n\n"
+            "[resource memo://1, text/plain]\nthe memo",
+            ["Image", "Audio", "EmbeddedResource"],
+        ),
+        (
+            "rt",
+            "[resource memo://1, text/plain]\n\nsome words\n\n[resource memo://1, text/plain]\nthe memo",
+            ["EmbeddedResource"],
+        ),
+    ],
+)
+def test_what_a_server_attaches_is_attached_to_the_result(
+    mount: Mount, order: str, text: str, kinds: list[str]
+) -> None:
+    """The text says where each stood; what is no valid attachment is only told of."""
+    reply = mount().call("notes_bundle", order=order)
+
+    assert reply.text == text
+    assert [type(one).__name__ for one in reply.result.attachments] == kinds
 
 
 def test_an_error_of_the_server_is_a_failed_call(mount: Mount) -> None:

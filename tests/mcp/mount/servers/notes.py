@@ -6,7 +6,15 @@ import time
 
 import anyio
 from mcp.server.mcpserver import Context, MCPServer
-from mcp_types import ImageContent, TextContent, ToolAnnotations
+from mcp_types import (
+    AudioContent,
+    BlobResourceContents,
+    EmbeddedResource,
+    ImageContent,
+    TextContent,
+    TextResourceContents,
+    ToolAnnotations,
+)
 from pydantic import BaseModel
 
 server = MCPServer(
@@ -57,6 +65,21 @@ def show() -> list[object]:
 def draw() -> list[object]:
     """Draw something that is an image."""
     return [ImageContent(type="image", data="R0lGODlhAAAA", mime_type="image/gif")]
+
+
+@server.tool(structured_output=False)
+def bundle(order: str) -> list[object]:
+    """Give one of everything, in the order of the letters."""
+    memo = TextResourceContents(uri="memo://1", mime_type="text/plain", text="the memo")
+    blocks = {
+        "t": TextContent(text="some words"),
+        "i": ImageContent(data="R0lGODlhAAAA", mime_type="image/gif"),
+        "a": AudioContent(data="AAAA", mime_type="audio/wav"),
+        "r": EmbeddedResource(resource=memo),
+        "b": EmbeddedResource(resource=BlobResourceContents(uri="memo://2", blob="AAAA")),
+        "x": EmbeddedResource(resource=BlobResourceContents(uri="no uri", blob="AAAA")),
+    }
+    return [blocks[letter] for letter in order]
 
 
 @server.tool()
