@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from wink.adapters._conversation import Conversation, Exchange, ModelTurn
 from wink.adapters._response import ModelReplied, ModelTold, PromptResponse
-from wink.adapters._run_state import RunJournal, RunState, told
+from wink.adapters._run_state import KeepsPrompts, RunJournal, RunState, told
 from wink.adapters._tracing import Tracing, tracing
 from wink.errors import (
     BudgetExceededError,
@@ -133,6 +133,8 @@ class Evaluation:
         self.session.publish(PromptRendered(rendered.prompt_name, rendered.text, utc_now()))
         names = tuple(tool.name for tool in rendered.tools)
         self.session.publish(RenderedTools(rendered.prompt_name, names, utc_now()))
+        if isinstance(self.journal, KeepsPrompts):
+            self.journal.rendered(rendered.prompt_name, rendered.text, names)
         self._conversation = Conversation(rendered, exchanges, self.images, self.session.dispatcher.dispatch)
         self._executor = ToolExecutor(
             prompt=self.prompt,

@@ -124,10 +124,14 @@ class RecordJournal:
 
     # -- what an evaluation tells
 
+    def rendered(self, prompt_name: str, text: str, tools: Sequence[str]) -> None:
+        """Store a prompt as it is sent."""
+        self._record.runs.prompted(self._number, prompt_name, text, tools)
+
     def turned(self, number: int, turn: ModelTurn) -> None:
         """Store what the model said, before anything of it is executed."""
         self._turn, self._is_told = turn, True
-        self._record.runs.turned(self._number, number, RunState(self._prompt_name, turn=turn).to_json())
+        self._record.runs.turned(self._number, number, RunState(self._prompt_name, turn=turn).to_json(), turn.usage)
 
     def replied(self, number: int, replies: Sequence[ToolReply], note: str) -> None:
         """Store what it was answered."""

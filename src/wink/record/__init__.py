@@ -4,8 +4,11 @@ from wink.record._approvals import ApprovalRow, ApprovalState, ApprovalTable
 from wink.record._calls import CallRow
 from wink.record._checkpoints import Checkpoint, Listed
 from wink.record._database import Durability
+from wink.record._events import Noted, Place
 from wink.record._folds import Folds, Stored, Unfolded
 from wink.record._past import Past
+from wink.record._prompts import PromptRow
+from wink.record._queries import CallFilter, Facets, Queries, SessionRow
 from wink.record._record import Loader, Record
 from wink.record._results import KEPT_BYTES, KEPT_RESULTS, Results
 from wink.record._run_lock import RunLock, is_locked
@@ -17,18 +20,25 @@ __all__ = [
     "ApprovalRow",
     "ApprovalState",
     "ApprovalTable",
+    "CallFilter",
     "CallRow",
     "Checkpoint",
     "Durability",
+    "Facets",
     "Folds",
     "Listed",
     "Loader",
+    "Noted",
     "Past",
+    "Place",
+    "PromptRow",
+    "Queries",
     "Record",
     "Results",
     "RunLock",
     "RunRow",
     "RunTable",
+    "SessionRow",
     "Started",
     "Stored",
     "TurnRow",

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast
 from wink.errors import CommitFailed
 from wink.record._binding import run
 from wink.record._calls import microseconds, moment
+from wink.record._events import write_event
 
 if TYPE_CHECKING:
     import sqlite3
@@ -100,15 +101,11 @@ class ApprovalTable:
         sql = f"""SELECT {_COLUMNS} FROM approvals WHERE ifnull(session = ?, 1) AND ifnull(tool = ?, 1) AND at >= ? {where}
             ORDER BY id"""
         with self._ledger.database.hold():
-            if not has_table(self._ledger, "approvals"):
-                return ()
             return tuple(_row(found) for found in self._ledger.ask(sql, session, tool, since, *states))
 
     def find(self, number: int) -> ApprovalRow | None:
         """One request by its number."""
         with self._ledger.database.hold():
-            if not has_table(self._ledger, "approvals"):
-                return None
             found = self._ledger.ask(f"SELECT {_COLUMNS} FROM approvals WHERE id = ?", number)
         return _row(found[0]) if found else None
 
@@ -126,6 +123,15 @@ class ApprovalTable:
                 )
             connection.execute("DELETE FROM approvals WHERE id <= ? - ?", (number, KEPT))
             found = connection.execute(f"SELECT {_COLUMNS} FROM approvals WHERE id = ?", (number,)).fetchone()
+            told: dict[str, object] = {
+                "approval": f"a{number}",
+                "tool": row.tool,
+                "call_id": row.call_id,
+                "run": row.run or None,
+            }
+            if replaces:
+                told["replaces"] = [f"a{replaced}" for replaced in replaces]
+            write_event(connection, "approval-asked", now, row.session, 0, **told)
             return _row(found)
 
         return self._change(work)
@@ -142,9 +148,14 @@ class ApprovalTable:
         state = "approved" if approved else "denied"
 
         def work(connection: sqlite3.Connection) -> bool:
-            now = microseconds(self._ledger.now())
-            values = (state, now, note, edited, edited_facts, row.number, row.fingerprint)
-            return run(connection, _ANSWER, values).rowcount == 1
+            now = self._ledger.now()
+            values = (state, microseconds(now), note, edited, edited_facts, row.number, row.fingerprint)
+            if run(connection, _ANSWER, values).rowcount != 1:
+                return False
+            told: dict[str, object] = {"approval": f"a{row.number}", "tool": row.tool, "answer": state, "note": note}
+            told |= {"is_edited": edited is not None}
+            write_event(connection, "approval-answered", now, row.session, 0, **told)
+            return True
 
         return self._change(work)
 
@@ -203,11 +214,6 @@ def use_up(connection: sqlite3.Connection, entry: CommitEntry, *, committed: boo
     used = connection.execute(_USE, (entry.approval, stands, entry.outcome == "denied"))
     if stands and used.rowcount == 0:
         raise CommitFailed(f"the approval a{entry.approval} was used by another call; call the tool again")
-
-
-def has_table(ledger: Ledger, name: str) -> bool:
-    """Whether the record has this table; one of an earlier format that cannot be written to has not."""
-    return bool(ledger.ask("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?", name))
 
 
 def _row(found: tuple[Any, ...]) -> ApprovalRow:

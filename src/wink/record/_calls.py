@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
@@ -21,13 +22,17 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 
 _INSERT_CALL: Final = """INSERT INTO calls
     (tx, call_id, tool, prompt, outcome, started_at, duration, decisions, arguments, rendered, effects, inverse,
-    run, approval)
+    run, approval, error)
     VALUES (?, CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), ?, ?, ?, CAST(? AS TEXT), CAST(? AS TEXT),
-        CAST(? AS TEXT), ?, ?, ?, ?)"""
-_SELECT_CALLS: Final = """SELECT calls.seq, tx, transactions.id, name, committed, call_id, tool, prompt, outcome, started_at, duration,
-    decisions, arguments, rendered
-    FROM calls CROSS JOIN transactions ON transactions.seq = tx CROSS JOIN sessions ON sessions.id = session
-    WHERE ifnull(name = ?, 1) AND ifnull(calls.seq = ?, 1) ORDER BY calls.seq DESC LIMIT ?"""
+        CAST(? AS TEXT), ?, ?, ?, ?, CAST(? AS TEXT))"""
+FROM_CALLS: Final = """FROM calls CROSS JOIN transactions ON transactions.seq = tx
+    CROSS JOIN sessions ON sessions.id = session"""
+_SELECT: Final = f"""SELECT calls.seq, tx, transactions.id, name, committed, call_id, tool, prompt, outcome, started_at,
+    duration, effects, run, approval, error, decisions, arguments, {{rendered}} {FROM_CALLS}
+    WHERE {{where}} ORDER BY calls.seq {{order}} LIMIT ?"""
+_BRIEF: Final = 1000
+"""So many characters of a reply are read for a list of calls."""
+_FOR_EVER: Final = 1 << 62
 
 _decisions: Final = json.JSONEncoder(separators=(",", ":")).encode
 
@@ -38,7 +43,9 @@ class CallRow:
 
     `position` grows with every call, `transaction` with every transaction. `committed` tells whether the transaction of the call stands; a nested call shares
     `transaction_id` and `changes` with the outermost one. `arguments` is JSON text, `rendered` what the model was sent,
-    `decisions` one `(policy, allowed, reason, asks)` a policy that was asked. `changes` hold no file's content.
+    `decisions` one `(policy, allowed, reason, asks)` a policy that was asked. `changes` hold no file's content. `effects`
+    is what the tool declares that it may touch, `run` the run that the call belongs to, `approval` the number of the answer
+    of a person that it used, and `error` what an exception said that the model was not shown.
     """
 
     position: int
@@ -56,6 +63,10 @@ class CallRow:
     duration: timedelta
     decisions: tuple[tuple[str, bool, str | None, bool], ...]
     changes: tuple[FileChange, ...]
+    effects: str = "workspace"
+    run: str = ""
+    approval: int = 0
+    error: str | None = None
 
 
 def microseconds(moment: datetime) -> int:
@@ -88,17 +99,42 @@ def write_call(connection: sqlite3.Connection, tx: int, entry: CommitEntry, inve
             inverse,
             entry.run or None,
             entry.approval or None,
+            entry.error,
         ),
     )
 
 
 def read_calls(ask: Ask, session: str | None, limit: int | None, only: int | None = None) -> tuple[CallRow, ...]:
     """The last calls, newest first."""
+    if only is not None:
+        return read_page(ask, session=session, before=only + 1, after=only - 1, limit=1)
+    return read_page(ask, session=session, limit=limit)
+
+
+def read_page(
+    ask: Ask,
+    *,
+    session: str | None = None,
+    before: int | None = None,
+    after: int | None = None,
+    limit: int | None = None,
+    where: str = "1",
+    values: Sequence[object] = (),
+    is_ascending: bool = False,
+    is_brief: bool = False,
+) -> tuple[CallRow, ...]:
+    """Calls between two positions, newest first unless `is_ascending`, that fit a condition over `FROM_CALLS`."""
+    sql = _SELECT.format(
+        rendered=f"substr(rendered, 1, {_BRIEF})" if is_brief else "rendered",
+        where=f"calls.seq > ? AND calls.seq < ? AND ifnull(name = ?, 1) AND {where}",
+        order="" if is_ascending else "DESC",
+    )
+    first, last = 0 if after is None else after, _FOR_EVER if before is None else before
     changes: dict[int, tuple[FileChange, ...]] = {}
     rows: list[CallRow] = []
-    for found in ask(_SELECT_CALLS, session, only, -1 if limit is None else limit):
-        position, tx, transaction_id, name, committed, call_id, tool, prompt, outcome, started, took, *texts = found
-        decisions, arguments, rendered = texts
+    for found in ask(sql, first, last, session, *values, -1 if limit is None else limit):
+        position, tx, transaction_id, name, committed, call_id, tool, prompt, outcome, started, took, *rest = found
+        effects, run_id, approval, error, decisions, arguments, rendered = rest
         if tx not in changes:
             changes[tx] = read_changes(ask, tx)
         rows.append(
@@ -118,6 +154,10 @@ def read_calls(ask: Ask, session: str | None, limit: int | None, only: int | Non
                 duration=timedelta(microseconds=took),
                 decisions=_decided(decisions),
                 changes=changes[tx],
+                effects=effects,
+                run=run_id or "",
+                approval=approval or 0,
+                error=error,
             )
         )
     return tuple(rows)

@@ -18,7 +18,7 @@ _INSERT: Final = """INSERT INTO changes (tx, n, path, moved_from,
         ?, ?, ?, CAST(? AS TEXT), ?, ?, ?, ?)"""
 _COLUMNS: Final = """path, moved_from,
     before_kind, before_size, before_mode, before_target, before_inode, before_time, preimage,
-    (SELECT digest FROM folded WHERE folded.preimage = changes.preimage), NULL,
+    (SELECT digest FROM folded WHERE folded.preimage = changes.preimage), before_content,
     after_kind, after_size, after_mode, after_target, after_inode, after_time, NULL, after_digest, content"""
 _OF_ONE: Final = f"SELECT {_COLUMNS} FROM changes WHERE tx = ? ORDER BY n"
 _COMMITTED: Final = f"""SELECT tx, {_COLUMNS} FROM changes CROSS JOIN transactions ON seq = tx

@@ -147,7 +147,8 @@ class Database:
             # Paths and texts may hold lone surrogates; see `_binding`.
             connection.text_factory = _text
             connection.execute("PRAGMA trusted_schema = OFF")
-            check_or_create(self.path, connection, is_read_only=self._read_only)
+            if not check_or_create(self.path, connection, is_read_only=self._read_only):
+                connection = _upgraded_copy(self.path, connection)
             if not self._read_only:
                 use_write_ahead_log(connection)
                 connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
@@ -175,6 +176,23 @@ def _file_at(path: str) -> tuple[int, int] | None:
     if not stat.S_ISREG(found.st_mode):
         raise RecordCorrupt(path, "it is not a plain file")
     return found.st_dev, found.st_ino
+
+
+def _upgraded_copy(path: str, connection: sqlite3.Connection) -> sqlite3.Connection:
+    """A record of an earlier format that cannot be changed, in memory and in the present one."""
+    import sqlite3
+
+    copy = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    try:
+        connection.backup(copy)
+        copy.text_factory = _text
+        copy.execute("PRAGMA trusted_schema = OFF")
+        check_or_create(path, copy)
+    except BaseException:
+        copy.close()
+        raise
+    connection.close()
+    return copy
 
 
 def _uri(path: str, read_only: bool) -> str:

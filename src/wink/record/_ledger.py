@@ -12,8 +12,10 @@ Rules of this module, all of whose methods are called under the database's lock:
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, TypeVar
+from uuid import uuid4
 
 from wink.errors import (
     CommitFailed,
@@ -29,6 +31,7 @@ from wink.record._calls import microseconds, write_call
 from wink.record._changes import write_changes
 from wink.record._checkpoints import Listed, write_checkpoint, write_listed
 from wink.record._database import Connect, Database, Durability
+from wink.record._events import write_event
 from wink.record._inverse import TakingBack, as_text
 from wink.record._others import Others
 from wink.record._past import Past
@@ -139,7 +142,12 @@ class Ledger:
             connection = self.database.writable()
             # Of no effect without its checkpoint; so the two need not be one step.
             write_listed(connection, name, listed)
-            return write_checkpoint(connection, name, self._clock())
+            now = self._clock()
+            if not write_checkpoint(connection, name, now):
+                return False
+            with suppress(Exception):  # it has been made, and that somebody is told of it is second to that
+                write_event(connection, "checkpoint", now, "", 0, name=name, is_full=listed is not None)
+            return True
         except Exception as error:
             raise CommitFailed(f"nothing was stored: {explain(error)}") from error
 
@@ -201,6 +209,17 @@ class Ledger:
             return connection.execute(sql, values).fetchall()  # type: ignore[arg-type]
         except Exception as error:
             raise self.database.error(error) from error
+
+    def version(self) -> tuple[object, ...]:
+        """What differs whenever anybody has stored anything."""
+        connection = self.reach()
+        if connection is None:
+            return ()
+        try:
+            seen = connection.execute("PRAGMA data_version").fetchone()[0]
+        except Exception as error:
+            raise self.database.error(error) from error
+        return self.database.place, id(connection), seen, connection.total_changes
 
     def load(self, session: str, type_name: str) -> tuple[tuple[str | None, str], ...] | None:
         """Key and JSON of each item of a slice, or None for a slice that was never written."""
@@ -331,7 +350,8 @@ class Ledger:
         return number
 
     def _make_session(self, connection: sqlite3.Connection, session: str) -> int:
-        session_id, created_at = self.identities.get(session) or (session, self._clock())
+        # A session may be written to before anybody opens it, as by an undo.
+        session_id, created_at = self.identities.get(session) or (str(uuid4()), self._clock())
         cursor = connection.execute(
             "INSERT INTO sessions (name, session_id, created_at) VALUES (?, ?, ?)",
             (session, session_id, microseconds(created_at)),

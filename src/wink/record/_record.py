@@ -21,6 +21,7 @@ from wink.record._database import Connect, Durability
 from wink.record._folds import Folds
 from wink.record._ledger import Ledger, was_read_only
 from wink.record._past import Past, read_past, read_undone, types_written
+from wink.record._queries import Queries
 from wink.record._results import Results
 from wink.record._runs import RunTable, write_start
 
@@ -77,6 +78,11 @@ class Record:
     def runs(self) -> RunTable:
         """The runs that were begun here, and how far they have come."""
         return RunTable(self._ledger)
+
+    @property
+    def queries(self) -> Queries:
+        """What is asked of it to look at it: calls page by page, sessions, what happens as it happens."""
+        return Queries(self._ledger)
 
     def check(self) -> None:
         """Open the record if there is one; raises `RecordTooNew`, `RecordCorrupt` or `RecordUnavailable`."""

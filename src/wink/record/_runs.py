@@ -6,14 +6,16 @@ its end are dropped.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
-from wink.record._approvals import has_table
+from wink.limits import TokenUsage
 from wink.record._binding import run
 from wink.record._calls import microseconds, moment
+from wink.record._events import write_event
+from wink.record._prompts import PromptRow, drop_prompts, read_prompts, write_prompt
 
 if TYPE_CHECKING:
     import sqlite3
@@ -29,12 +31,15 @@ RunStatus = Literal["running", "suspended", "stopped", "ended"]
 KEPT: Final = 200
 """So many runs are kept."""
 
-_COLUMNS: Final = "id, session, plan, place, state, problem, started_at, changed_at, attempt"
+_COLUMNS: Final = """id, session, plan, place, state, problem, started_at, changed_at, attempt,
+    turns, input_tokens, output_tokens, cached_tokens"""
 _INSERT: Final = """INSERT INTO runs (session, plan, place, state, problem, started_at, changed_at, attempt)
     VALUES (CAST(? AS TEXT), CAST(? AS TEXT), ?, 'running', '', ?, ?, 1)"""
 _STATE: Final = "UPDATE runs SET state = ?, problem = CAST(? AS TEXT), changed_at = ? WHERE id = ?"
 _TURN: Final = """INSERT OR REPLACE INTO run_turns (run, n, position, turn, replies)
     VALUES (?, ?, (SELECT ifnull(max(seq), 0) FROM calls), CAST(? AS TEXT), NULL)"""
+_USED: Final = """UPDATE runs SET turns = turns + 1, input_tokens = input_tokens + ?, output_tokens = output_tokens + ?,
+    cached_tokens = cached_tokens + ?, changed_at = ? WHERE id = ? RETURNING session"""
 _REPLIES: Final = "UPDATE run_turns SET replies = CAST(? AS TEXT) WHERE run = ? AND n = ?"
 # An answer was used by a call that committed, or by one that a person denied; what acts outside is not done twice even if
 # it failed.
@@ -53,7 +58,8 @@ _TRIM_STARTED: Final = "DELETE FROM started WHERE id NOT IN (SELECT id FROM star
 class RunRow:
     """One run; `plan` is JSON of what it was started with, `problem` why it stopped, `attempt` how often it was begun.
 
-    `is_ours` is false for one that came with a copy of the record, from wherever: nobody here has begun it.
+    `is_ours` is false for one that came with a copy of the record, from wherever: nobody here has begun it. `usage` adds up
+    the tokens of its `turns`.
     """
 
     number: int
@@ -65,6 +71,8 @@ class RunRow:
     started_at: datetime
     changed_at: datetime
     attempt: int
+    turns: int = 0
+    usage: TokenUsage = TokenUsage()  # noqa: RUF009  frozen
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +114,8 @@ class RunTable:
             number = run(connection, _INSERT, (session, plan, self._ledger.database.place, now, now)).lastrowid or 0
             connection.execute("DELETE FROM run_turns WHERE run <= ? - ?", (number, KEPT))
             connection.execute("DELETE FROM runs WHERE id <= ? - ?", (number, KEPT))
+            drop_prompts(connection, number - KEPT)
+            write_event(connection, "run-begun", self._ledger.now(), session, number)
             return number
 
         return self._change(work)
@@ -113,17 +123,55 @@ class RunTable:
     def resume(self, number: int) -> int:
         """Note that a run goes on; which attempt this is."""
         sql = """UPDATE runs SET state = 'running', problem = '', changed_at = ?, attempt = attempt + 1
-            WHERE id = ? RETURNING attempt"""
-        values = (microseconds(self._ledger.now()), number)
+            WHERE id = ? RETURNING attempt, session"""
 
         def work(connection: sqlite3.Connection) -> int:
-            return connection.execute(sql, values).fetchone()[0]
+            now = self._ledger.now()
+            attempt, session = connection.execute(sql, (microseconds(now), number)).fetchone()
+            write_event(connection, "run-resumed", now, session, number, attempt=attempt)
+            return attempt
 
         return self._change(work)
 
-    def turned(self, number: int, turn: int, text: str) -> None:
-        """Store what the model said, before anything of it is executed."""
-        self._change(lambda connection: run(connection, _TURN, (number, turn, text)))
+    def turned(self, number: int, turn: int, text: str, usage: TokenUsage | None = None) -> None:
+        """Store what the model said, before anything of it is executed, and what it used."""
+        used = usage or TokenUsage()
+        tokens = used.input_tokens, used.output_tokens, used.cached_tokens
+
+        def work(connection: sqlite3.Connection) -> None:
+            now = self._ledger.now()
+            run(connection, _TURN, (number, turn, text))
+            for (session,) in connection.execute(_USED, (*tokens, microseconds(now), number)).fetchall():
+                write_event(
+                    connection,
+                    "run-turn",
+                    now,
+                    session,
+                    number,
+                    turn=turn,
+                    input_tokens=tokens[0],
+                    output_tokens=tokens[1],
+                    cached_tokens=tokens[2],
+                )
+
+        self._change(work)
+
+    def prompted(self, number: int, prompt: str, text: str, tools: Sequence[str]) -> None:
+        """Store a prompt as it was rendered for a run, and the names of the tools that it shows."""
+
+        def work(connection: sqlite3.Connection) -> None:
+            now = self._ledger.now()
+            n = write_prompt(connection, number, now, prompt, text, tools)
+            if n is not None:
+                session = self._session(connection, number)
+                write_event(connection, "run-prompt", now, session, number, n=n, prompt=prompt, characters=len(text))
+
+        self._change(work)
+
+    def prompts(self, number: int) -> tuple[PromptRow, ...]:
+        """The prompts of a run as they were rendered, oldest first."""
+        with self._ledger.database.hold():
+            return read_prompts(self._ledger.ask, number)
 
     def replied(self, number: int, turn: int, replies: str) -> None:
         """Store what a turn was answered."""
@@ -135,7 +183,7 @@ class RunTable:
 
         def work(connection: sqlite3.Connection) -> None:
             run(connection, sql, (text, number, turn))
-            run(connection, _STATE, ("suspended", "", microseconds(self._ledger.now()), number))
+            self._set(connection, number, "suspended", "")
 
         self._change(work)
 
@@ -143,7 +191,7 @@ class RunTable:
         """Store what became of a run; the turns of one that has ended are dropped."""
 
         def work(connection: sqlite3.Connection) -> None:
-            run(connection, _STATE, (state, problem, microseconds(self._ledger.now()), number))
+            self._set(connection, number, state, problem)
             if state == "ended":
                 connection.execute("DELETE FROM run_turns WHERE run = ?", (number,))
 
@@ -157,10 +205,7 @@ class RunTable:
         """All runs, oldest first."""
         found = self._ask(f"SELECT {_COLUMNS} FROM runs ORDER BY id")
         here = self._ledger.database.place
-        return tuple(
-            RunRow(number, session, plan, place == here, state, problem, moment(started), moment(changed), attempt)
-            for number, session, plan, place, state, problem, started, changed, attempt in found
-        )
+        return tuple(_run(here, *row) for row in found)
 
     def turns(self, number: int) -> tuple[TurnRow, ...]:
         """The turns of a run in their order."""
@@ -175,8 +220,6 @@ class RunTable:
         has ended.
         """
         with self._ledger.database.hold():
-            if not has_table(self._ledger, "runs"):
-                return None
             for lost in self.started():
                 if (lost.run, lost.call_id) == (run_id, call_id):
                     self._put_lost(lost)
@@ -237,7 +280,17 @@ class RunTable:
 
     def _ask(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
         with self._ledger.database.hold():
-            return self._ledger.ask(sql, *values) if has_table(self._ledger, "runs") else []
+            return self._ledger.ask(sql, *values)
+
+    def _set(self, connection: sqlite3.Connection, number: int, state: RunStatus, problem: str) -> None:
+        now = self._ledger.now()
+        run(connection, _STATE, (state, problem, microseconds(now), number))
+        told = {"problem": problem} if problem else {}
+        if state != "running":
+            write_event(connection, f"run-{state}", now, self._session(connection, number), number, **told)
+
+    def _session(self, connection: sqlite3.Connection, number: int) -> str:
+        return next((name for (name,) in connection.execute("SELECT session FROM runs WHERE id = ?", (number,))), "")
 
     def _change(self, work: Callable[[sqlite3.Connection], T]) -> T:
         with self._ledger.database.hold():
@@ -250,3 +303,23 @@ def write_start(connection: sqlite3.Connection, entry: CommitEntry) -> None:
     values = (entry.transaction_id, entry.session, entry.run, entry.call_id, entry.tool, entry.arguments, at)
     run(connection, _START, values)
     connection.execute(_TRIM_STARTED, (_STARTED_KEPT,))
+    told = {"tool": entry.tool, "call_id": entry.call_id, "run": entry.run or None}
+    write_event(connection, "call-started", entry.started_at, entry.session, 0, **told)
+
+
+def _run(
+    here: str,
+    number: int,
+    session: str,
+    plan: str,
+    place: str,
+    state: RunStatus,
+    problem: str,
+    started: int,
+    changed: int,
+    attempt: int,
+    turns: int,
+    *tokens: int,
+) -> RunRow:
+    times = moment(started), moment(changed)
+    return RunRow(number, session, plan, place == here, state, problem, *times, attempt, turns, TokenUsage(*tokens))

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Final
 
-from wink.errors import RecordCorrupt, RecordTooNew, RecordUnavailable
+from wink.errors import RecordCorrupt, RecordTooNew
 
 if TYPE_CHECKING:
     import sqlite3
 
-VERSION: Final = 3
+VERSION: Final = 4
 """The format that is written, kept in `PRAGMA user_version`."""
 
 APPLICATION_ID: Final = 0x77696E6B
@@ -31,11 +31,12 @@ TABLES: Final = {
         deltas INTEGER NOT NULL, changes INTEGER NOT NULL, inverse TEXT, reverts TEXT
     ) STRICT""",
     # times in microseconds, since the epoch or as a length; a nested call has its outer call's tx; run and approval: what
-    # an outermost call belonged to, and which answer of a person it used
+    # an outermost call belonged to, and which answer of a person it used; error: what an exception said that ended it
     "calls": """(
         seq INTEGER PRIMARY KEY, tx INTEGER NOT NULL, call_id TEXT NOT NULL, tool TEXT NOT NULL, prompt TEXT NOT NULL,
         outcome TEXT NOT NULL, started_at INTEGER NOT NULL, duration INTEGER NOT NULL, decisions TEXT NOT NULL,
-        arguments TEXT NOT NULL, rendered TEXT NOT NULL, effects TEXT NOT NULL, inverse TEXT, run TEXT, approval INTEGER
+        arguments TEXT NOT NULL, rendered TEXT NOT NULL, effects TEXT NOT NULL, inverse TEXT, run TEXT, approval INTEGER,
+        error TEXT
     ) STRICT""",
     "slices": """(
         id INTEGER PRIMARY KEY, session INTEGER NOT NULL, type TEXT NOT NULL, policy TEXT NOT NULL,
@@ -47,19 +48,21 @@ TABLES: Final = {
         PRIMARY KEY (slice, tx, n)
     ) STRICT, WITHOUT ROWID""",
     # sizes in bytes, modes as permission bits, times in nanoseconds; a side that was not there has no kind. A pre-image is
-    # named by where it lies in staging; `content` is what a rolled-back call had written, since nothing else keeps it
+    # named by where it lies in staging; `content` is what a rolled-back call had written, since nothing else keeps it, and
+    # `before_content` what it had found, in a record that was brought here without its files
     "changes": """(
         tx INTEGER NOT NULL, n INTEGER NOT NULL, path TEXT NOT NULL, moved_from TEXT,
         before_kind TEXT, before_size INTEGER, before_mode INTEGER, before_target TEXT, before_inode INTEGER,
         before_time INTEGER, preimage TEXT,
         after_kind TEXT, after_size INTEGER, after_mode INTEGER, after_target TEXT, after_inode INTEGER,
         after_time INTEGER, after_digest TEXT, content BLOB,
+        before_content BLOB,
         PRIMARY KEY (tx, n)
     ) STRICT, WITHOUT ROWID""",
     # what has been folded into the git store, oldest first without a gap: the commit of a transaction, in hexadecimal
     "folds": "(tx INTEGER PRIMARY KEY, commit_id TEXT NOT NULL) STRICT",
     # where a pre-image that was freed lies in the store: git's id of the blob, the SHA-256 of its content, and
-    # what else the file had, as JSON
+    # what else the file had, as JSON; of one that was given up only the digest stays, and the blob is empty
     "folded": """(
         preimage TEXT PRIMARY KEY, tx INTEGER NOT NULL, blob TEXT NOT NULL, digest TEXT NOT NULL,
         attributes TEXT NOT NULL
@@ -84,17 +87,32 @@ TABLES: Final = {
         arguments TEXT NOT NULL, at INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID""",
     # plan: JSON, what the run was started with; place: which file the record was then, so that a run that came with a
-    # workspace from somewhere is not taken for one of ours
+    # workspace from somewhere is not taken for one of ours; turns and tokens add up, of ended runs too
     "runs": """(
         id INTEGER PRIMARY KEY, session TEXT NOT NULL, plan TEXT NOT NULL, place TEXT NOT NULL, state TEXT NOT NULL,
         problem TEXT NOT NULL,
-        started_at INTEGER NOT NULL, changed_at INTEGER NOT NULL, attempt INTEGER NOT NULL
+        started_at INTEGER NOT NULL, changed_at INTEGER NOT NULL, attempt INTEGER NOT NULL,
+        turns INTEGER NOT NULL DEFAULT 0, input_tokens INTEGER NOT NULL DEFAULT 0,
+        output_tokens INTEGER NOT NULL DEFAULT 0, cached_tokens INTEGER NOT NULL DEFAULT 0
     ) STRICT""",
     # position: the last call before the turn; turn and replies as JSON, no replies while it is not answered
     "run_turns": """(
         run INTEGER NOT NULL, n INTEGER NOT NULL, position INTEGER NOT NULL, turn TEXT NOT NULL, replies TEXT,
         PRIMARY KEY (run, n)
     ) STRICT, WITHOUT ROWID""",
+    # the rendered prompts that runs were sent, each text once: by its SHA-256
+    "prompts": "(digest TEXT PRIMARY KEY, text TEXT NOT NULL) STRICT, WITHOUT ROWID",
+    # position: the last call before the prompt was rendered; tools: JSON list of the names that it showed
+    "run_prompts": """(
+        run INTEGER NOT NULL, n INTEGER NOT NULL, position INTEGER NOT NULL, at INTEGER NOT NULL, prompt TEXT NOT NULL,
+        digest TEXT NOT NULL, tools TEXT NOT NULL,
+        PRIMARY KEY (run, n)
+    ) STRICT, WITHOUT ROWID""",
+    # what happened beside calls, in order. position: the last call before it; run: 0 where it belongs to none; data: JSON
+    "events": """(
+        seq INTEGER PRIMARY KEY, position INTEGER NOT NULL, at INTEGER NOT NULL, kind TEXT NOT NULL, session TEXT NOT NULL,
+        run INTEGER NOT NULL, data TEXT NOT NULL
+    ) STRICT""",
 }
 INDEXES: Final = {
     "slice_keys": "UNIQUE INDEX slice_keys ON slice_items (slice, key) WHERE key IS NOT NULL",
@@ -106,19 +124,28 @@ INDEXES: Final = {
 _SINCE: Final = {
     2: ("folds", "folded", "full_checkpoints"),
     3: ("approvals", "started", "runs", "run_turns"),
+    4: ("prompts", "run_prompts", "events"),
 }
 """The tables that came with each format after the first."""
-_CALLS_SINCE_3: Final = ("run TEXT", "approval INTEGER")
+_COLUMNS_SINCE: Final = {
+    "calls": ("run TEXT", "approval INTEGER", "error TEXT"),
+    "changes": ("before_content BLOB",),
+    "runs": tuple(
+        f"{name} INTEGER NOT NULL DEFAULT 0" for name in ("turns", "input_tokens", "output_tokens", "cached_tokens")
+    ),
+}
+"""The columns that came with later formats, in their order."""
 
 _EMPTY: Final[tuple[int, int, set[tuple[str, str]]]] = (0, 0, set())
 _SQLITE_BUSY: Final = 5
 _WAL_PATIENCE_SECONDS: Final = 10.0
 
 
-def check_or_create(path: str, connection: sqlite3.Connection, *, is_read_only: bool = False) -> None:
+def check_or_create(path: str, connection: sqlite3.Connection, *, is_read_only: bool = False) -> bool:
     """Make an empty database a record; refuse one that is newer, damaged or another program's.
 
-    One of an earlier format gets what it lacks; where nothing can be written, the last format before can be read as it is.
+    One of an earlier format gets what it lacks. False, with nothing done, where it would have to but nothing can be
+    written: then a copy has to be taken.
     """
     connection.execute("BEGIN")
     found = _look(connection)
@@ -132,7 +159,9 @@ def check_or_create(path: str, connection: sqlite3.Connection, *, is_read_only: 
             _create(connection)
             found = _look(connection)
         connection.execute("COMMIT")
-    if found[1] == APPLICATION_ID and 1 <= found[0] < VERSION and not is_read_only:
+    if found[1] == APPLICATION_ID and 1 <= found[0] < VERSION:
+        if is_read_only:
+            return False
         found = _upgraded(connection)
     version, application, objects = found
     if application != APPLICATION_ID:
@@ -141,12 +170,10 @@ def check_or_create(path: str, connection: sqlite3.Connection, *, is_read_only: 
         raise RecordTooNew(path, version, VERSION)
     if version < 1:
         raise RecordCorrupt(path, f"it claims format {version}, which never was")
-    if version < VERSION - 1:
-        raise RecordUnavailable(path, f"it has the old format {version}, and cannot be changed here")
-    later = _SINCE[VERSION] if version < VERSION else ()
-    if objects != {("table", name) for name in TABLES if name not in later} | {("index", name) for name in INDEXES}:
+    if objects != {("table", name) for name in TABLES} | {("index", name) for name in INDEXES}:
         # Triggers that came with a workspace from somewhere would run inside our transactions.
         raise RecordCorrupt(path, "its tables are not those of a record")
+    return True
 
 
 def _upgraded(connection: sqlite3.Connection) -> tuple[int, int, set[tuple[str, str]]]:
@@ -159,10 +186,11 @@ def _upgraded(connection: sqlite3.Connection) -> tuple[int, int, set[tuple[str, 
             for name in names:
                 if since > found[0] and name not in present:
                     connection.execute(f"CREATE TABLE {name} {TABLES[name]}")
-        columns = {row[1] for row in connection.execute("PRAGMA table_info(calls)")}
-        for column in _CALLS_SINCE_3:
-            if column.partition(" ")[0] not in columns:
-                connection.execute(f"ALTER TABLE calls ADD COLUMN {column}")
+        for table, later in _COLUMNS_SINCE.items():
+            columns = {row[1] for row in connection.execute(f"PRAGMA table_info({table})")}
+            for column in later:
+                if column.partition(" ")[0] not in columns:
+                    connection.execute(f"ALTER TABLE {table} ADD COLUMN {column}")
         connection.execute(f"PRAGMA user_version = {VERSION}")
         connection.execute("UPDATE meta SET value = ? WHERE key = 'format'", (str(VERSION),))
         found = _look(connection)

@@ -105,4 +105,5 @@ class Books:
             effects="workspace" if call.tool is None else call.tool.effects,
             run=self._run if is_outermost else "",
             approval=approval,
+            error=call.error,
         )

@@ -21,7 +21,8 @@ class CommitEntry:
 
     `arguments` is JSON text as it was parsed, `rendered` what the model was sent, `decisions` one
     `(policy, allowed, reason, asks)` a policy that was asked, `effects` what its tool declares that it may touch. `run` is
-    the run that an outermost call belongs to, and `approval` the number of the person's answer that it used.
+    the run that an outermost call belongs to, `approval` the number of the person's answer that it used, and `error` what an
+    exception said that the model was not shown.
     """
 
     transaction_id: str
@@ -40,6 +41,7 @@ class CommitEntry:
     effects: str = "workspace"
     run: str = ""
     approval: int = 0
+    error: str | None = None
 
 
 class Recorder(Protocol):

@@ -1,0 +1,112 @@
+"""Keep what happens beside calls in an order of its own, so that whoever follows a workspace can go on where they were.
+
+Calls are not written down once more: an event knows the last call before it, and the two are put in one order when they are
+read. So a place in the stream is two numbers, and a call costs nothing extra.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from wink.record._binding import run
+from wink.record._calls import CallRow, microseconds, moment, read_page
+from wink.record._changes import Ask
+
+if TYPE_CHECKING:
+    import sqlite3
+
+KEPT: Final = 50_000
+"""So many events are kept, beside the calls."""
+
+_INSERT: Final = """INSERT INTO events (position, at, kind, session, run, data)
+    VALUES ((SELECT ifnull(max(seq), 0) FROM calls), ?, ?, CAST(? AS TEXT), ?, CAST(? AS TEXT))"""
+_TRIM: Final = "DELETE FROM events WHERE seq <= ? - ?"
+_AFTER: Final = """SELECT seq, position, at, kind, session, run, data FROM events
+    WHERE seq > ? AND ifnull(session = ?, 1) ORDER BY seq LIMIT ?"""
+_LAST: Final = "SELECT (SELECT ifnull(max(seq), 0) FROM calls), (SELECT ifnull(max(seq), 0) FROM events)"
+_PLACE: Final = re.compile(r"([0-9]{1,15})\.([0-9]{1,15})")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Place:
+    """A place in the stream: the last call and the last other event before it.
+
+    >>> str(Place(12, 3)), Place.read("12.3")
+    ('12.3', Place(call=12, event=3))
+    """
+
+    call: int = 0
+    event: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.call}.{self.event}"
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """The place that `str` wrote; raises `ValueError` for anything else."""
+        found = _PLACE.fullmatch(text)
+        if found is None:
+            raise ValueError(f"{text!r} is no place in the stream, such as '12.3'")
+        return cls(int(found[1]), int(found[2]))
+
+
+BEGINNING: Final = Place()
+"""Before everything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """Something that happened beside calls; `run` is 0 where it belongs to none, `data` what else there is to say."""
+
+    number: int
+    position: int
+    at: datetime
+    kind: str
+    session: str
+    run: int
+    data: Mapping[str, Any]
+
+
+def write_event(
+    connection: sqlite3.Connection, kind: str, at: datetime, session: str, run_number: int, **data: object
+) -> None:
+    """Add an event in the transaction that it belongs to; its texts are masked already."""
+    values = (microseconds(at), kind, session, run_number, json.dumps(data, separators=(",", ":")))
+    number = run(connection, _INSERT, values).lastrowid or 0
+    connection.execute(_TRIM, (number, KEPT))
+
+
+def last_place(ask: Ask) -> Place:
+    """The end of the stream."""
+    return next((Place(call, event) for call, event in ask(_LAST)), Place())
+
+
+def read_stream(ask: Ask, since: Place, session: str | None, limit: int) -> tuple[tuple[Place, CallRow | Noted], ...]:
+    """What came after a place, oldest first, each with the place to go on from."""
+    calls = read_page(ask, session=session, after=since.call, limit=limit, is_ascending=True)
+    noted = [_noted(*row) for row in ask(_AFTER, since.event, session, limit)]
+    found: list[tuple[Place, CallRow | Noted]] = []
+    at = 0
+    for event in noted:
+        while at < len(calls) and calls[at].position <= event.position:
+            since = Place(calls[at].position, since.event)
+            found.append((since, calls[at]))
+            at += 1
+        if at == len(calls) == limit and calls[-1].position < event.position:
+            return tuple(found[:limit])  # there may be more calls before it
+        since = Place(since.call, event.number)
+        found.append((since, event))
+    if len(noted) < limit:
+        for call in calls[at:]:
+            since = Place(call.position, since.event)
+            found.append((since, call))
+    return tuple(found[:limit])
+
+
+def _noted(number: int, position: int, at: int, kind: str, session: str, run_number: int, data: str) -> Noted:
+    return Noted(number, position, moment(at), kind, session, run_number, json.loads(data))
