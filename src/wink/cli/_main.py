@@ -60,6 +60,7 @@ COMMANDS: Final = {
     "explain": ("wink.cli._explain", "explain", "Say which rule would allow or deny a call, and why."),
     "trust": ("wink.cli._trust", "trust", "Let a workspace's settings count as your own."),
     "plugins": ("wink.cli._plugins", "plugins", "List, explain and check plugins."),
+    "new-plugin": ("wink.cli._new_plugin", "new_plugin", "Write a package for a plugin of your own."),
 }
 WORK_FAILED: Final = (
     TransactionError,
