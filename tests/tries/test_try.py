@@ -495,3 +495,27 @@ def test_what_lies_in_the_state_and_is_no_try_is_left_alone(place: Path) -> None
         assert [one.name for one in tries(workspace)] == ["broken"]
         assert tries(workspace)[0].runs == ()
         assert isinstance(tries(workspace)[0].overlay, Overlay)
+
+
+def test_an_empty_directory_that_somebody_made_meanwhile_is_not_replaced(place: Path) -> None:
+    """There is nothing in it that could have been changed, and still it is somebody's."""
+    with Workspace.open(place) as workspace:
+        one = Try(workspace, "t")
+        overlay_run(workspace, one, "echo file > results")
+        (place / "results").mkdir()
+
+        with pytest.raises(TryConflict):
+            one.accept()
+
+        assert (place / "results").is_dir()
+
+
+def test_a_workspace_whose_first_call_accepts_a_try_has_sessions_like_any_other(place: Path) -> None:
+    """The session was written to before anybody had opened it."""
+    with Workspace.open(place) as workspace:
+        one = Try(workspace, "t")
+        overlay_run(workspace, one, "echo two >> a.txt")
+        one.accept()
+
+    with Workspace.open(place) as workspace:
+        assert workspace.session().session_id

@@ -139,7 +139,7 @@ def changed_meanwhile(found: Differences) -> tuple[str, ...]:
     for step in found.steps:
         if step.found is None:
             continue
-        if step.found.st_ctime_ns > since and not (step.kind == "drop" and stat.S_ISDIR(step.found.st_mode)):
+        if step.found.st_ctime_ns > since:
             changed[step.path] = None
         if step.kind == "drop" and stat.S_ISDIR(step.found.st_mode):
             for inside, status in tree(f"{root}/{step.path}"):
