@@ -7,6 +7,7 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from wink.cli._participants import Participants
 from wink.cli._prompts_option import overrides_option, prompt_of
 from wink.cli._rules import RuleSettings, doubts, rule_settings
 from wink.cli._shorten import visible
@@ -14,6 +15,7 @@ from wink.cli._warnings import show_warnings
 from wink.filesystem import Filesystem
 from wink.plugins import Catalog
 from wink.prompt import MarkdownSection, Prompt, PromptTemplate, Section
+from wink.resources import ResourceRegistry
 from wink.workspace import Workspace
 
 DEFAULT_SECTIONS: Final = ("planning.plan", "files.files")
@@ -88,4 +90,12 @@ def compose(
         notes += doubts([rule for policy in rules.policies for rule in policy.rules], tools)
     for note in notes:
         click.echo(visible(f"wink: {note}"), err=True)
-    return prompt_of(template, workspace.root).bind(resources={Filesystem: workspace.filesystem})
+    resources = ResourceRegistry.build({Filesystem: workspace.filesystem})
+    if (theirs := participants(catalog, sections, policies).resources()) is not None:
+        resources = theirs.merge(resources, strict=False)
+    return prompt_of(template, workspace.root).bind(resources=resources)
+
+
+def participants(catalog: Catalog, sections: Sequence[str] = (), policies: Sequence[str] = ()) -> Participants:
+    """The plugins that a command uses, whose subscribers hear of its calls."""
+    return Participants(catalog, (*DEFAULT_SECTIONS, *sections, *policies))

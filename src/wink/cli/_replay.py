@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from wink.cli._changes import ChangesSoFar
-from wink.cli._compose import compose, open_workspace
+from wink.cli._compose import compose, open_workspace, participants
 from wink.cli._progress import progress, showing
 from wink.cli._settings import installed_catalog
 from wink.cli._story import Began, Differs, Ended
@@ -34,8 +34,9 @@ def replay(recording: str, workspace: str, session: str, as_json: bool) -> int:
     about = _about(played.about, recording)
     adapter = ReplayAdapter(played)
     with open_workspace(workspace) as opened:
-        prompt = compose(opened, installed_catalog(workspace), **about)
-        state = opened.session(session)
+        catalog = installed_catalog(workspace)
+        prompt = compose(opened, catalog, **about)
+        state = participants(catalog, about["sections"], about["policies"]).watch(opened.session(session))
         changes = ChangesSoFar()
         state.dispatcher.subscribe(ToolInvoked, changes.see)
         with showing(state, progress(as_json=as_json)) as shown, prompt.resources:

@@ -12,7 +12,7 @@ import click
 from wink.adapters import RecordJournal
 from wink.cli._ask import approvals_for, shown_arguments
 from wink.cli._changes import ChangesSoFar
-from wink.cli._compose import compose, open_workspace, workspace_options
+from wink.cli._compose import compose, open_workspace, participants, workspace_options
 from wink.cli._model import model_adapter
 from wink.cli._progress import progress, showing
 from wink.cli._settings import installed_catalog
@@ -161,7 +161,7 @@ def _work(
         about = {name: plan[name] for name in ("task", "model", "sections", "policies")}
         adapter = RecordingAdapter(adapter, way.record, about=about)
     prompt = compose(opened, catalog, task=plan["task"], sections=plan["sections"], policies=plan["policies"])
-    state = opened.session(session)
+    state = participants(catalog, plan["sections"], plan["policies"]).watch(opened.session(session))
     changes = ChangesSoFar()
     state.dispatcher.subscribe(ToolInvoked, changes.see)
     text, problem, waits = "", None, None

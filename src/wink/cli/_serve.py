@@ -7,7 +7,7 @@ import threading
 
 import click
 
-from wink.cli._compose import compose, open_workspace, workspace_options
+from wink.cli._compose import compose, open_workspace, participants, workspace_options
 from wink.cli._print_config import print_config, print_config_option
 from wink.cli._settings import installed_catalog
 from wink.cli._tools import show_long_names
@@ -38,9 +38,13 @@ def serve(
     if client is not None:
         return print_config(client, address)
     with open_workspace(workspace) as opened:
-        prompt = compose(opened, installed_catalog(workspace), sections=sections, policies=policies)
+        catalog = installed_catalog(workspace)
+        prompt = compose(opened, catalog, sections=sections, policies=policies)
+        taking_part = participants(catalog, sections, policies)
         with prompt.resources:
-            serving = Serving(prompt, opened.session, default=opened.session(session).name)
+            serving = Serving(
+                prompt, lambda name: taking_part.watch(opened.session(name)), default=opened.session(session).name
+            )
             show_long_names(serving.views.shown().rendered.tools)
             if address is None:
                 if sys.stdin.isatty():
