@@ -2,6 +2,7 @@
 
 from wink.errors import (
     _adapters,
+    _batch,
     _core,
     _files,
     _mcp,
@@ -14,10 +15,12 @@ from wink.errors import (
     _sandbox,
     _serde,
     _session,
+    _testing,
     _tries,
     _workspace,
 )
 from wink.errors._adapters import *
+from wink.errors._batch import *
 from wink.errors._core import *
 from wink.errors._files import *
 from wink.errors._mcp import *
@@ -30,11 +33,13 @@ from wink.errors._runtime import *
 from wink.errors._sandbox import *
 from wink.errors._serde import *
 from wink.errors._session import *
+from wink.errors._testing import *
 from wink.errors._tries import *
 from wink.errors._workspace import *
 
 __all__: list[str] = []
 __all__ += _adapters.__all__
+__all__ += _batch.__all__
 __all__ += _core.__all__
 __all__ += _files.__all__
 __all__ += _mcp.__all__
@@ -47,6 +52,7 @@ __all__ += _runtime.__all__
 __all__ += _sandbox.__all__
 __all__ += _serde.__all__
 __all__ += _session.__all__
+__all__ += _testing.__all__
 __all__ += _tries.__all__
 __all__ += _workspace.__all__
 

@@ -1,38 +1,88 @@
-"""What authors of plugins and of filesystems need to test them; nothing of it is loaded unless it is asked for."""
+"""What authors of plugins, filesystems and adapters need to test them; nothing of it is loaded unless it is asked for.
 
-from typing import TYPE_CHECKING
+`pytest_plugins = ["wink.testing"]` in a `conftest.py` gives the fixtures `harness` and `plugin_catalog` and the marker
+`wink`; whatever else is here is imported where it is used. (PYTEST_DONT_REWRITE: a `conftest.py` may do both.)
+"""
 
-from wink.testing._distributions import FakeDistribution, fake_distribution
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from wink.adapters import ScriptedAdapter
+    from wink.errors import InjectedFault, UndeclaredEffects
+    from wink.runtime import ToolCall
+    from wink.testing._audit import Watch, audit_effects
+    from wink.testing._catalog import PluginCatalog
+    from wink.testing._deadline import FrozenDeadline
+    from wink.testing._distributions import FakeDistribution, fake_distribution
+    from wink.testing._events import EventLog
+    from wink.testing._faults import FaultReport, FaultStep, fail_at_every_step
     from wink.testing._filesystems import FilesystemContract
+    from wink.testing._harness import Harness
     from wink.testing._recording import Recording, RecordingAdapter, ReplayAdapter
+    from wink.testing._steps import Step, allowed, denied
 
 __all__ = [
+    "EventLog",
     "FakeDistribution",
+    "FaultReport",
+    "FaultStep",
     "FilesystemContract",
+    "FrozenDeadline",
+    "Harness",
+    "InjectedFault",
+    "PluginCatalog",
     "Recording",
     "RecordingAdapter",
     "ReplayAdapter",
+    "ScriptedAdapter",
+    "Step",
+    "ToolCall",
+    "UndeclaredEffects",
+    "Watch",
+    "allowed",
+    "audit_effects",
+    "denied",
+    "fail_at_every_step",
     "fake_distribution",
 ]
 
+pytest_plugins = ("wink.testing._fixtures",)
 
-def __getattr__(name: str) -> object:
-    if name in ("Recording", "RecordingAdapter", "ReplayAdapter"):
-        from wink.testing import _recording
+_HOMES = {
+    "wink.adapters": "ScriptedAdapter",
+    "wink.errors": "InjectedFault UndeclaredEffects",
+    "wink.runtime": "ToolCall",
+    "wink.testing._audit": "Watch audit_effects",
+    "wink.testing._catalog": "PluginCatalog",
+    "wink.testing._deadline": "FrozenDeadline",
+    "wink.testing._distributions": "FakeDistribution fake_distribution",
+    "wink.testing._events": "EventLog",
+    "wink.testing._faults": "FaultReport FaultStep fail_at_every_step",
+    "wink.testing._filesystems": "FilesystemContract",
+    "wink.testing._harness": "Harness",
+    "wink.testing._recording": "Recording RecordingAdapter ReplayAdapter",
+    "wink.testing._steps": "Step allowed denied",
+}
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
 
-        return getattr(_recording, name)
-    if name != "FilesystemContract":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import sys
+# Their assertions show the values in them when they fail, as those of a test of the author's own do.
+_REWRITTEN = frozenset(("wink.testing._filesystems",))
 
-    import pytest
+if not TYPE_CHECKING:  # a checker that saw this would take any name for granted
 
-    if "wink.testing._filesystems" not in sys.modules:
-        # So that an assertion that fails shows the values in it, as in a test of the author's own.
-        pytest.register_assert_rewrite("wink.testing._filesystems")
-    from wink.testing._filesystems import FilesystemContract
+    def __getattr__(name: str) -> Any:
+        """Import a name from its home when it is first asked for."""
+        from importlib import import_module
 
-    globals()[name] = FilesystemContract
-    return FilesystemContract
+        module = _HOME_OF.get(name)
+        if module is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        if module in _REWRITTEN:
+            import sys
+
+            import pytest
+
+            if module not in sys.modules:
+                pytest.register_assert_rewrite(module)
+        found = globals()[name] = getattr(import_module(module), name)
+        return found
