@@ -1,19 +1,42 @@
 """`wink plugins`: list, show, explain and check what is installed."""
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import click
 
 from wink.cli._settings import installed_catalog
 from wink.plugins import Catalog, PluginInfo
 
+F = TypeVar("F", bound=Callable[..., Any])
+
 _FAILING: Final = frozenset({"broken", "conflict", "incompatible"})
 
 
+def _json_option(command: F) -> F:
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON with stable keys.")(command)
+
+
+def _load_option(command: F) -> F:
+    text = "Import every enabled plugin, each in a process of its own, and say what came of it."
+    return click.option("--load", is_flag=True, help=text)(command)
+
+
+def _timeout_option(command: F) -> F:
+    return click.option(
+        "--timeout",
+        type=click.FloatRange(min=0, min_open=True),
+        default=60,
+        show_default=True,
+        metavar="SECONDS",
+        help="How long importing one plugin may take.",
+    )(command)
+
+
 @click.group(invoke_without_command=True)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON with stable keys.")
-@click.option("--load", is_flag=True, help="Import every enabled plugin, and say what came of it.")
+@_json_option
+@_load_option
+@_timeout_option
 @click.option(
     "--workspace", default=".", metavar="PATH", help="Whose settings apply; the current directory by default."
 )
@@ -21,31 +44,34 @@ _FAILING: Final = frozenset({"broken", "conflict", "incompatible"})
 @click.option("--no-plugin", "disable", multiple=True, metavar="NAME", help="Switch a plugin off for this run.")
 @click.pass_context
 def plugins(
-    ctx: click.Context, *, as_json: bool, load: bool, workspace: str, enable: tuple[str, ...], disable: tuple[str, ...]
+    ctx: click.Context,
+    *,
+    as_json: bool,
+    load: bool,
+    timeout: float,
+    workspace: str,
+    enable: tuple[str, ...],
+    disable: tuple[str, ...],
 ) -> None:
     """List what plugins offer, without importing any; or show, explain or check them."""
     ctx.obj = catalog = installed_catalog(workspace, enable=enable, disable=disable)
-    if load:
-        catalog.load_all()
+    if load and ctx.invoked_subcommand in (None, "list"):
+        ctx.obj = catalog = catalog.tried(seconds=timeout)
     if ctx.invoked_subcommand is None:
         _list(catalog, as_json=as_json)
     elif as_json:
         ctx.meta["wink.json"] = True
 
 
-def _json_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    return click.option("--json", "as_json", is_flag=True, help="Print JSON with stable keys.")(command)
-
-
 @plugins.command("list")
 @_json_option
-@click.option("--load", is_flag=True, help="Import every enabled plugin, and say what came of it.")
+@_load_option
+@_timeout_option
 @click.pass_context
-def list_(ctx: click.Context, *, as_json: bool, load: bool) -> None:
+def list_(ctx: click.Context, *, as_json: bool, load: bool, timeout: float) -> None:
     """List every plugin with its state and what it offers."""
-    if load:
-        ctx.obj.load_all()
-    _list(ctx.obj, as_json=_wants_json(ctx, as_json=as_json))
+    catalog: Catalog = ctx.obj
+    _list(catalog.tried(seconds=timeout) if load else catalog, as_json=_wants_json(ctx, as_json=as_json))
 
 
 @plugins.command()
@@ -74,11 +100,12 @@ def why(ctx: click.Context, *, name: str, as_json: bool) -> None:
 
 @plugins.command()
 @_json_option
+@_timeout_option
 @click.pass_context
-def check(ctx: click.Context, *, as_json: bool) -> None:
-    """Import every enabled plugin; exit status 1 if one is broken, in conflict or incompatible."""
+def check(ctx: click.Context, *, as_json: bool, timeout: float) -> None:
+    """Import every enabled plugin, each in a process of its own; exit status 1 if one is broken, in conflict or incompatible."""
     catalog: Catalog = ctx.obj
-    catalog.load_all()
+    catalog = catalog.tried(seconds=timeout)
     _list(catalog, as_json=_wants_json(ctx, as_json=as_json))
     ctx.exit(1 if any(plugin.state in _FAILING for plugin in catalog.plugins) else 0)
 

@@ -7,6 +7,7 @@ from typing import Final
 
 import click
 
+from wink.cli._shorten import one_line
 from wink.plugins import STATES, Ignored, PluginInfo
 
 _PLURAL: Final = {"section": "sections", "policy": "policies", "filesystem": "filesystems", "adapter": "adapters"}
@@ -18,13 +19,19 @@ _COLOURS: Final = {
     "conflict": "red",
     "broken": "red",
 }
+SLOW: Final = 1.0
+"""Seconds from which on it is said how long a plugin took to import."""
+
 _HEADINGS: Final = ("PLUGIN", "VERSION", "STATE", "OFFERS")
 
 
 def table(plugins: Iterable[PluginInfo], ignored: Iterable[Ignored]) -> None:
     """Print one line a plugin, its reason beneath it, and a line that counts them; through rich in a terminal."""
     found = tuple(plugins)
-    rows = [(plugin, (plugin.name, plugin.version, plugin.state, offers_in_words(plugin))) for plugin in found]
+    rows = [
+        (plugin, (one_line(plugin.name), one_line(plugin.version), plugin.state, one_line(offers_in_words(plugin))))
+        for plugin in found
+    ]
     if not rows:
         click.echo("no plugins are installed")
     elif sys.stdout.isatty():
@@ -34,7 +41,7 @@ def table(plugins: Iterable[PluginInfo], ignored: Iterable[Ignored]) -> None:
     if rows:
         click.echo(f"\n{counted(found)}")
     for one in ignored:
-        click.echo(f"ignored: {one.distribution} at {one.location} {one.reason}")
+        click.echo(one_line(f"ignored: {one.distribution} at {one.location} {one.reason}"))
 
 
 def offers_in_words(plugin: PluginInfo) -> str:
@@ -58,7 +65,8 @@ def counted(plugins: Iterable[PluginInfo]) -> str:
 
 
 def _reason(plugin: PluginInfo) -> list[str]:
-    return [text for text in (plugin.reason, *plugin.notes) if text]
+    slow = plugin.seconds is not None and plugin.seconds >= SLOW and f"takes {plugin.seconds:.1f} s to import"
+    return [one_line(text) for text in (plugin.reason, *plugin.notes, slow) if text]
 
 
 def _print_plain(rows: list[tuple[PluginInfo, tuple[str, str, str, str]]]) -> None:

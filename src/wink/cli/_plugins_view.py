@@ -39,6 +39,7 @@ def facts(plugin: PluginInfo) -> dict[str, Any]:
         "state": plugin.state,
         "reason": plugin.reason,
         "notes": list(plugin.notes),
+        "seconds": None if plugin.seconds is None else round(plugin.seconds, 3),
         "offers": [{"kind": offer.kind, "name": offer.name, "target": offer.target} for offer in plugin.offers],
         "hooks": plugin.hooks,
     }

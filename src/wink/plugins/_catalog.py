@@ -54,7 +54,7 @@ class Catalog:
         """A catalog of these plugins, each in the state that it is in; `Catalog.installed` finds and judges them."""
         self.settings = Settings() if settings is None else settings
         self.ignored = tuple(ignored)
-        self._paths = paths
+        self._paths, self._trust = paths, trust
         self._inventory = Inventory(plugins, self.settings, trust)
 
     @classmethod
@@ -213,15 +213,21 @@ class Catalog:
     def load_all(self) -> None:
         """Import every enabled plugin; failures end in the plugins' states, and nothing is warned of."""
         for plugin in self._inventory.usable():
-            try:
-                self._inventory.start(plugin)
-            except Failed:
-                continue
-        for offer in self._inventory.offers():
-            try:
-                self._inventory.load(offer)
-            except Failed:
-                continue
+            self._inventory.load_plugin(plugin)
+
+    def tried(self, *, seconds: float = 60) -> "Catalog":
+        """The same plugins, each in the state in which importing it in a process of its own ended; nothing of theirs
+        is imported here.
+
+        One that takes longer than `seconds`, or ends its process, is `broken`. Sections and policies are also made with
+        their defaults, and the hooks asked; what a plugin leaves behind in its process, such as a thread or a handler of
+        a signal, is among its `notes`, and `PluginInfo.seconds` says how long its imports took. The catalog that is
+        returned can still be used: it imports as this one would.
+        """
+        from wink.plugins._trial import tried
+
+        plugins = tried(self.plugins, self.settings, self._trust, seconds)
+        return Catalog(plugins, self.settings, ignored=self.ignored, trust=self._trust, paths=self._paths)
 
     def _make(self, loaded: Loaded, options: Mapping[str, Any]) -> Any:
         from wink.plugins._factory import make

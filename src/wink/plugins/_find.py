@@ -74,6 +74,8 @@ def _plugins_of(dist: Distribution) -> list[PluginInfo]:
         return []
     text, undecodable = _decoded(data, "entry_points.txt")
     points = [point for point in entry_points(text) if point.group.startswith("wink.")]
+    unclosed = [point.target for point in points if point.target.startswith("[")]
+    problems = [undecodable, *(f"entry_points.txt: {line!r} is not closed with a bracket" for line in unclosed)]
     metadata = dist.read("METADATA") or dist.read("PKG-INFO") or b""
     described, unreadable = _decoded(metadata, "METADATA")
     head = header(described)
@@ -91,11 +93,13 @@ def _plugins_of(dist: Distribution) -> list[PluginInfo]:
         location=dist.location,
         project=dist.project(),
         requires_wink=_requires_wink(head),
-        problems=(undecodable,) if undecodable else (),
+        problems=tuple(filter(None, problems)),
         notes=(unreadable,) if unreadable else (),
     )
     by_plugin: dict[str, list[EntryPoint]] = {}
     for point in points:
+        if point.target in unclosed and len(points) > len(unclosed):
+            continue
         by_plugin.setdefault(point.name.partition(".")[0] or "?", []).append(point)
     return [_plugin(common, name, own) for name, own in by_plugin.items()]
 
@@ -136,8 +140,6 @@ def _plugin(common: PluginInfo, name: str, points: list[EntryPoint]) -> PluginIn
 def _problem(point: EntryPoint) -> str:
     """What is wrong with one entry point, as far as can be seen without importing it."""
     named = problem_with_plugin_name if point.group == HOOKS_GROUP else problem_with_offer_name
-    if point.target.startswith("["):
-        return f"entry_points.txt: {point.target!r} is not closed with a bracket"
     if problem := named(point.name):
         return problem
     if not point.target:

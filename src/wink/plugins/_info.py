@@ -66,7 +66,8 @@ class PluginInfo:
 
     `location` is the directory of the metadata; `project` is the directory of an editable install, otherwise None.
     `requires_wink` is a version range such as `>=1,<2`, empty when the distribution states none. `hooks` is the target
-    of its hook module, empty without one. `problems` make it `broken`; `notes` only deserve to be said.
+    of its hook module, empty without one. `problems` make it `broken`; `notes` only deserve to be said. `seconds` is how
+    long its imports took where they were tried (`Catalog.tried`).
     """
 
     name: str
@@ -82,6 +83,7 @@ class PluginInfo:
     notes: tuple[str, ...] = ()
     state: State = "available"
     reason: str = ""
+    seconds: float | None = field(default=None, compare=False)
     error: BaseException | None = field(default=None, compare=False, repr=False)
 
     @property

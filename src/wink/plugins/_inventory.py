@@ -94,6 +94,21 @@ class Inventory:
                 self._mark_loaded(plugin)
             return self._loaded[key]
 
+    def load_plugin(self, plugin: PluginInfo) -> None:
+        """Import a plugin's hook module and all that it offers; failures end in its state, and nothing is raised."""
+        if not plugin.usable:
+            return
+        try:
+            self.start(plugin)
+        except Failed:
+            pass  # its offers are tried nevertheless, and fail alike
+        for offer in self.offers():
+            if offer.plugin == plugin.name:
+                try:
+                    self.load(offer)
+                except Failed:
+                    continue
+
     def own_settings(self, plugin: str) -> Any:
         """The settings of a plugin that has been started, None if it declares none."""
         return self._own_settings.get(plugin)

@@ -1,0 +1,115 @@
+"""Plugins that are tried in processes of their own."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from wink.cli._plugins_table import SLOW, table
+from wink.errors import PluginLoadError
+from wink.plugins import Catalog, PluginInfo, Settings
+
+POINTS = {"wink.sections": {"notes.notebook": "fake_notes:notebook"}}
+BINDING = """
+from wink.plugins import hookimpl
+from wink.resources import Binding
+from {where} import Clock
+
+@hookimpl
+def wink_resources():
+    return [Binding.instance(Clock, Clock())]
+"""
+
+
+def test_trying_imports_nothing_here(site: Any) -> None:
+    """Whoever only wants to know must not have to live with what an import did."""
+    site.add(entry_points=POINTS)
+
+    tried = site.catalog().tried()
+
+    assert [(plugin.name, plugin.state) for plugin in tried.plugins] == [("notes", "loaded")]
+    assert tried.plugins[0].seconds > 0
+    assert "fake_notes" not in sys.modules
+    assert tried.use("section", "notes.notebook").key == "notebook"
+
+
+def test_offers_of_hooks_are_told_too(site: Any) -> None:
+    """They are only known to the process that asked."""
+    site.add(
+        entry_points={"wink.hooks": {"notes": "fake_hooks"}},
+        modules={
+            "fake_hooks": "from wink.plugins import SectionOffer, hookimpl\n"
+            "@hookimpl\ndef wink_sections(): yield SectionOffer('notes.late', print, 'Later.')"
+        },
+    )
+
+    (plugin,) = site.catalog().tried().plugins
+
+    assert [(offer.name, offer.summary) for offer in plugin.offers] == [("notes.late", "Later.")]
+
+
+def test_two_plugins_that_bind_one_type_are_in_conflict(site: Any) -> None:
+    """Each is sound for itself; together no resources can be opened."""
+    for name in ("one", "two"):
+        source = BINDING.format(where="fake_clock")
+        clock = {"fake_clock": "class Clock: ..."}
+        site.add(
+            f"wink-{name}",
+            entry_points={"wink.hooks": {name: f"fake_{name}"}},
+            modules={f"fake_{name}": source} | clock,
+        )
+
+    found = {plugin.name: (plugin.state, plugin.reason) for plugin in site.catalog().tried().plugins}
+
+    assert found == {
+        "one": ("conflict", "Clock is bound by this plugin and by 'two'; disable one of them"),
+        "two": ("conflict", "Clock is bound by this plugin and by 'one'; disable one of them"),
+    }
+
+
+def test_only_what_may_be_used_is_tried(site: Any, tmp_path: Path) -> None:
+    """A disabled plugin is not imported anywhere."""
+    site.add(entry_points=POINTS, modules={"fake_notes": f"open({str(tmp_path / 'was-here')!r}, 'w')"})
+
+    (plugin,) = site.catalog(Settings(disable={"notes"})).tried().plugins
+
+    assert (plugin.state, plugin.seconds) == ("disabled", None)
+    assert not (tmp_path / "was-here").exists()
+
+
+def test_strict_settings_raise_when_it_is_used_and_not_when_it_is_tried(site: Any) -> None:
+    """Trying is for being told of everything."""
+    site.add(entry_points=POINTS, modules={"fake_notes": "1 / 0"})
+
+    tried = site.catalog(Settings(strict=True)).tried()
+
+    assert tried.plugins[0].reason == "ZeroDivisionError: division by zero"
+    with pytest.raises(PluginLoadError, match="ZeroDivisionError"):
+        tried.sections()
+
+
+def test_a_catalog_without_plugins_starts_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing to try costs nothing."""
+    monkeypatch.setattr("subprocess.Popen", None)
+
+    assert Catalog().tried().plugins == ()
+
+
+def test_the_table_tells_of_slow_imports(capsys: pytest.CaptureFixture[str]) -> None:
+    """Who waits for every run should learn for whom."""
+    table([PluginInfo("notes", "wink-notes", seconds=SLOW + 0.25), PluginInfo("quick", "wink-quick", seconds=0.1)], ())
+
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[2].strip() == "takes 1.2 s to import"
+    assert [line.split()[0] for line in lines[:4]] == ["PLUGIN", "notes", "takes", "quick"]
+
+
+def test_nothing_of_a_plugin_plays_with_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    """Whoever writes metadata could otherwise rewrite the lines of others."""
+    table([PluginInfo("notes\x1b[2J", "wink-notes", "1\n2", reason="a\x07b")], ())
+
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    assert lines[1:3] == ["notes\\x1b[2J  1\\n2     available", "a\\x07b"]
