@@ -76,7 +76,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A directory on the path for distributions, whose modules are forgotten afterwards."""
     place = tmp_path / "site"
     place.mkdir()
-    monkeypatch.syspath_prepend(str(place))
+    monkeypatch.setattr(sys, "path", [str(place), *sys.path])
     before = set(sys.modules)
     yield place
     for name in set(sys.modules) - before:

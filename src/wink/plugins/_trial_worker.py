@@ -128,10 +128,13 @@ def _ending(status: int) -> str:
 def _outcome(task: Task, plugin: PluginInfo) -> dict[str, Any]:
     """Import one plugin, ask its hooks, make what can be made without options, and see what that left behind."""
     alone = Catalog([plugin], task.settings, trust=task.trust)
-    with Traces() as traces:
-        begun = time.perf_counter()
-        alone.load_all()
-        seconds = time.perf_counter() - begun
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always", PluginWarning)
+        with Traces() as traces:
+            begun = time.perf_counter()
+            alone.load_all()
+            seconds = time.perf_counter() - begun
+    told = [str(one.message) for one in warned if issubclass(one.category, PluginWarning)]
     bound = _asked(alone)
     unmade, problem = _made(task, alone)
     (now,) = alone.plugins
@@ -139,7 +142,8 @@ def _outcome(task: Task, plugin: PluginInfo) -> dict[str, Any]:
     return {
         "state": "broken" if problem and now.state == "loaded" else now.state,
         "reason": problem if problem and now.state == "loaded" else now.reason,
-        "notes": [*now.notes, *traces.found, *unmade],
+        # What is warned of is a note already, but for what the hooks' own host warns of.
+        "notes": [*now.notes, *(one for one in told if not one.startswith("plugin ")), *traces.found, *unmade],
         "seconds": seconds,
         "offers": [
             {name: getattr(offer, name) for name in ("kind", "name", "distribution", "target", "problem", "summary")}
