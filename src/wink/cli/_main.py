@@ -36,6 +36,7 @@ COMMANDS: Final = {
     "replay": ("wink.cli._replay", "replay", "Play a recorded run again, without its model."),
     "call": ("wink.cli._call", "call", "Run one tool on a workspace, through the whole pipeline."),
     "serve": ("wink.cli._serve", "serve", "Give an MCP client a workspace's tools."),
+    "ui": ("wink.cli._ui", "ui", "Watch the calls in a browser, and take them back."),
     "approvals": ("wink.cli._approve", "approvals", "List the calls that wait for a person."),
     "approve": ("wink.cli._approve", "approve", "Let a call run that waits, as it stands or with other arguments."),
     "deny": ("wink.cli._approve", "deny", "Do not let a call run that waits."),

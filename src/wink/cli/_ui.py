@@ -1,0 +1,41 @@
+"""`wink ui`: a local page to watch what agents do, and to take it back."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from wink.cli._calls import workspace_option
+
+
+@click.command()
+@workspace_option
+@click.option(
+    "--port", default=0, show_default=True, type=click.IntRange(0, 65535), help="Where to listen; 0 takes a free port."
+)
+@click.option("--open/--no-open", "opens", default=True, help="Whether to open the page in a browser.")
+def ui(workspace: str, port: int, opens: bool) -> int:
+    """Serve a page with the calls as they happen, their diffs, and what waits for you.
+
+    It listens on this machine only, and opens only with the address that is printed. Ctrl-C ends it.
+    """
+    from wink.ui import serve_page
+    from wink.workspace._root import workspace_root
+
+    def listening(url: str) -> None:
+        click.echo(url)
+        click.echo("wink: the page is open to whoever has this address; Ctrl-C ends it", err=True)
+        sys.stdout.flush()
+        if opens:
+            _open(url)
+
+    return serve_page(workspace_root(workspace), port, listening=listening)
+
+
+def _open(url: str) -> None:
+    """Open the page, on a thread: some browsers keep whoever started them."""
+    import threading
+    import webbrowser
+
+    threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()

@@ -1,0 +1,120 @@
+"""Show calls: as a list that goes on, and each with all that is known of it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from starlette.responses import Response
+
+from wink.errors import UnknownCall
+from wink.filesystem import FileChange
+from wink.record import CallRow
+from wink.ui._asked import Asked
+from wink.ui._diffs import FileDiff, file_diff
+from wink.ui._glance import glance
+from wink.ui._pages import address, answer
+from wink.ui._words import ENDINGS, arguments_of
+
+PAGE: Final = 50
+"""So many calls are shown at once."""
+_MOST: Final = 500
+OPEN: Final = 8
+"""The diffs of so many files are shown with a call; the others when they are asked for."""
+LISTED: Final = 500
+_ROWS_OF_ALL: Final = 20_000
+
+
+def timeline(asked: Asked) -> Response:
+    """The page of calls; nothing is chosen."""
+    if asked.is_part:
+        return rows(asked)
+    # Not `calls`, which is how many there are.
+    return answer(asked, "calls.html", **_list(asked), **glance(asked), call=None, **_choices(asked))
+
+
+def rows(asked: Asked) -> Response:
+    """Only the rows, for a page that is open."""
+    return answer(asked, "rows.html", **_list(asked))
+
+
+def show_glance(asked: Asked) -> Response:
+    """Only what stands above the calls, for a page that is open."""
+    return answer(asked, "glance.html", **glance(asked))
+
+
+def call(asked: Asked) -> Response:
+    """One call: with the list beside it, or alone for a page that is open."""
+    details = _details(asked, _row(asked))
+    if asked.is_part:
+        return answer(asked, "call.html", **details)
+    return answer(asked, "calls.html", **{**_list(asked), **glance(asked), **_choices(asked), **details})
+
+
+def file_of_call(asked: Asked) -> Response:
+    """The diff of one file of a call, whole."""
+    row = _row(asked)
+    number = int(asked.place["file"])
+    if number >= len(row.changes):
+        raise UnknownCall(row.position)
+    change = asked.workspace.diff(row.position)[number]
+    return answer(asked, "file.html", diff=file_diff(change, _ROWS_OF_ALL), row=row)
+
+
+def _row(asked: Asked) -> CallRow:
+    return asked.workspace.call(int(asked.place["call"]))
+
+
+def _list(asked: Asked) -> dict[str, object]:
+    wanted, before = asked.wanted, asked.number("before")
+    limit = min(asked.number("limit") or PAGE, _MOST)
+    found = asked.browsing.page(wanted, before=before, limit=limit + 1, undone=asked.workspace.undone())
+    shown, query = found[:limit], filters(asked)
+    older = address("/", query, before=shown[-1].position) if len(found) > limit else None
+    several = len({line.session for line in shown}) > 1
+    return {
+        "lines": shown,
+        "query": query,
+        "older": older,
+        "several": several,
+        "wanted": wanted,
+        "before": before,
+        "chosen": int(asked.place["call"]) if "call" in asked.place else asked.number("chosen"),
+    }
+
+
+def filters(asked: Asked) -> dict[str, str]:
+    """The filters that are set, for the addresses of other pages of the list."""
+    wanted = asked.wanted
+    found = {name: getattr(wanted, name) for name in ("session", "tool", "outcome", "path", "text")}
+    return {name: value for name, value in found.items() if value}
+
+
+def _choices(asked: Asked) -> dict[str, object]:
+    sums = asked.sums.rows()
+    return {
+        "sessions": sorted({one.session for one in sums}),
+        "tools": sorted({one.tool for one in sums}),
+        "outcomes": tuple(ENDINGS),
+    }
+
+
+def _details(asked: Asked, row: CallRow) -> dict[str, object]:
+    undone = row.transaction in asked.workspace.undone()
+    ending = (
+        row.outcome if row.outcome != "committed" else "undone" if undone else "ok" if row.committed else "rolled back"
+    )
+    changes = asked.workspace.diff(row.position)
+    return {
+        "call": row,
+        "ending": ending,
+        "arguments": arguments_of(row.arguments),
+        "files": files_of(changes),
+        "files_left": max(len(changes) - LISTED, 0),
+        "query": filters(asked),
+        "can_undo": row.committed and not undone and ending == "ok" and bool(row.changes),
+    }
+
+
+def files_of(changes: tuple[FileChange, ...]) -> list[FileDiff | FileChange]:
+    """The diffs of the first files, and the names of the others."""
+    return [file_diff(change) if number < OPEN else change for number, change in enumerate(changes[:LISTED])]

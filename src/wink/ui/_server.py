@@ -1,0 +1,63 @@
+"""Serve the page on this machine's own address, until a signal comes."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import Any
+
+import uvicorn
+
+from wink.mcp._address import Address
+from wink.mcp._stopping import Stopping
+from wink.ui._app import Page, page_app
+
+
+def serve_page(root: str, port: int = 0, *, listening: Callable[[str], object], token: str = "") -> int:
+    """Serve the page of the workspace in `root` until it is asked to end; the exit status.
+
+    `listening` is told the address to open. Port 0 takes any that is free; raises `AddressRefused` where one is taken.
+    """
+    token = token or secrets.token_urlsafe(32)
+    page, stopping = Page(root), Stopping(tuple)
+    with Address("127.0.0.1", port).bind() as socket:
+        listening(f"http://127.0.0.1:{socket.getsockname()[1]}/?token={token}")
+        with stopping.on_signals():
+            asyncio.run(_serve(page, token, stopping, socket))
+    page.close()
+    stopping.over()
+    return stopping.status
+
+
+async def _serve(page: Page, token: str, stopping: Stopping, socket: Any) -> None:
+    config = uvicorn.Config(
+        page_app(page, token),
+        log_config=None,
+        access_log=False,
+        lifespan="off",
+        ws="none",
+        server_header=False,
+        date_header=False,
+        timeout_graceful_shutdown=1,
+    )
+    http, loop = _Server(config), asyncio.get_running_loop()
+
+    def end() -> None:
+        page.live.end()
+        http.should_exit = True
+
+    stopping.when_asked(lambda: loop.call_soon_threadsafe(end))
+    logging.getLogger("uvicorn.error").disabled = True  # it says of connections that it did not wait for them
+    await http.serve([socket])
+
+
+class _Server(uvicorn.Server):
+    """uvicorn, with signals left to whoever started it."""
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        """Capture none."""
+        yield

@@ -1,0 +1,121 @@
+"""Show what waits for a person: calls that a policy asks about, and tries; take the answers."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.responses import RedirectResponse, Response
+
+from wink.errors import ApprovalChanged, ParseError
+from wink.runtime import Answer, ApprovalRequest, answer_approval, pending_approvals
+from wink.runtime._approval_answers import request_to_answer
+from wink.tries import Try, tries
+from wink.ui._asked import Asked
+from wink.ui._calls import LISTED
+from wink.ui._diffs import file_diff
+from wink.ui._pages import answer
+from wink.ui._proposed import proposed
+from wink.ui._text import is_plain
+from wink.ui._words import as_text
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One argument in a form: its name and text, and whether it is JSON, and can be edited."""
+
+    name: str
+    text: str
+    is_json: bool
+    can_edit: bool
+
+
+def waiting(asked: Asked) -> Response:
+    """All that waits."""
+    return _page(asked)
+
+
+def answer_request(asked: Asked) -> Response:
+    """Store what a person says to one request, or show it again with what is wrong."""
+    number = f"a{asked.place['request']}"
+    workspace = asked.workspace
+    request = request_to_answer(workspace, number)
+    if asked.value("seal") != asked.seal(request.fingerprint):
+        return _page(asked, 409, f"{number} is not what you were shown; look at it once more")
+    approved = asked.value("answer") == "approve"
+    try:
+        edited = _edited(asked, request) if approved else None
+        answer_approval(workspace, number, Answer(approved, asked.value("note").replace("\r\n", "\n"), edited))
+    except ApprovalChanged as error:
+        return _page(asked, 409, str(error))
+    except (ParseError, ValueError) as error:
+        return _page(asked, 422, f"{number} was not answered: {error}")
+    return RedirectResponse(f"/waiting?done={'approved' if approved else 'denied'}&request={number}", 303)
+
+
+def one_try(asked: Asked) -> Response:
+    """One try: what ran, and what it changed."""
+    tried = Try(asked.workspace, asked.place["try"])
+    found = tried.differences()
+    changes = found.changes()
+    return answer(
+        asked,
+        "try.html",
+        tried=tried,
+        runs=[(" ".join(run.argv), run) for run in tried.runs],
+        files=[file_diff(change) for change in changes[:LISTED]],
+        files_left=max(len(changes) - LISTED, 0),
+        notes=found.notes,
+        total=len(changes),
+    )
+
+
+def _page(asked: Asked, status: int = 200, problem: str = "") -> Response:
+    workspace = asked.workspace
+    requests = [
+        (
+            request,
+            fields_of_request(request),
+            proposed(request.arguments, workspace.filesystem),
+            asked.seal(request.fingerprint),
+        )
+        for request in pending_approvals(workspace)
+    ]
+    found = [(one, one.runs[-1:], len(one.differences().changes())) for one in tries(workspace)]
+    lost = workspace.record.runs.started()
+    return answer(
+        asked, "waiting.html", status, requests=requests, tries=found, lost=lost, problem=problem, query=asked.query
+    )
+
+
+def fields_of_request(request: ApprovalRequest) -> list[Field]:
+    """The arguments of a request as fields."""
+    values: dict[str, Any] = json.loads(request.arguments)
+    found: list[Field] = []
+    for name, value in values.items():
+        text = as_text(value)
+        found.append(Field(name, text, not isinstance(value, str), is_plain(text)))
+    return found
+
+
+def _edited(asked: Asked, request: ApprovalRequest) -> str | None:
+    """The arguments with what the person has changed, or None; raises `ValueError` for what is no JSON."""
+    values: dict[str, Any] = json.loads(request.arguments)
+    changed = False
+    for number, field in enumerate(fields_of_request(request)):
+        given = next((value for key, value in asked.form if key == f"argument-{number}"), None)
+        if given is None or not field.can_edit:
+            continue
+        given = given.replace("\r\n", "\n")  # as every browser sends it
+        if given == field.text:
+            continue
+        changed = True
+        if not field.is_json:
+            values[field.name] = given
+            continue
+        try:
+            values[field.name] = json.loads(given)
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"{field.name} is not JSON: {error}") from error
+    return json.dumps(values) if changed else None

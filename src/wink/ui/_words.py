@@ -1,0 +1,112 @@
+"""Say in words what the record holds: times, lengths of time, arguments, endings."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import datetime, timedelta
+from typing import Any, Final, cast
+
+from markupsafe import Markup
+
+from wink.ui._text import one_line, shown, shown_line
+
+_PAIR: Final = re.compile(r'\s*[{,]\s*"((?:[^"\\]|\\.)*)"\s*:\s*("(?:[^"\\]|\\.)*"?|[^,"{}\[\]]+|.+)', re.DOTALL)
+_WORD: Final = 90
+_LINE: Final = 220
+
+ENDINGS: Final = {
+    # ending: what it means, for a person who points at it
+    "ok": "committed, and stands",
+    "undone": "committed, and was taken back later",
+    "rolled back": "failed; nothing of what it did stayed",
+    "denied": "a policy did not allow it; nothing was done",
+    "refused": "it was not run: unknown, or its arguments are wrong",
+    "raised": "ended the run; nothing of what it did stayed",
+    "unknown": "its process ended while it acted on the outside world",
+}
+
+
+def clock(moment: datetime) -> str:
+    """The local time of day, with the date if it is not today."""
+    here = moment.astimezone()
+    return f"{here:%H:%M:%S}" if here.date() == datetime.now().astimezone().date() else f"{here:%Y-%m-%d %H:%M}"
+
+
+def length(duration: timedelta) -> str:
+    """A length of time in two figures or three.
+
+    >>> [length(timedelta(seconds=seconds)) for seconds in (0.0004, 0.0123, 2.34, 75, 7384)]
+    ['0.4 ms', '12 ms', '2.3 s', '1 min 15 s', '2 h 3 min']
+    """
+    seconds = duration.total_seconds()
+    if seconds < 0.01:
+        return f"{seconds * 1000:.1f} ms"
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes = int(seconds // 60)
+    return f"{minutes} min {int(seconds % 60)} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def plural(count: int, one: str, many: str = "") -> str:
+    """A number with its noun.
+
+    >>> plural(1, "call"), plural(1200, "call"), plural(2, "try", "tries")
+    ('1 call', '1,200 calls', '2 tries')
+    """
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def brief(arguments: str) -> Markup:
+    """The arguments on one line, from JSON of which the end may be missing."""
+    parts: list[Markup] = []
+    at = used = 0
+    while used < _LINE and (found := _PAIR.match(arguments, at)) is not None:
+        value = _value(found[2])
+        text = value if len(value) <= _WORD else value[:_WORD] + "…"
+        parts.append(
+            Markup('<span class="arg"><i>{}</i> {}</span>').format(one_line(_string(f'"{found[1]}"')), shown_line(text))
+        )
+        at, used = found.end(), used + len(text) + len(found[1])
+    if not parts and arguments.strip() not in ("", "{}"):
+        return shown_line(arguments[:_LINE])
+    return Markup(" ").join(parts)
+
+
+def arguments_of(text: str) -> list[tuple[str, str]] | str:
+    """Names and values as text; text that is no JSON object stays as it is."""
+    try:
+        found: Any = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    if not isinstance(found, dict):
+        return text
+    return [(name, as_text(value)) for name, value in cast("dict[str, Any]", found).items()]
+
+
+def as_text(value: object) -> str:
+    """A value for a person: text as it is, everything else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
+
+
+def pretty(text: str) -> Markup:
+    """JSON with its parts on lines of their own; text that is none as it is."""
+    try:
+        return shown(json.dumps(json.loads(text), ensure_ascii=False, indent=2))
+    except (ValueError, RecursionError):
+        return shown(text)
+
+
+def _value(text: str) -> str:
+    return _string(text) if text.startswith('"') else text.rstrip("}] \n")
+
+
+def _string(text: str) -> str:
+    """A JSON string of which the end may be missing."""
+    try:
+        found: object = json.loads(text)
+        return found if isinstance(found, str) else text
+    except ValueError:
+        return text.strip('"').replace("\\n", "\n").replace('\\"', '"')

@@ -1,0 +1,122 @@
+"""An agent without a model, and what it leaves behind for the page to show."""
+
+from __future__ import annotations
+
+import json
+import os
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from wink.cli._compose import compose
+from wink.cli._settings import installed_catalog
+from wink.limits import TokenUsage
+from wink.runtime import PromptExecuted, ToolCall, ToolExecutor, ToolReply
+from wink.tries import Run, Try
+from wink.workspace import Workspace
+
+RULES = """
+[[rules]]
+action = "ask"
+tools = ["write_file", "edit_file"]
+paths = "release/**"
+reason = "customers read it"
+
+[[rules]]
+action = "deny"
+tools = "*"
+paths = "secrets/**"
+reason = "nobody's business"
+"""
+BEFORE = '''"""Money as people write it."""
+
+
+def parse(text: str) -> int:
+    """Cents in an amount such as `12.50`."""
+    whole, _, cents = text.partition(".")
+    return int(whole) * 100 + int(cents)
+
+
+def show(cents: int) -> str:
+    """An amount for an invoice."""
+    return f"{cents / 100} EUR"
+'''
+
+
+class Agent:
+    """Calls the tools that `wink run` would have, in one session of an open workspace."""
+
+    def __init__(self, workspace: Workspace, session: str = "default") -> None:
+        self.workspace = workspace
+        prompt = compose(workspace, installed_catalog(workspace.root))
+        self.session = workspace.session(session)
+        self._executor = ToolExecutor(prompt=prompt, rendered=prompt.render(session=self.session), session=self.session)
+        self._number = 0
+
+    def call(self, tool: str, /, **arguments: Any) -> ToolReply:
+        """One call, as a model would make it."""
+        self._number += 1
+        return self._executor.execute(ToolCall(tool, json.dumps(arguments), f"call-{self._number}"))
+
+
+def place_at(root: Path) -> Path:
+    """A small project whose rules ask about what is released."""
+    (root / "invoice").mkdir(parents=True)
+    (root / "invoice/money.py").write_text(BEFORE)
+    (root / "README.md").write_text("# Invoices\n\nAmounts are kept in cents.\n")
+    (root / "wink.toml").write_text(RULES)
+    return root
+
+
+def worked(workspace: Workspace) -> Agent:
+    """An agent that has planned, read, edited, failed, was denied, and waits to be allowed something."""
+    agent = Agent(workspace)
+    agent.call(
+        "planning_setup_plan",
+        objective="Round amounts the way accountants do",
+        initial_steps=["Read what parses amounts", "Mend the parser", "Show two digits", "Write the release notes"],
+    )
+    agent.call("read_file", file_path="invoice/money.py")
+    agent.call("planning_update_step", step_id=1, status="done")
+    agent.call(
+        "edit_file",
+        file_path="invoice/money.py",
+        old_string='    whole, _, cents = text.partition(".")\n    return int(whole) * 100 + int(cents)\n',
+        new_string='    whole, _, cents = text.strip().partition(".")\n    return int(whole) * 100 + int(f"{cents:0<2}"[:2])\n',
+    )
+    agent.call("planning_update_step", step_id=2, status="done")
+    agent.call("edit_file", file_path="invoice/money.py", old_string="cents / 1000", new_string="x")
+    agent.call(
+        "edit_file",
+        file_path="invoice/money.py",
+        old_string='f"{cents / 100} EUR"',
+        new_string='f"{cents // 100}.{cents % 100:02} EUR"',
+    )
+    agent.call("planning_update_step", step_id=3, status="done")
+    agent.call("write_file", file_path="notes/todo.md", content="- negative amounts\n- other currencies\n")
+    agent.call("write_file", file_path="secrets/key.txt", content="x")
+    agent.call("read_flie", file_path="invoice/money.py")
+    agent.call("planning_update_step", step_id=4, status="in_progress")
+    agent.call("write_file", file_path="release/notes.md", content="# 1.4\n\nAmounts have two digits now.\n")
+    agent.session.publish(
+        PromptExecuted("wink", "Done.", TokenUsage(41_800, 2_310, 30_112), datetime.now(UTC), timedelta(seconds=38.4))
+    )
+    return agent
+
+
+def tried(workspace: Workspace, name: str = "formatter", **files: str | None) -> Try:
+    """A try in which a program wrote these files; None deletes one."""
+    one = Try(workspace, name)
+    with one.use() as overlay:
+        for path, text in (
+            files or {"README.md": "# Invoices\n\nAmounts are kept in whole cents.\n", "setup.cfg": "[tool]\n"}
+        ).items():
+            place = Path(overlay.upper) / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            if text is None:
+                os.mknod(place)
+                os.setxattr(place, "user.overlay.whiteout", b"y")
+            else:
+                place.write_text(text)
+        one.note(Run(("ruff", "format", "--check", "."), datetime.now(UTC), 0.42, 0))
+    return one
