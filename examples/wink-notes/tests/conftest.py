@@ -1,0 +1,3 @@
+"""The fixtures `harness` and `plugin_catalog`, for every test."""
+
+pytest_plugins = ["wink.testing"]
