@@ -106,6 +106,10 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
         *("-m", "pip", "--isolated", "--disable-pip-version-check", "install", "--quiet", "--no-index", "--no-deps"),
         *("--no-build-isolation", *(word for project in editable for word in ("-e", str(project))), str(plain)),
     )
+    # As older versions of setuptools, and every build, leave it; the project's `src` is on the path.
+    subprocess.run(
+        [found.python, "-c", "import setuptools; setuptools.setup()", "-q", "egg_info"], cwd=editable[1], check=True
+    )
     planted = root / "planted-1.0.dist-info"
     planted.mkdir()
     (planted / "entry_points.txt").write_text("[wink.sections]\nplanted.notes = planted:section\n")

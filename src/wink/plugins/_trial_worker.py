@@ -108,8 +108,8 @@ def _be_the_copy(act: Callable[[], dict[str, Any]], result: int, output: int) ->
             os.dup2(stream, number)
         try:
             outcome = act()
-        except BaseException as error:
-            outcome = {"state": "broken", "reason": described(error), "notes": []}
+        except BaseException as error:  # foreign code
+            outcome: dict[str, Any] = {"state": "broken", "reason": described(error), "notes": []}
         data = json.dumps(outcome).encode() + b"\n"
         sys.stdout.flush()
         while data:
