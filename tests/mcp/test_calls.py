@@ -37,11 +37,12 @@ def text_of(result: Any) -> str:
 async def test_the_sections_text_is_instructions_and_prompt(client: Connect, mode: str) -> None:
     """A client that shows the model one of the two shows it everything."""
     async with client(mode) as connected:
-        (prompt,) = (await connected.list_prompts()).prompts
+        prompt, *sections = (await connected.list_prompts()).prompts
         shown = await connected.get_prompt(prompt.name)
         (message,) = shown.messages
         instructions = connected.instructions
 
+    assert [section.title for section in sections][-1] == "Odd tools"
     assert "Odd tools" in message.content.text
     assert message.content.text == instructions
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final, cast
+from functools import partial
+from typing import Any, Final, TypeVar, cast
 
 import mcp_types as types
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
@@ -16,10 +18,11 @@ from wink import __version__
 from wink.errors import PromptRenderError, WinkError
 from wink.mcp._asking import person_at
 from wink.mcp._calls import Calls, Result
+from wink.mcp._prompts import INSTRUCTIONS, chosen, messages, offered
 from wink.mcp._replies import failed
 from wink.mcp._tools import described
-from wink.mcp._view import View, Views
-from wink.runtime import RESULT_LIMIT
+from wink.mcp._view import Views
+from wink.runtime import RESULT_LIMIT, in_thread
 
 _log: Final = logging.getLogger("wink.mcp")
 
@@ -29,10 +32,8 @@ SESSION_KEY: Final = "wink/session"
 SESSION_IN_SCOPE: Final = "wink.session"
 """The key in a request's ASGI scope that has the session that its path names."""
 
-PROMPT: Final = "instructions"
-"""The name of the prompt that is the same text as the server's instructions."""
-
 Context = ServerRequestContext[Any, Any]
+T = TypeVar("T")
 
 
 class Answers:
@@ -45,8 +46,11 @@ class Answers:
     async def tools(self, ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         """All tools of the session, on one page."""
         del params
+        return types.ListToolsResult(tools=await self._apart(ctx, self._tools))
+
+    def _tools(self, session: str | None) -> list[types.Tool]:
         listed: list[types.Tool] = []
-        for tool in self._view(ctx).rendered.tools:
+        for tool in self._views.render(session).rendered.tools:
             try:
                 listed.append(described(tool, result_limit=RESULT_LIMIT))
             except (
@@ -55,7 +59,7 @@ class Answers:
                 KeyboardInterrupt,
             ) as error:  # foreign code: types that pydantic asks for their schema
                 self._leave_out(tool.name, error)
-        return types.ListToolsResult(tools=listed)
+        return listed
 
     async def call(self, ctx: Context, params: types.CallToolRequestParams) -> Result:
         """One call; never an error of the protocol, which a model would not be shown."""
@@ -73,28 +77,34 @@ class Answers:
         )
 
     async def prompts(self, ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
-        """The one prompt."""
-        del ctx, params
-        return types.ListPromptsResult(
-            prompts=[
-                types.Prompt(
-                    name=PROMPT, title="How to work here", description="What the tools are for, and their rules."
-                )
-            ]
-        )
+        """All sections together, and each by itself."""
+        del params
+        return types.ListPromptsResult(prompts=await self._apart(ctx, self._prompts))
+
+    def _prompts(self, session: str | None) -> list[types.Prompt]:
+        about = "What the tools are for, and their rules."
+        whole = types.Prompt(name=INSTRUCTIONS, title="How to work here", description=about)
+        _, outlines = self._views.outlines(session)
+        return [whole, *(prompt.listed() for prompt in offered(outlines, self._leave_out).values())]
 
     async def prompt(self, ctx: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        """The text of the session's sections, as it is now."""
-        if params.name != PROMPT:
-            raise MCPError(
-                code=types.INVALID_PARAMS, message=f"there is no prompt {params.name!r}; there is {PROMPT!r}"
-            )
-        text = types.TextContent(text=self._view(ctx).rendered.text)
-        return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=text)])
+        """What the session's sections say now, or one of them with the arguments that were given."""
+        return await self._apart(ctx, partial(self._prompt, params.name, params.arguments or {}))
 
-    def _view(self, ctx: Context) -> View:
+    def _prompt(self, name: str, arguments: Mapping[str, str], session: str | None) -> types.GetPromptResult:
+        if name == INSTRUCTIONS:
+            rendered = self._views.render(session).rendered
+            return types.GetPromptResult(messages=messages(rendered.text, rendered.attachments))
+        view, outlines = self._views.outlines(session)
+        prompt = chosen(name, offered(outlines, self._leave_out))
+        alone = self._views.alone(view, prompt.outline.path, prompt.params(arguments))
+        shown = messages(alone.text, alone.attachments)
+        return types.GetPromptResult(description=prompt.listed().description, messages=shown)
+
+    async def _apart(self, ctx: Context, answer: Callable[[str | None], T]) -> T:
+        """Answer for a session, away from the loop: sections may take their time, and others are not to wait for them."""
         try:
-            return self._views.render(self._session_of(ctx))
+            return await asyncio.wrap_future(in_thread(partial(answer, self._session_of(ctx))))
         except PromptRenderError as error:
             raise MCPError(code=types.INTERNAL_ERROR, message=str(error)) from error
         except WinkError as error:
@@ -103,7 +113,7 @@ class Answers:
     def _leave_out(self, name: str, error: BaseException) -> None:
         if name not in self._unlisted:
             self._unlisted.add(name)
-            _log.warning("the tool %s is not offered: %s", name, error)
+            _log.warning("%s is not offered: %s", name, error)
 
 
 class _Server(Server[Any]):

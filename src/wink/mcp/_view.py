@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
 from wink.errors import PromptRenderError, TooManySessions
-from wink.prompt import Prompt, RenderedPrompt
+from wink.prompt import Prompt, RenderedPrompt, RenderedSection, SectionOutline
 from wink.runtime import with_read_result
 from wink.session import Session
 
@@ -40,15 +41,24 @@ class Views:
             if name not in self._views and len(self._views) >= MOST_SESSIONS:
                 raise TooManySessions(name, MOST_SESSIONS)
         session = self._open_session(name)
-        try:
-            rendered = self.prompt.render(session=session, check=False)
-        except (SystemExit, KeyboardInterrupt) as error:  # foreign code: a section; no task may let these out
-            raise PromptRenderError(f"a section tried to end the server ({type(error).__name__})") from error
+        with _sections_do_not_end_it():
+            rendered = self.prompt.render(session=session, check=False, partial=True)
         # Always: a client that asks for the list once has to know it before there is something to read.
         view = View(session, with_read_result(rendered, session, always=True))
         with self._lock:
             self._views[name] = view
         return view
+
+    def outlines(self, name: str | None = None) -> tuple[View, tuple[SectionOutline, ...]]:
+        """The sections that a session can be shown by themselves now; raises like `render`."""
+        view = self.shown(name)
+        with _sections_do_not_end_it():
+            return view, self.prompt.outlines(view.session)
+
+    def alone(self, view: View, path: tuple[str, ...], params: Iterable[object]) -> RenderedSection:
+        """One section by itself; raises what rendering raises."""
+        with _sections_do_not_end_it():
+            return self.prompt.render_section(path, *params, session=view.session)
 
     def shown(self, name: str | None = None, *, tool: str | None = None) -> View:
         """What a session was shown last; rendered anew if that does not have `tool`."""
@@ -56,3 +66,11 @@ class Views:
         if view is None or (tool is not None and view.rendered.tool(tool) is None):
             return self.render(name)
         return view
+
+
+@contextmanager
+def _sections_do_not_end_it() -> Generator[None]:
+    try:
+        yield
+    except (SystemExit, KeyboardInterrupt) as error:  # foreign code: a section; no task may let these out
+        raise PromptRenderError(f"a section tried to end the server ({type(error).__name__})") from error

@@ -14,6 +14,7 @@ from wink.errors import (
     VisibilityExpansionRequired,
 )
 from wink.policies import PolicyDecision, PolicyState, SequentialDependencyPolicy, ToolPolicy, policy_state
+from wink.prompt._alone import RenderedSection, SectionOutline
 from wink.prompt._enablement import Enabled
 from wink.prompt._expansion import (
     ClearAllVisibilityOverrides,
@@ -104,8 +105,10 @@ __all__ = [
     "PromptTemplate",
     "PromptValidationError",
     "RenderedPrompt",
+    "RenderedSection",
     "Section",
     "SectionDescriptor",
+    "SectionOutline",
     "SectionOverride",
     "SectionVisibility",
     "SequentialDependencyPolicy",

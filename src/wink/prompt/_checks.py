@@ -3,11 +3,12 @@
 import re
 import unicodedata
 from collections.abc import Iterable
-from typing import Any, Final, cast
+from typing import Any, Final, cast, get_args
 
 from wink.errors import PromptValidationError
+from wink.tools import Attachment
 
-__all__ = ["KEY", "all_of", "checked_key", "checked_tag", "checked_title"]
+__all__ = ["KEY", "all_of", "checked_attachments", "checked_key", "checked_tag", "checked_title"]
 
 KEY: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 """What the keys of sections and templates look like."""
@@ -41,6 +42,15 @@ def checked_tag(tag: str) -> str:
             "beginning with a letter or digit"
         )
     return tag
+
+
+def checked_attachments(items: object, section_path: tuple[str, ...]) -> tuple[Attachment, ...]:
+    """`items` as a tuple, when each of them can be attached."""
+    found = tuple(cast("Iterable[object]", items)) if isinstance(items, list | tuple) else (items,)
+    for item in found:
+        if not isinstance(item, get_args(Attachment)):
+            raise PromptValidationError(f"{item!r} in attachments is no Image, Audio or EmbeddedResource", section_path)
+    return cast("tuple[Attachment, ...]", found)
 
 
 def all_of(kind: type[Any], items: Iterable[Any], what: str, section_path: tuple[str, ...]) -> tuple[Any, ...]:

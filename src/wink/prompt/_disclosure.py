@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from wink.errors import VisibilityExpansionRequired
 from wink.prompt._plan import RESERVED, Node, Plan
-from wink.prompt._selection import Part
+from wink.prompt._selection import ATTACHED, Part
 from wink.prompt._visibility import SectionVisibility
-from wink.tools import Tool, ToolContext, ToolResult
+from wink.tools import Attachment, Tool, ToolContext, ToolResult
 
 __all__ = ["Disclosure", "disclosing_tools", "how_to_open"]
 
@@ -97,8 +97,9 @@ class Disclosure:
             raise LookupError(f"{'; '.join(dict.fromkeys(problems))}; the summarised sections are: {self._listed()}")
         return paths
 
-    def text_of(self, path: tuple[str, ...], context: ToolContext) -> str:
+    def text_of(self, path: tuple[str, ...], context: ToolContext) -> tuple[str, tuple[Attachment, ...]]:
         """All that opening the section would show, its children too, those that have a summary of their own in full."""
+        attached: list[Attachment] = []
         below = [
             (node, number, params, SectionVisibility.FULL)
             for node, number, params, _ in self._parts
@@ -106,7 +107,8 @@ class Disclosure:
         ]
         shown = (node for node, _, _, shown in (*self._parts, *below) if shown is SectionVisibility.FULL)
         tools = {*RESERVED, *(tool.name for node in shown for tool in node.tools)}
-        return self._write(below, {"session": context.session, "tools": tools, "resources": context.resources})
+        known = {"session": context.session, "tools": tools, "resources": context.resources, ATTACHED: attached}
+        return self._write(below, known), tuple(attached)
 
     def _listed(self) -> str:
         return ", ".join(map(repr, self.keys)) or "none"
@@ -168,7 +170,8 @@ def _read_section(params: ReadSection, *, context: ToolContext) -> ToolResult[Se
         path = disclosure.paths_of([key])[key]
     except LookupError as error:
         return ToolResult.error(str(error))
-    return ToolResult.ok(SectionText(key, disclosure.text_of(path, context)), message="")
+    text, attached = disclosure.text_of(path, context)
+    return ToolResult("", SectionText(key, text), attachments=attached)
 
 
 def _disclosure(context: ToolContext) -> Disclosure:

@@ -10,7 +10,7 @@ from wink.prompt._params import refuse_unknown
 from wink.prompt._section import P, Section
 from wink.prompt._text import Text
 from wink.prompt._visibility import Visibility
-from wink.tools import Tool
+from wink.tools import Attachment, Tool
 
 if TYPE_CHECKING:
     from wink.session import Session
@@ -47,6 +47,7 @@ class MarkdownSection(Section[P]):
         accepts_overrides: bool = True,
         summary: str | None = None,
         visibility: Visibility | None = None,
+        attachments: Sequence[Attachment] = (),
     ) -> None:
         super().__init__(
             title,
@@ -59,6 +60,7 @@ class MarkdownSection(Section[P]):
             accepts_overrides=accepts_overrides,
             summary=summary,
             visibility=visibility,
+            attachments=attachments,
         )
         self._text = Text(template, (self.key,))
         if self.params_type is not None:

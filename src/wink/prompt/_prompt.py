@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast, overload
 
 from wink.errors import PromptValidationError
 from wink.policies import ToolPolicy
+from wink.prompt._alone import RenderedSection, SectionOutline, outlines, render_alone
 from wink.prompt._answer import Out_co
 from wink.prompt._checks import checked_tag
 from wink.prompt._params import instance_of
@@ -102,6 +103,7 @@ class Prompt(Generic[Out_co]):
         session: "Session | None" = None,
         check: bool = True,
         visibility_overrides: Mapping[tuple[str, ...], SectionVisibility] | None = None,
+        partial: bool = False,
     ) -> RenderedPrompt[Out_co]:
         """The text and the tools that a model is given now.
 
@@ -112,6 +114,9 @@ class Prompt(Generic[Out_co]):
 
         `visibility_overrides` says for this rendering how sections are shown, by their paths; it wins over what
         the session says, which wins over what the sections decide themselves.
+
+        With `partial`, sections whose parameters are missing are left out, if they bring neither tools nor policies;
+        `render_section` renders one of them when there are parameters.
         """
         if session is not None:
             self.template.plan.install(session)
@@ -124,7 +129,26 @@ class Prompt(Generic[Out_co]):
             session=session,
             visibilities=chosen_visibilities(self.template.plan, session, visibility_overrides),
             check=check,
+            partial=partial,
         )
+
+    def outlines(self, session: "Session | None" = None) -> tuple[SectionOutline, ...]:
+        """The sections that are enabled now, each as `render_section` can render it, with the parameters that it takes."""
+        if session is not None:
+            self.template.plan.install(session)
+        return outlines(self._plan_now(), self._params, session)
+
+    def render_section(
+        self, path: tuple[str, ...], *params: object, session: "Session | None" = None
+    ) -> RenderedSection:
+        """One section by itself, with all that is below it and nothing summarised, such as a person may ask for.
+
+        `path` are the keys from the root section down. Raises like `render`, and `SectionNotFound`.
+        """
+        if session is not None:
+            self.template.plan.install(session)
+        bound = self._params | self._checked(params) if params else self._params
+        return render_alone(self._plan_now(), tuple(path), bound, session, self._resources)
 
     def tools(self, session: "Session | None" = None) -> tuple[Tool[Any, Any], ...]:
         """The tools of the sections that are enabled and shown in full now, in the order of their declaration.

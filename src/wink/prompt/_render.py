@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING, Any, Final
 from wink.errors import PromptRenderError, PromptValidationError
 from wink.policies import ToolPolicy
 from wink.prompt._answer import Answer
+from wink.prompt._checks import checked_attachments
 from wink.prompt._disclosure import Disclosure, disclosing_tools, how_to_open
 from wink.prompt._examples import examples_block
 from wink.prompt._plan import Node, Plan, distinct, refuse_reserved_names, tools_by_name
 from wink.prompt._rendered import RenderedPrompt
 from wink.prompt._response_format import response_format
-from wink.prompt._selection import Part, raised, selected
+from wink.prompt._selection import APART, ATTACHED, BARE, Part, raised, selected
 from wink.prompt._task_examples import TaskExamplesSection
 from wink.prompt._visibility import SectionVisibility
-from wink.tools import Tool
+from wink.tools import Attachment, Tool
 
 if TYPE_CHECKING:
     from wink.prompt._resources import PromptResources
@@ -38,9 +39,10 @@ def render(
     session: "Session | None",
     visibilities: Mapping[tuple[str, ...], SectionVisibility],
     check: bool,
+    partial: bool = False,
 ) -> RenderedPrompt[Any]:
     """Render the sections of `plan` that are enabled now: the plan of `template`, or what overrides made of it."""
-    parts = selected(plan, bound, session, visibilities)
+    parts = selected(plan, bound, session, visibilities, partial=partial)
     by_name = tools_by_name(node for node, _, _, shown in parts if shown is FULL)
     for node, _, _, _ in parts:
         if check and not node.checked:
@@ -53,7 +55,9 @@ def render(
         refuse_reserved_names(node for _, node in by_name.values())
         tools += own
         governing.update((tool.name, plan.prompt_policies) for tool in own)
-    text = text_of(parts, {"session": session, "tools": governing, "resources": resources})
+    attached: list[Attachment] = []
+    known = {"session": session, "tools": governing, "resources": resources, ATTACHED: attached}
+    text = text_of(parts, known)
     if template.container is not None:
         text = _with_response_format(text, parts, template.answer)
     return RenderedPrompt(
@@ -68,6 +72,7 @@ def render(
         output=template.answer.annotation,
         template=template,
         disclosure=disclosure,
+        attachments=tuple(attached),
     )
 
 
@@ -79,7 +84,10 @@ def offered_tools(plan: Plan, parts: Sequence[Part]) -> tuple[Tool[Any, Any], ..
 
 
 def text_of(parts: Sequence[Part], known: Mapping[str, Any]) -> str:
-    """The text of the sections that are shown; `known` is what they may ask about the rendering, see `Body`."""
+    """The text of the sections that are shown; `known` is what they may ask about the rendering, see `Body`.
+
+    What they attach goes into the list `known[ATTACHED]`, except for resources that are text: they are in the text.
+    """
     return "\n\n".join(_section_text(*part, known) for part in parts if part[3] is not None)
 
 
@@ -113,7 +121,23 @@ def _section_text(
         return f"{heading}\n\n{body}\n\n{how_to_open(node)}"
     if node.examples is None:
         node.examples = _examples_text(node)
-    return "\n\n".join(part for part in (heading, body, node.examples) if part)
+    if known.get(BARE) == node.path:
+        heading = ""
+    return "\n\n".join(part for part in (heading, body, *_attached(node, params, known), node.examples) if part)
+
+
+def _attached(node: Node, params: Any, known: Mapping[str, Any]) -> list[str]:
+    """What the text says of a section's attachments; those that it does not hold are added to what is attached."""
+    try:
+        attachments = checked_attachments(node.section.attachments(params), node.path)
+    except PromptValidationError:
+        raise
+    except Exception as error:  # foreign code
+        raise PromptRenderError(raised("attachments", error), node.path, dataclass=node.params_type) from error
+    is_apart = known.get(APART, False)
+    collected: list[Attachment] = known.get(ATTACHED, [])
+    collected += (one for one in attachments if is_apart or not one.text)
+    return [f"[{one.described}]" if is_apart or not one.text else one.text for one in attachments]
 
 
 def _examples_text(node: Node) -> str:

@@ -8,13 +8,13 @@ from weakref import WeakValueDictionary
 
 from wink.errors import DuplicateToolName, PromptValidationError
 from wink.policies import ToolPolicy
-from wink.prompt._checks import all_of, checked_key, checked_title
+from wink.prompt._checks import all_of, checked_attachments, checked_key, checked_title
 from wink.prompt._enablement import Enabled, Enablement
 from wink.prompt._installing import install_once
 from wink.prompt._params import instance_of, refuse_unknown
 from wink.prompt._text import Text
 from wink.prompt._visibility import SectionVisibility, Visibility, VisibilityChoice
-from wink.tools import Tool
+from wink.tools import Attachment, Tool
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -53,6 +53,7 @@ class Section(Generic[P]):
       the children too, while the section's visibility is `SectionVisibility.SUMMARY`; the model can then open it.
     * `visibility` is how much is shown as long as nobody has opened or closed the section: a `SectionVisibility`, `FULL`
       by default, or what decides it at each rendering, called as `enabled` is.
+    * `attachments` are images, sounds and resources that the text speaks of; models are shown them at the beginning.
 
     Raises `PromptValidationError` for what cannot work.
     """
@@ -82,6 +83,7 @@ class Section(Generic[P]):
         accepts_overrides: bool = True,
         summary: str | None = None,
         visibility: Visibility | None = None,
+        attachments: Sequence[Attachment] = (),
     ) -> None:
         self.title = checked_title(title)
         self.key = checked_key(key, self.title)
@@ -96,6 +98,7 @@ class Section(Generic[P]):
         self.choice = None if visibility is None else VisibilityChoice(visibility, (self.key,))
         self._check_summary()
         self._tools = all_of(Tool, tools, "tools", (self.key,))
+        self._attachments = checked_attachments(attachments, (self.key,))
         self._policies = all_of(ToolPolicy, policies, "policies", (self.key,))
         self._refuse_equal_tool_names()
 
@@ -108,6 +111,13 @@ class Section(Generic[P]):
         override may take less, such as `(self, params)`, and `path`, the keys from the root section down.
         """
         return ""
+
+    def attachments(self, params: P | None) -> Sequence[Attachment]:  # noqa: ARG002
+        """What the section shows besides its text. Like that, it must depend on nothing but the parameters.
+
+        Resources that are text become a part of the text.
+        """
+        return self._attachments
 
     def placeholders(self) -> frozenset[str]:
         """The names that the text takes from the parameters; checked when the template is built."""

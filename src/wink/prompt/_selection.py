@@ -1,7 +1,7 @@
 """Which sections take part in a rendering, how much of each is shown, and with which parameters."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from wink.errors import PromptRenderError, PromptValidationError
 from wink.prompt._enablement import Enablement
@@ -13,9 +13,27 @@ from wink.prompt._visibility import SectionVisibility
 if TYPE_CHECKING:
     from wink.session import Session
 
-__all__ = ["Part", "chosen_visibilities", "raised", "selected"]
+__all__ = [
+    "APART",
+    "ATTACHED",
+    "BARE",
+    "Part",
+    "chosen_visibilities",
+    "is_enabled",
+    "missing_params",
+    "params_of",
+    "raised",
+    "selected",
+]
 
 FULL, SUMMARY = SectionVisibility.FULL, SectionVisibility.SUMMARY
+
+ATTACHED: Final = "attached"
+"""What is known of a rendering: the list that attachments are to go into."""
+APART: Final = "apart"
+"""Whether resources that are text stay out of the text, and go there as well."""
+BARE: Final = "bare"
+"""The path of a section whose heading is left out."""
 
 Part = tuple[Node, str, Any, SectionVisibility | None]
 """A section that takes part, its number (`2.1.`), its parameters, and how much of it is shown.
@@ -32,11 +50,13 @@ def selected(
     visibilities: Mapping[tuple[str, ...], SectionVisibility],
     *,
     to_render: bool = True,
+    partial: bool = False,
 ) -> list[Part]:
     """The sections that take part, in order; `visibilities` win over what sections decide themselves.
 
     Raises `PromptRenderError` for parameters that are missing, all of them at once. Those that only the text needs are
-    not missed unless it is `to_render`.
+    not missed unless it is `to_render`. With `partial`, sections that lack parameters are left out, if they and those below
+    bring neither tools nor policies.
     """
     missing: list[Node] = []
     parts: list[Part] = []
@@ -44,16 +64,19 @@ def selected(
     def visit(nodes: tuple[Node, ...], prefix: str, hidden: bool) -> None:
         count = 0
         for node in nodes:
-            params = _params(node, bound)
+            params = params_of(node, bound)
             lacks_params = params is None and node.params_type is not None
             enablement = node.section.enablement
             if enablement is not None:
                 if lacks_params and enablement.needs_params:
-                    missing.append(node)
+                    if not (partial and _is_only_text(node)):
+                        missing.append(node)
                     continue
-                if not _enabled(node, enablement, params, session):
+                if not is_enabled(node, enablement, params, session):
                     continue
             cannot_go_on = lacks_params and (to_render or _asks_for_params(node))
+            if cannot_go_on and partial and _is_only_text(node):
+                continue
             if cannot_go_on:
                 missing.append(node)
             count += 1
@@ -72,7 +95,7 @@ def selected(
 
     visit(plan.roots, "", False)
     if missing:
-        raise _missing_params(missing)
+        raise missing_params(missing)
     return parts
 
 
@@ -107,7 +130,7 @@ def raised(doing: str, error: Exception) -> str:
     return f"{doing} raised {type(error).__name__}: {error}"
 
 
-def _params(node: Node, bound: Mapping[type, object]) -> Any:
+def params_of(node: Node, bound: Mapping[type, object]) -> Any:
     """What a section is rendered with: what was bound, else its default, else a dataclass that needs no arguments."""
     params_type = node.params_type
     if params_type is None:
@@ -123,11 +146,17 @@ def _params(node: Node, bound: Mapping[type, object]) -> Any:
     return found
 
 
-def _enabled(node: Node, enablement: Enablement, params: Any, session: "Session | None") -> bool:
+def is_enabled(node: Node, enablement: Enablement, params: Any, session: "Session | None") -> bool:
+    """Whether a section takes part now."""
     try:
         return enablement(params, session)
     except Exception as error:  # foreign code
         raise PromptRenderError(raised("enabled", error), node.path, dataclass=node.params_type) from error
+
+
+def _is_only_text(node: Node) -> bool:
+    """Whether neither a section nor any below brings tools or policies."""
+    return not any(one.brings_tools or one.policies for one in (node, *node.below()))
 
 
 def _now(node: Node) -> Node:
@@ -155,7 +184,7 @@ def _visibility(node: Node, params: Any, session: "Session | None") -> SectionVi
         raise PromptRenderError(raised("visibility", error), node.path, dataclass=node.params_type) from error
 
 
-def _missing_params(missing: list[Node]) -> PromptRenderError:
+def missing_params(missing: list[Node]) -> PromptRenderError:
     """One error that names every dataclass that is missing, what it needs, and who wants it."""
     wanting: dict[type[Any], list[str]] = {}
     for node in missing:

@@ -9,7 +9,7 @@ from wink.prompt._markdown_section import MarkdownSection
 from wink.prompt._params import type_and_default
 from wink.prompt._section import P, Section
 from wink.prompt._visibility import Visibility
-from wink.tools import Tool
+from wink.tools import Attachment, Tool
 
 __all__ = ["TextSection"]
 
@@ -41,6 +41,7 @@ class TextSection(MarkdownSection[P]):
         accepts_overrides: bool = True,
         summary: str | None = None,
         visibility: Visibility | None = None,
+        attachments: Sequence[Attachment] = (),
     ) -> None:
         self.params_type, default_params = type_and_default(params, self.params_type)
         super().__init__(
@@ -55,4 +56,5 @@ class TextSection(MarkdownSection[P]):
             accepts_overrides=accepts_overrides,
             summary=summary,
             visibility=visibility,
+            attachments=attachments,
         )

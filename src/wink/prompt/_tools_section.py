@@ -10,7 +10,7 @@ from wink.prompt._params import refuse_unknown, type_and_default
 from wink.prompt._section import P, Section
 from wink.prompt._text import Text
 from wink.prompt._visibility import Visibility
-from wink.tools import Tool
+from wink.tools import Attachment, Tool
 
 if TYPE_CHECKING:
     from wink.session import Session
@@ -40,6 +40,7 @@ class ToolsSection(Section[P]):
         accepts_overrides: bool = True,
         summary: str | None = None,
         visibility: Visibility | None = None,
+        attachments: Sequence[Attachment] = (),
     ) -> None:
         self.params_type, default_params = type_and_default(params, self.params_type)
         super().__init__(
@@ -53,6 +54,7 @@ class ToolsSection(Section[P]):
             accepts_overrides=accepts_overrides,
             summary=summary,
             visibility=visibility,
+            attachments=attachments,
         )
         self._text = Text(description or "", (self.key,))
         if self.params_type is not None:

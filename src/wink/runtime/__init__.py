@@ -17,6 +17,7 @@ from wink.runtime._executor import ToolExecutor
 from wink.runtime._outcomes import OUTCOMES, Ending
 from wink.runtime._snapshots import CompositeSnapshot, create_snapshot, restore_snapshot, tool_transaction
 from wink.runtime._spill import ResultKept, with_read_result
+from wink.runtime._threads import in_thread
 from wink.runtime._waiting import drive, in_own_loop
 from wink.session import (
     Append,
@@ -92,6 +93,7 @@ __all__ = [
     "drive",
     "edited_arguments",
     "in_own_loop",
+    "in_thread",
     "reducer",
     "replace_latest",
     "replace_latest_by",

@@ -18,17 +18,6 @@ _ASKS = (
 )
 
 REASONS: dict[str, tuple[str, ...]] = {
-    "A result of a wink tool is text, with data or images beside it; there are no sounds or embedded files in it.": (
-        "tools-call-audio",
-        "tools-call-embedded-resource",
-        "tools-call-mixed-content",
-    ),
-    "There is one prompt, `instructions`. Plugins bring sections and tools, and no prompts besides.": (
-        "prompts-get-simple",
-        "prompts-get-with-args",
-        "prompts-get-embedded-resource",
-        "prompts-get-with-image",
-    ),
     "A wink tool does not ask the client for anything while it runs, since a call is a transaction. What wink itself asks "
     "for is approval, before a call. (Of `server-stateless`, these are 2 checks of 25.)": (
         "tools-call-sampling",
@@ -52,7 +41,9 @@ REASONS: dict[str, tuple[str, ...]] = {
         "logging-set-level",
         "tools-call-with-logging",
     ),
-    "Completions are not declared: the one prompt takes no arguments.": ("completion-complete",),
+    "Completions are not declared: what a prompt's arguments may be is in their descriptions.": (
+        "completion-complete",
+    ),
     "It calls a tool that ends its own connection; a wink tool knows of none.": ("server-sse-polling",),
 }
 NOT_PASSED = frozenset(scenario for scenarios in REASONS.values() for scenario in scenarios)

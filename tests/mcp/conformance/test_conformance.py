@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.agents import npm
-from tests.mcp.conformance.fixture import installed
+from tests.mcp.conformance.fixture import SECTIONS, installed
 from tests.mcp.conformance.reasons import FAILING_CHECKS, NOT_PASSED, REVISIONS, table
 from tests.mcp.serving import served
 
@@ -26,7 +26,8 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Where a server with the fixture plugin answers."""
     workspace, plugin = tmp_path_factory.mktemp("workspace"), tmp_path_factory.mktemp("plugin")
     with installed(plugin) as path:
-        with served(workspace, "--section", "conformance.suite", environment={"PYTHONPATH": path}) as url:
+        sections = [option for name in SECTIONS for option in ("--section", name)]
+        with served(workspace, *sections, environment={"PYTHONPATH": path}) as url:
             yield url
 
 

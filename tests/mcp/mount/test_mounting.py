@@ -66,8 +66,10 @@ def test_an_image_of_the_server_is_one_for_the_model(mount: Mount) -> None:
         ("x", "[resource no uri, 3 bytes; not shown]", []),
         (
             "itar",
-            "[image, image/gif, 9 bytes]\n\nsome words\n\n[audio, audio/wav, 3 bytes]\n\n"
-            "[resource memo://1, text/plain]\nthe memo",
+            (
+                "[image, image/gif, 9 bytes]\n\nsome words\n\n[audio, audio/wav, 3 bytes]\n\n"
+                "[resource memo://1, text/plain]\nthe memo"
+            ),
             ["Image", "Audio", "EmbeddedResource"],
         ),
         (
