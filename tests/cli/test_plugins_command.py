@@ -62,7 +62,8 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def wink(workspace: Path, capsys: pytest.CaptureFixture[str]) -> Wink:
     def call(*arguments: str) -> tuple[int, str, str]:
         status = run(["plugins", *arguments])
-        return status, *capsys.readouterr()
+        output, complaint = capsys.readouterr()
+        return status, output, complaint
 
     return call
 
@@ -236,9 +237,15 @@ def test_a_plugin_in_the_workspace_is_said_to_be_ignored(
     ],
 )
 def test_check_fails_for_what_ci_should_not_let_pass(
-    wink: Wink, install: Callable[..., None], options: dict[str, Any], status: int, state: str
+    wink: Wink,
+    install: Callable[..., None],
+    monkeypatch: pytest.MonkeyPatch,
+    options: dict[str, Any],
+    status: int,
+    state: str,
 ) -> None:
     """Status 1 for broken, in conflict or incompatible."""
+    monkeypatch.setenv("WINK_PLUGINS", "shop")
     install(
         "fake-shop",
         entry_points={"wink.sections": POINTS["wink.sections"]},
@@ -250,8 +257,9 @@ def test_check_fails_for_what_ci_should_not_let_pass(
     assert (found, row(output, "shop")[2]) == (status, state)
 
 
-def test_check_fails_for_a_conflict(wink: Wink, install: Callable[..., None]) -> None:
+def test_check_fails_for_a_conflict(wink: Wink, install: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
     """Both packages are named, so that one can be removed."""
+    monkeypatch.setenv("WINK_PLUGINS", "shop")
     for name in ("fake-shop", "fake-shop-two"):
         install(name, entry_points={"wink.sections": {"shop.look": "fake_shop:section"}}, modules={"fake_shop": MODULE})
 
@@ -294,3 +302,81 @@ def test_a_terminal_gets_the_same_words(wink: Wink, shop: None, bad: None, monke
     assert row(output, "bad")[2] == "broken"
     assert "ModuleNotFoundError: No module named 'nowhere'" in " ".join(output.split())
     assert "policy order; sections gone, look; hooks" in output
+
+
+def test_schemas_are_exported_with_where_they_come_from(wink: Wink, shop: None, bad: None) -> None:
+    """For a review of what models will be shown, or for a host that is not written in Python."""
+    status, output, _ = wink("export-schema", "shop")
+    found = json.loads(output)
+
+    assert status == 0
+    assert [(tool["plugin"], tool["offer"], tool["name"], tool["effects"]) for tool in found["tools"]] == [
+        ("shop", "shop.gone", "shop_ls", "workspace"),
+        ("shop", "shop.look", "shop_ls", "workspace"),
+    ]
+    assert found["tools"][0]["parameters"]["type"] == "object"
+    assert found["left_out"] == []
+
+
+def test_what_cannot_be_exported_is_said(wink: Wink, shop: None, bad: None) -> None:
+    """A list with a hole in it must not look complete."""
+    status, output, _ = wink("export-schema")
+    found = json.loads(output)
+
+    assert status == 1
+    assert "shop_ls" in [tool["name"] for tool in found["tools"]]
+    assert "No module named 'nowhere'" in next(one["reason"] for one in found["left_out"] if one["plugin"] == "bad")
+
+
+@pytest.mark.parametrize("plugin", ["shop", "nowhere"])
+def test_a_named_plugin_that_may_not_be_used_is_a_problem(wink: Wink, shop: None, plugin: str) -> None:
+    """Whoever asks for one gets it, or an answer."""
+    status, output, complaint = wink("--no-plugin", "shop", "export-schema", plugin)
+
+    assert status == (1 if plugin == "shop" else 2)
+    assert "disabled" in output if plugin == "shop" else "no plugin 'nowhere'" in complaint
+
+
+@pytest.mark.parametrize("arguments", [("show", "loud", "--json"), ("export-schema", "loud"), ("--load", "--json")])
+def test_a_plugin_that_prints_spoils_no_json(
+    wink: Wink, install: Callable[..., None], arguments: tuple[str, ...]
+) -> None:
+    """A greeting belongs on standard error."""
+    install(
+        "fake-loud",
+        entry_points={"wink.sections": {"loud.look": "fake_loud:section"}},
+        modules={"fake_loud": "print('hello')\nimport os; os.write(1, b'hello')\n" + MODULE},
+    )
+
+    status, output, _ = wink(*arguments)
+
+    assert status == 0
+    assert json.loads(output)
+
+
+def test_a_misspelt_variable_is_a_usage_error(wink: Wink, shop: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise the plugin that was to be switched off would be on."""
+    monkeypatch.setenv("WINK_DISABLE_PLUGIN", "shop")
+
+    assert wink() == (
+        2,
+        "",
+        "wink: environment: WINK_DISABLE_PLUGIN: there is no such variable; did you mean WINK_DISABLE_PLUGINS?\n",
+    )
+
+
+def test_why_names_the_chosen_distribution(
+    wink: Wink, install: Callable[..., None], shop: None, tmp_path: Path
+) -> None:
+    """Which of two packages is meant was said in one line of one file."""
+    install("fake-shop-two", entry_points={"wink.sections": {"shop.look": "fake_shop:section"}})
+    own = tmp_path / "home" / ".config" / "wink"
+    own.mkdir(parents=True)
+    (own / "wink.toml").write_text('\n[plugins.shop]\ndistribution = "fake-shop"\n')
+
+    status, output, _ = wink("why", "shop")
+
+    assert status == 0
+    assert "shop 1.0 is available" in output
+    assert 'shop 1.0 is disabled: ~/.config/wink/wink.toml:2 distribution = "fake-shop"' in output
+    assert '~/.config/wink/wink.toml:2 [shop] distribution = "fake-shop"' in output

@@ -7,6 +7,9 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from wink.cli._foreign import printing_to_stderr
+from wink.cli._mask_settings import masking_for
+from wink.cli._masked import use
 from wink.cli._participants import Participants
 from wink.cli._prompts_option import overrides_option, prompt_of
 from wink.cli._rules import RuleSettings, doubts, rule_settings
@@ -44,7 +47,7 @@ def workspace_options(command: F) -> F:
 def open_workspace(path: str) -> Workspace:
     """Open a workspace, and say on standard error what was recovered from a call that died."""
     show_warnings()
-    workspace = Workspace.open(path)
+    workspace = Workspace.open(path, masking=use(masking_for(path)))
     if workspace.recovered:
         from wink.cli._recover import recovery_lines
 
@@ -70,7 +73,9 @@ def compose(
     on standard error.
     """
     names = dict.fromkeys((*DEFAULT_SECTIONS, *sections))
-    parts = [catalog.use("section", name) for name in names]
+    with printing_to_stderr():
+        parts = [catalog.use("section", name) for name in names]
+        offered = [catalog.use("policy", name) for name in dict.fromkeys(policies)]
     parts += extra
     if task is not None:
         text = task.replace("$", "$$")
@@ -82,7 +87,7 @@ def compose(
         key="workspace",
         name="wink",
         sections=parts,
-        policies=[*(catalog.use("policy", name) for name in dict.fromkeys(policies)), *rules.policies],
+        policies=[*offered, *rules.policies],
     )
     notes = rules.notes
     if rules.policies:

@@ -5,6 +5,7 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from wink.cli._foreign import printing_to_stderr
 from wink.cli._settings import installed_catalog
 from wink.plugins import Catalog, PluginInfo
 
@@ -82,7 +83,8 @@ def show(ctx: click.Context, *, name: str, as_json: bool) -> None:
     """Import one plugin and show what it offers: summaries, tools, settings with their defaults."""
     from wink.cli import _plugins_view as view
 
-    found = [view.details(ctx.obj, plugin) for plugin in ctx.obj.plugin(name)]
+    with printing_to_stderr():
+        found = [view.details(ctx.obj, plugin) for plugin in ctx.obj.plugin(name)]
     _print(found, view.show, ctx, as_json=as_json)
     ctx.exit(1 if any(one["state"] in _FAILING for one in found) else 0)
 
@@ -96,6 +98,23 @@ def why(ctx: click.Context, *, name: str, as_json: bool) -> None:
     from wink.cli import _plugins_view as view
 
     _print(view.explanations(ctx.obj, name), view.why, ctx, as_json=as_json)
+
+
+@plugins.command("export-schema")
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.pass_context
+def export_schema(ctx: click.Context, *, names: tuple[str, ...]) -> None:
+    """Import plugins and print, as JSON, each tool of their sections with the schema of its parameters.
+
+    The exit status is 1 if a section is broken, or a plugin that was named may not be used.
+    """
+    from wink.cli import _plugins_view as view
+    from wink.cli._plugins_schema import exported
+
+    with printing_to_stderr():
+        found, is_sound = exported(ctx.obj, names)
+    click.echo(view.as_json(found))
+    ctx.exit(0 if is_sound else 1)
 
 
 @plugins.command()

@@ -35,6 +35,7 @@ def facts(plugin: PluginInfo) -> dict[str, Any]:
         "summary": plugin.summary,
         "location": plugin.location,
         "editable": plugin.editable,
+        "project": plugin.project,
         "requires_wink": plugin.requires_wink,
         "state": plugin.state,
         "reason": plugin.reason,
@@ -75,6 +76,7 @@ def explanations(catalog: Catalog, name: str) -> list[dict[str, Any]]:
             "version": plugin.version,
             "distribution": plugin.distribution,
             "location": plugin.location,
+            "project": plugin.project,
             "state": plugin.state,
             "meaning": STATES[plugin.state],
             "reason": plugin.reason,
@@ -84,7 +86,7 @@ def explanations(catalog: Catalog, name: str) -> list[dict[str, Any]]:
             + [
                 {
                     "origin": table.origin,
-                    "text": f"[{name}] {', '.join(table.values)}",
+                    "text": f"[{name}] {', '.join(map(_set, table.values.items()))}",
                     "tighten_only": table.tighten_only,
                 }
                 for table in catalog.settings.tables_of(name)
@@ -94,15 +96,22 @@ def explanations(catalog: Catalog, name: str) -> list[dict[str, Any]]:
     ]
 
 
+def _set(pair: tuple[str, Any]) -> str:
+    """A setting by its name alone, since its value may be a secret; but for the choice of a distribution."""
+    key, value = pair
+    return f'{key} = "{value}"' if key == "distribution" else key
+
+
 def _explained_away(name: str, one: Ignored) -> dict[str, Any]:
     found: dict[str, Any] = {"name": name, "version": "", "distribution": one.distribution, "location": one.location}
+    found["project"] = None
     return found | {"state": "ignored", "meaning": one.reason, "reason": "", "chain": []}
 
 
 def show(found: Mapping[str, Any]) -> str:
     """`details` for people."""
     lines = [f"{found['name']} {found['version']} ({found['distribution']}), {found['state']}"]
-    lines += [text for text in (found["summary"], found["reason"], *found["notes"]) if text]
+    lines += [text for text in (found["summary"], found["reason"], *found["notes"], _place(found)) if text]
     for offer in found["offers"]:
         said = offer.get("problem") or offer.get("summary", "")
         lines += ["", f"{offer['kind']} {offer['name']}" + (f" - {said}" if said else "")]
@@ -121,7 +130,7 @@ def why(found: Mapping[str, Any]) -> str:
     """`explanations` for people, one step a line."""
     version = f" {found['version']}" if found["version"] else ""
     lines = [f"{found['name']}{version} is {found['state']}: {found['reason'] or found['meaning']}"]
-    lines.append(f"  installed by {found['distribution']}: {found['location']}")
+    lines.append(f"  {_place(found)}")
     for step in found["chain"]:
         if "on" in step:
             lines.append(f"  {step['origin']} {step['text']}: {'on' if step['on'] else 'off'}")
@@ -130,6 +139,11 @@ def why(found: Mapping[str, Any]) -> str:
     if not found["chain"] and found["state"] != "ignored":
         lines.append("  no setting says anything about it: on")
     return "\n".join(lines)
+
+
+def _place(found: Mapping[str, Any]) -> str:
+    editable = f", an editable install of {found['project']}" if found["project"] else ""
+    return f"installed by {found['distribution']}: {found['location']}{editable}"
 
 
 def _offer(catalog: Catalog, offer: Offer) -> dict[str, Any]:

@@ -16,6 +16,10 @@ from wink.plugins import Catalog, Settings, Step, Table
 _LISTS: Final = ("allow", "disable")
 
 
+VARIABLES: Final = {"WINK_PLUGINS": "allow", "WINK_DISABLE_PLUGINS": "disable"}
+"""The variables of the environment that wink reads, and what they do to the plugins that they name."""
+
+
 class Configuration(NamedTuple):
     """The settings of a command, the files that they were looked for in, and the plugins that were named for this run."""
 
@@ -44,7 +48,8 @@ def load_settings(
         tables += _tables(source, plugins)
         strict = plugins.get("strict", strict)
     named: list[str] = []
-    for variable, action in (("WINK_PLUGINS", "allow"), ("WINK_DISABLE_PLUGINS", "disable")):
+    _check_names(environ)
+    for variable, action in VARIABLES.items():
         if (value := environ.get(variable)) is not None and (value.strip() or action == "allow"):
             names = _names(value)
             named += names
@@ -78,6 +83,16 @@ def installed_catalog(
     for name in configuration.named:
         catalog.plugin(name)
     return catalog
+
+
+def _check_names(environ: Mapping[str, str]) -> None:
+    """Refuse what looks like a misspelt variable: whoever meant to switch a plugin off must not go on with it."""
+    unknown = [name for name in environ if name.startswith("WINK_") and name not in VARIABLES and "PLUGIN" in name]
+    for name in sorted(unknown):
+        from difflib import get_close_matches
+
+        if close := get_close_matches(name, VARIABLES, n=1, cutoff=0.8):
+            raise SettingsError("environment", [f"{name}: there is no such variable; did you mean {close[0]}?"])
 
 
 def _plugins(source: Source) -> Mapping[str, Any]:
