@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from wink.adapters import ModelTurn, RecordJournal
 from wink.cli._compose import compose
 from wink.cli._settings import installed_catalog
-from wink.limits import TokenUsage
-from wink.runtime import PromptExecuted, ToolCall, ToolExecutor, ToolReply
+from wink.limits import RunContext, TokenUsage
+from wink.runtime import ToolCall, ToolExecutor, ToolReply
 from wink.tries import Run, Try
 from wink.workspace import Workspace
 
@@ -46,11 +47,11 @@ def show(cents: int) -> str:
 class Agent:
     """Calls the tools that `wink run` would have, in one session of an open workspace."""
 
-    def __init__(self, workspace: Workspace, session: str = "default") -> None:
+    def __init__(self, workspace: Workspace, session: str = "default", run: RunContext | None = None) -> None:
         self.workspace = workspace
         prompt = compose(workspace, installed_catalog(workspace.root))
-        self.session = workspace.session(session)
-        self._executor = ToolExecutor(prompt=prompt, rendered=prompt.render(session=self.session), session=self.session)
+        self.session, self.rendered = workspace.session(session), prompt.render(session=workspace.session(session))
+        self._executor = ToolExecutor(prompt=prompt, rendered=self.rendered, session=self.session, run_context=run)
         self._number = 0
 
     def call(self, tool: str, /, **arguments: Any) -> ToolReply:
@@ -70,7 +71,16 @@ def place_at(root: Path) -> Path:
 
 def worked(workspace: Workspace) -> Agent:
     """An agent that has planned, read, edited, failed, was denied, and waits to be allowed something."""
-    agent = Agent(workspace)
+    with RecordJournal.begin(workspace, plan={"task": "Round amounts the way accountants do"}) as journal:
+        agent = Agent(workspace, run=journal.context)
+        journal.rendered(agent.rendered.prompt_name, agent.rendered.text, [tool.name for tool in agent.rendered.tools])
+        _work(agent)
+        journal.turned(1, ModelTurn("Done.", usage=TokenUsage(41_800, 2_310, 30_112)))
+        journal.ended("Done.")
+    return agent
+
+
+def _work(agent: Agent) -> None:
     agent.call(
         "planning_setup_plan",
         objective="Round amounts the way accountants do",
@@ -98,10 +108,6 @@ def worked(workspace: Workspace) -> Agent:
     agent.call("read_flie", file_path="invoice/money.py")
     agent.call("planning_update_step", step_id=4, status="in_progress")
     agent.call("write_file", file_path="release/notes.md", content="# 1.4\n\nAmounts have two digits now.\n")
-    agent.session.publish(
-        PromptExecuted("wink", "Done.", TokenUsage(41_800, 2_310, 30_112), datetime.now(UTC), timedelta(seconds=38.4))
-    )
-    return agent
 
 
 def tried(workspace: Workspace, name: str = "formatter", **files: str | None) -> Try:

@@ -30,8 +30,6 @@ _SLICES: Final = """SELECT slices.id, type, policy, (SELECT count(*) FROM slice_
 _ITEMS: Final = "SELECT key, value FROM slice_items WHERE slice = ? ORDER BY tx DESC, n DESC LIMIT ?"
 _LATEST: Final = """SELECT name, type, (SELECT value FROM slice_items WHERE slice = slices.id ORDER BY tx DESC, n DESC LIMIT 1)
     FROM slices JOIN sessions ON sessions.id = session WHERE type LIKE ? ORDER BY slices.id"""
-_ALL: Final = """SELECT name, value FROM slices JOIN sessions ON sessions.id = session JOIN slice_items ON slice = slices.id
-    WHERE type = ? ORDER BY tx, n"""
 _MARKS: Final = """SELECT (SELECT ifnull(max(seq), 0) FROM calls),
     (SELECT ifnull(max(seq), 0) FROM transactions), (SELECT ifnull(max(seq), 0) FROM transactions WHERE reverts IS NOT NULL)"""
 
@@ -167,10 +165,6 @@ class Browsing:
             (session, kind, value) for session, kind, value in self._ask(_LATEST, pattern) if value is not None
         )
 
-    def all_items(self, type_name: str) -> tuple[tuple[str, str], ...]:
-        """Session and JSON of all items of one type, oldest first."""
-        return tuple((session, value) for session, value in self._ask(_ALL, type_name))
-
     def _ask(self, sql: str, *values: object) -> Sequence[tuple[Any, ...]]:
         with self._ledger.database.hold():
             return self._ledger.ask(sql, *values)
@@ -210,7 +204,7 @@ def _where(wanted: Wanted, undone: frozenset[int]) -> tuple[list[str], list[obje
         where.append(f"c.tx IN (SELECT tx FROM changes WHERE path {test} OR moved_from {test})")
         values += [value, value]
     if wanted.text:
-        columns = ("c.arguments", "c.rendered", "c.tool", "c.decisions", "c.call_id")
+        columns = ("c.arguments", "c.rendered", "c.tool", "c.decisions", "c.call_id", "c.error")
         # Arguments are JSON, in which the same text may stand escaped.
         texts = dict.fromkeys(
             (wanted.text, json.dumps(wanted.text)[1:-1], json.dumps(wanted.text, ensure_ascii=False)[1:-1])

@@ -28,7 +28,7 @@ from wink.errors import (
 from wink.record._browsing import Browsing
 from wink.ui._acts import ACTS, act
 from wink.ui._asked import LONGEST_FORM, Answer, Asked, fields_of
-from wink.ui._calls import call, file_of_call, rows, show_glance, timeline
+from wink.ui._calls import call, file_of_call, prompt_of_call, rows, show_glance, timeline
 from wink.ui._gate import Gate
 from wink.ui._live import Live
 from wink.ui._pages import STATIC, problem
@@ -82,6 +82,7 @@ def page_app(page: Page | str, token: str) -> Gate:
     routes = [
         *_answered(page, "GET", {"/": timeline, "/rows": rows, "/glance": show_glance}),
         *_answered(page, "GET", {"/calls/{call:int}": call, "/calls/{call:int}/files/{file:int}": file_of_call}),
+        *_answered(page, "GET", {"/calls/{call:int}/prompt": prompt_of_call}),
         *_answered(page, "GET", {"/waiting": waiting, "/tries/{try}": one_try, "/state": state, "/back": ways_back}),
         *_answered(page, "GET", {"/slices/{slice:int}": items}),
         *_answered(page, "POST", {"/approvals/{request:int}": answer_request, "/checkpoints": make_checkpoint}),

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from wink.errors import UnknownCall
 from wink.filesystem import FileChange
-from wink.record import CallRow
+from wink.record import CallRow, PromptRow
 from wink.ui._asked import Asked
 from wink.ui._diffs import FileDiff, file_diff
 from wink.ui._glance import glance
@@ -58,6 +58,23 @@ def file_of_call(asked: Asked) -> Response:
         raise UnknownCall(row.position)
     change = asked.workspace.diff(row.position)[number]
     return answer(asked, "file.html", diff=file_diff(change, _ROWS_OF_ALL), row=row)
+
+
+def prompt_of_call(asked: Asked) -> Response:
+    """The prompt that the model had read when it made a call."""
+    row = _row(asked)
+    found = _prompt(asked, row)
+    if found is None:
+        raise UnknownCall(row.position)
+    return answer(asked, "prompt.html", prompt=found, row=row)
+
+
+def _prompt(asked: Asked, row: CallRow) -> PromptRow | None:
+    number = row.run.removeprefix("r")
+    if not (number.isascii() and number.isdigit()):
+        return None
+    prompts = asked.workspace.record.runs.prompts(int(number))
+    return next((one for one in reversed(prompts) if one.position < row.position), None)
 
 
 def _row(asked: Asked) -> CallRow:
@@ -111,6 +128,7 @@ def _details(asked: Asked, row: CallRow) -> dict[str, object]:
         "files": files_of(changes),
         "files_left": max(len(changes) - LISTED, 0),
         "query": filters(asked),
+        "has_prompt": bool(row.run) and _prompt(asked, row) is not None,
         "can_undo": row.committed and not undone and ending == "ok" and bool(row.changes),
     }
 

@@ -35,13 +35,13 @@ def glance(asked: Asked) -> dict[str, object]:
     """Plans, calls, time and tokens: of one session where only that is looked at."""
     session = asked.wanted.session
     rows = [one for one in asked.sums.rows() if session in ("", one.session)]
-    spent = [one for one in asked.sums.evaluations(asked.workspace.record) if session in ("", one.session)]
+    runs = [row for row in asked.workspace.record.runs.rows() if session in ("", row.session)]
     return {
         "plans": [plan for plan in plans(asked) if session in ("", plan.session)],
         "calls": sum(one.calls for one in rows),
         "failed": sum(one.calls for one in rows if one.ending != "ok"),
         "took": sum((one.duration for one in rows), timedelta()),
-        "tokens": tokens_of(spent),
+        "tokens": tokens_of(runs),
         "marks": asked.browsing.marks(),
     }
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final, cast
 
 from starlette.responses import RedirectResponse, Response
 
-from wink.record import is_locked
+from wink.record import RunRow, is_locked
 from wink.ui._asked import Asked
 from wink.ui._glance import plans
 from wink.ui._pages import answer
-from wink.ui._sums import Tokens, tokens_of
+from wink.ui._sums import tokens_of
 
 ITEMS: Final = 50
 """So many items of a slice are shown, the newest."""
@@ -22,7 +23,7 @@ def state(asked: Asked) -> Response:
     names = asked.workspace.record.sessions()
     chosen = asked.query.get("session") or next(iter(names), "")
     rows = [one for one in asked.sums.rows() if one.session == chosen]
-    spent = [one for one in asked.sums.evaluations(asked.workspace.record) if one.session == chosen]
+    runs = [row for row in asked.workspace.record.runs.rows() if row.session == chosen]
     tools: dict[str, tuple[int, int, timedelta]] = {}
     for one in rows:
         calls, failed, took = tools.get(one.tool, (0, 0, timedelta()))
@@ -36,10 +37,9 @@ def state(asked: Asked) -> Response:
         tools=sorted(tools.items(), key=lambda found: -found[1][2]),
         calls=sum(one.calls for one in rows),
         took=sum((one.duration for one in rows), timedelta()),
-        evaluations=spent,
-        tokens=tokens_of(spent) if spent else Tokens(),
+        runs=[(row, _stands(asked, row), _task(row)) for row in reversed(runs)],
+        tokens=tokens_of(runs),
         slices=asked.browsing.slices(chosen),
-        runs=_runs(asked, chosen),
     )
 
 
@@ -70,14 +70,17 @@ def make_checkpoint(asked: Asked) -> Response:
     return RedirectResponse("/back?done=checkpoint", 303)
 
 
-def _runs(asked: Asked, session: str) -> list[tuple[str, str, str]]:
-    """Number, state and problem of each run of a session that has not ended."""
-    workspace = asked.workspace
-    found: list[tuple[str, str, str]] = []
-    for row in workspace.record.runs.rows():
-        if row.session != session or row.state == "ended" or not row.is_ours:
-            continue
-        state = row.state
-        told = "interrupted" if state == "running" and not is_locked(workspace.state, row.number) else state
-        found.append((f"r{row.number}", told, row.problem))
-    return found
+def _stands(asked: Asked, row: RunRow) -> str:
+    """In a word, how a run stands."""
+    if row.state != "running":
+        return row.state
+    return "running" if is_locked(asked.workspace.state, row.number) else "interrupted"
+
+
+def _task(row: RunRow) -> str:
+    """What the run was begun for."""
+    try:
+        plan: Any = json.loads(row.plan)
+    except (ValueError, RecursionError):
+        return ""
+    return str(cast("dict[str, Any]", plan).get("task") or "") if isinstance(plan, dict) else ""

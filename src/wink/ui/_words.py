@@ -13,6 +13,8 @@ from wink.ui._text import one_line, shown, shown_line
 
 _PAIR: Final = re.compile(r'\s*[{,]\s*"((?:[^"\\]|\\.)*)"\s*:\s*("(?:[^"\\]|\\.)*"?|[^,"{}\[\]]+|.+)', re.DOTALL)
 _WORD: Final = 90
+_PAIRS: Final = 20
+_BLANKS: Final = re.compile(r"[ \t\n]+")
 _LINE: Final = 220
 
 ENDINGS: Final = {
@@ -61,18 +63,40 @@ def plural(count: int, one: str, many: str = "") -> str:
 
 def brief(arguments: str) -> Markup:
     """The arguments on one line, from JSON of which the end may be missing."""
-    parts: list[Markup] = []
-    at = used = 0
-    while used < _LINE and (found := _PAIR.match(arguments, at)) is not None:
-        value = _value(found[2])
-        text = value if len(value) <= _WORD else value[:_WORD] + "…"
-        parts.append(
-            Markup('<span class="arg"><i>{}</i> {}</span>').format(one_line(_string(f'"{found[1]}"')), shown_line(text))
-        )
-        at, used = found.end(), used + len(text) + len(found[1])
-    if not parts and arguments.strip() not in ("", "{}"):
+    pairs = _pairs(arguments)
+    if not pairs and arguments.strip() not in ("", "{}"):
         return shown_line(arguments[:_LINE])
+    parts: list[Markup] = []
+    used = 0
+    for name, value in pairs:
+        if used > _LINE:
+            break
+        text = _BLANKS.sub(" ", value if len(value) <= _WORD else value[:_WORD] + "…")
+        parts.append(Markup('<span class="arg"><i>{}</i> {}</span>').format(one_line(name), shown_line(text)))
+        used += len(text) + len(name)
     return Markup(" ").join(parts)
+
+
+def _pairs(arguments: str) -> list[tuple[str, str]]:
+    """Names and values; of JSON that was cut off as far as it goes."""
+    try:
+        found: Any = json.loads(arguments)
+    except (ValueError, RecursionError):
+        found = None
+    if isinstance(found, dict):
+        known = cast("dict[str, Any]", found)
+        return [(name, value if isinstance(value, str) else _compact(value)) for name, value in known.items()]
+    pairs: list[tuple[str, str]] = []
+    at = 0
+    while (match := _PAIR.match(arguments, at)) is not None and len(pairs) < _PAIRS:
+        value = match[2]
+        pairs.append((_string(f'"{match[1]}"'), _string(value) if value.startswith('"') else value))
+        at = match.end()
+    return pairs
+
+
+def _compact(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 def arguments_of(text: str) -> list[tuple[str, str]] | str:
@@ -97,10 +121,6 @@ def pretty(text: str) -> Markup:
         return shown(json.dumps(json.loads(text), ensure_ascii=False, indent=2))
     except (ValueError, RecursionError):
         return shown(text)
-
-
-def _value(text: str) -> str:
-    return _string(text) if text.startswith('"') else text.rstrip("}] \n")
 
 
 def _string(text: str) -> str:

@@ -35,6 +35,7 @@
       const added = now.call - before.call;
       const count = Math.min(Math.max(rows().length + Math.max(added, 0), 50), 500);
       await htmx.ajax("GET", `/rows?${asked(count)}`, { target: "#calls", swap: "innerMorph" });
+      for (const row of rows()) if (Number(row.id.slice(1)) > before.call) row.parentElement.classList.add("new");
       if (added > 0) {
         const first = rows()[0];
         const newest = first ? `, the newest: ${first.querySelector(".tool").textContent} ${first.querySelector(".word").textContent}` : "";
