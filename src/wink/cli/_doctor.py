@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+from itertools import groupby
 from typing import Final
 
 import click
 
 from wink.cli._calls import workspace_option
-from wink.cli._shorten import visible
+from wink.cli._shorten import one_line
 from wink.cli._wrong import wrong
 from wink.sandbox import probe
 
@@ -20,43 +21,30 @@ FAILED: Final = 1
 @workspace_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON for machines, one finding a line.")
 def doctor(workspace: str, as_json: bool) -> int:
-    """Check what programs can be confined with here, how files are kept in the workspace, and what is missing.
+    """Check what programs can be confined with here, how files are kept in the workspace, what of wink's extras is
+    installed, which plugins cannot be used, and say how to get what is missing.
 
-    The exit status is 1 where programs cannot be confined.
+    Nothing of a plugin is imported. The output has no values of settings and `~` for the home directory, so that it
+    can go into a report of a bug. The exit status is 1 where programs cannot be confined.
     """
     if not os.path.isdir(workspace):
         raise wrong(f"--workspace {workspace!r} is not a directory")
+    from wink.cli._doctor_findings import findings
+
     report = probe()
-    findings = [(one.name, one.has, one.detail, one.remedy) for one in report.features]
-    findings += _files(workspace)
-    for name, has, detail, remedy in findings:
-        if as_json:
-            click.echo(json.dumps({"name": name, "ok": has, "detail": detail, "remedy": "" if has else remedy}))
-            continue
-        click.echo(visible(f"{'ok' if has else '--'}  {name}{': ' if detail else ''}{detail}"))
-        if not has and remedy:
-            click.echo(visible(f"      {remedy}"))
+    found = findings(workspace, report)
+    if as_json:
+        for one in found:
+            click.echo(json.dumps(one._asdict()))
+        return 0 if report.guard else FAILED
+    for group, members in groupby(found, key=lambda one: one.group):
+        click.echo(group)
+        for one in members:
+            detail = f": {one.detail}" if one.detail else ""
+            click.echo(one_line(f"  {'ok' if one.ok else '--'}  {one.name}{detail}"))
+            if one.remedy:
+                click.echo(one_line(f"        {one.remedy}"))
     guard = report.guard
-    if not as_json:
-        able = (
-            f"programs are run under the {guard} guard" if guard else "programs cannot be confined here and are not run"
-        )
-        click.echo(f"\n{able}")
+    able = f"programs are run under the {guard} guard" if guard else "programs cannot be confined here and are not run"
+    click.echo(f"\n{able}")
     return 0 if guard else FAILED
-
-
-def _files(workspace: str) -> list[tuple[str, bool, str, str]]:
-    """How paths are kept inside the workspace."""
-    from wink.filesystem import HostFilesystem
-
-    try:
-        with HostFilesystem(workspace, read_only=True) as files:
-            level = files.level
-    except OSError as error:
-        return [("workspace", False, error.strerror or str(error), "")]
-    by = (
-        "the kernel keeps every path inside the workspace"
-        if level == "openat2"
-        else "wink walks every path step by step"
-    )
-    return [("paths", True, f"{level}: {by}", "")]

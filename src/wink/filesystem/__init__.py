@@ -15,6 +15,7 @@ from wink.filesystem._turns import Turns
 
 if TYPE_CHECKING:
     from wink.filesystem._disk_content import Attributes, attributes_of
+    from wink.filesystem._exchange import can_exchange
     from wink.filesystem._ignored import Ignored
     from wink.filesystem._journal_report import Conflict, Recovered
     from wink.filesystem._listing import FileEntry, FileStat, GlobMatch, GrepMatch, Listing
@@ -72,6 +73,7 @@ __all__ = [
     "WriteResult",
     "WriteStream",
     "attributes_of",
+    "can_exchange",
     "is_git_data",
     "is_protected_name",
     "protected_as",
@@ -105,6 +107,7 @@ _LATER = {
     "Versions": "_versions",
     "WriteStream": "_streams",
     "attributes_of": "_disk_content",
+    "can_exchange": "_exchange",
     "net_changes": "_net",
     "plan": "_plan",
     "preview": "_putting_back",
