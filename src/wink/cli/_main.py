@@ -33,6 +33,7 @@ COMMANDS: Final = {
     # name: (module, attribute, one line for the list of commands)
     "demo": ("wink.cli._demo", "demo", "Watch an agent mend a small project, and a failed call undone."),
     "run": ("wink.cli._run", "run", "Let a model work on a repository."),
+    "batch": ("wink.cli._batch", "batch", "Let a model work on many tasks, on this machine or a cluster."),
     "replay": ("wink.cli._replay", "replay", "Play a recorded run again, without its model."),
     "call": ("wink.cli._call", "call", "Run one tool on a workspace, through the whole pipeline."),
     "serve": ("wink.cli._serve", "serve", "Give an MCP client a workspace's tools."),
