@@ -55,7 +55,7 @@ class RecordJournal:
         self._prompt_name = ""
         self.session: str = row.session
         """The name of the session that the run works in."""
-        self.plan: Mapping[str, Any] = json.loads(row.plan)
+        self.plan: Mapping[str, Any] = json.loads(record.runs.plan(row))
         """What the run was started with."""
         self.attempt = attempt
         """How often the run has been begun or resumed, this time included."""
@@ -164,7 +164,7 @@ class RecordJournal:
     def _load(self) -> None:
         exchanges: list[Exchange] = []
         state, used = RunState(""), TokenUsage()
-        for row in self._record.runs.turns(self._number):
+        for row in self._record.runs.turns(self._number, exact=True):
             stored = RunState.from_json(row.turn if row.replies is None else row.replies)
             name = stored.prompt_name
             if row.replies is None:

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from wink.cli._calls import when
+from wink.cli._masked import masked_lines, masked_value
 from wink.cli._shorten import one_line, visible
 from wink.errors import WinkError
 from wink.filesystem import Filesystem
@@ -20,7 +21,11 @@ _LARGEST: Final = 64 << 10
 
 
 def lines_of(request: ApprovalRequest, files: Filesystem | None, now: datetime) -> Iterator[str]:
-    """The request for a person; `files` are those that the call would work on."""
+    """The request for a person, with secrets masked; `files` are those that the call would work on."""
+    yield from masked_lines(_lines(request, files, now))
+
+
+def _lines(request: ApprovalRequest, files: Filesystem | None, now: datetime) -> Iterator[str]:
     yield f"{request.id}  {request.tool}"
     for verdict in request.policies:
         yield one_line(f"  {verdict.policy} asks: {verdict.reason}")
@@ -36,8 +41,8 @@ def lines_of(request: ApprovalRequest, files: Filesystem | None, now: datetime) 
 
 
 def json_of(request: ApprovalRequest) -> dict[str, Any]:
-    """The request for machines."""
-    return {
+    """The request for machines, with secrets masked."""
+    row = {
         "id": request.id,
         "tool": request.tool,
         "arguments": json.loads(request.arguments),
@@ -50,6 +55,7 @@ def json_of(request: ApprovalRequest) -> dict[str, Any]:
         "fingerprint": request.fingerprint,
         "at": request.at.isoformat(),
     }
+    return masked_value(row)
 
 
 def preview(arguments: dict[str, Any], files: Filesystem | None) -> list[str]:

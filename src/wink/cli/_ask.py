@@ -120,7 +120,8 @@ def _forget_typed() -> None:
 
 
 def shown_arguments(request: ApprovalRequest, width: int) -> str:
-    """The arguments in one line."""
+    """The arguments in one line, with secrets masked."""
+    from wink.cli._masked import masked_value
     from wink.cli._shorten import arguments
 
-    return arguments(json.loads(request.arguments), width)
+    return arguments(masked_value(json.loads(request.arguments)), width)

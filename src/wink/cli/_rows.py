@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from wink.adapters import ModelDelta, ModelReplied, ModelTold, RequestFailed, RequestSent
 from wink.cli._approval_view import json_of as request_row
+from wink.cli._masked import masked_value
 from wink.cli._story import Began, Ended, TestsRan
 from wink.cli._view import ending, milliseconds
 from wink.filesystem import FileChange
@@ -20,7 +21,7 @@ def json_of(event: object) -> str | None:
     It is plain ASCII, so that no encoding of standard output and no lone surrogate can get in its way.
     """
     row_of = _ROWS.get(type(event))
-    return None if row_of is None else json.dumps(row_of(event), default=str)
+    return None if row_of is None else json.dumps(masked_value(row_of(event)), default=str)
 
 
 def _began(event: Began) -> dict[str, Any]:

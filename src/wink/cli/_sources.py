@@ -11,7 +11,7 @@ from wink.errors import SettingsError
 
 _USER_FILE: Final = os.path.join("wink", "wink.toml")
 WORKSPACE_FILES: Final = ("pyproject.toml", "wink.toml")
-_KEYS: Final = ("plugins", "rules", "rules_default")
+_KEYS: Final = ("plugins", "rules", "rules_default", "mask")
 
 
 class Source(NamedTuple):

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 from wink.adapters import ModelReplied, ModelTold, RequestFailed
+from wink.cli._masked import masked_lines
 from wink.cli._shorten import arguments, changed_lines, counts, fit, visible
 from wink.cli._story import Began, Differs, Ended, Suggested, TestsRan
 from wink.filesystem import FileChange
@@ -58,12 +59,15 @@ class Line:
 
 
 def lines_of(event: object, *, width: int = WIDTH, limits: Limits = USUAL) -> tuple[Line, ...]:
-    """What a person is shown of an event; nothing for events that say nothing to a person."""
+    """What a person is shown of an event, with secrets masked; nothing for events that say nothing to a person."""
     width = max(width, 3 * LABEL)
     if isinstance(event, ToolInvoked):
-        return tuple(_call(event, width - LABEL, limits))
-    tell = _TELL.get(type(event))
-    return () if tell is None else tuple(tell(event, width))
+        lines = tuple(_call(event, width - LABEL, limits))
+    else:
+        tell = _TELL.get(type(event))
+        lines = () if tell is None else tuple(tell(event, width))
+    texts, asides = masked_lines(line.text for line in lines), masked_lines(line.aside for line in lines)
+    return tuple(replace(line, text=text, aside=aside) for line, text, aside in zip(lines, texts, asides, strict=True))
 
 
 def ending(event: ToolInvoked) -> tuple[str, Tone]:

@@ -8,6 +8,7 @@ from wink.errors._runtime import TransactionError
 __all__ = [
     "CheckpointExists",
     "HistoryDamaged",
+    "MaskPatternError",
     "NothingToUndo",
     "RecordCorrupt",
     "RecordError",
@@ -182,6 +183,19 @@ class HistoryDamaged(WinkError):
         return (
             f"the history in {self.path!r} cannot be used: {self.reason}; put it back from a copy, or move it away: "
             f"then calls that were folded into it cannot be taken back, and later ones can"
+        )
+
+
+class MaskPatternError(WinkError, ValueError):
+    """A pattern by which secrets should be found cannot be used."""
+
+    def __init__(self, pattern: str, reason: str) -> None:
+        self.pattern, self.reason = pattern, reason
+        super().__init__(pattern, reason)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.pattern!r} cannot find secrets: {self.reason}; use RE2 syntax, for example 'acme_[a-z0-9]{{20,}}'"
         )
 
 

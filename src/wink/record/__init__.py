@@ -6,6 +6,7 @@ from wink.record._checkpoints import Checkpoint, Listed
 from wink.record._database import Durability
 from wink.record._events import Noted, Place
 from wink.record._folds import Folds, Stored, Unfolded
+from wink.record._masking import MASK, Masking
 from wink.record._past import Past
 from wink.record._prompts import PromptRow
 from wink.record._queries import CallFilter, Facets, Queries, SessionRow
@@ -26,8 +27,10 @@ __all__ = [
     "Durability",
     "Facets",
     "Folds",
+    "MASK",
     "Listed",
     "Loader",
+    "Masking",
     "Noted",
     "Past",
     "Place",

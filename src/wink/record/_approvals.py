@@ -18,6 +18,7 @@ from wink.errors import CommitFailed
 from wink.record._binding import run
 from wink.record._calls import microseconds, moment
 from wink.record._events import write_event
+from wink.record._masking import MASK
 
 if TYPE_CHECKING:
     import sqlite3
@@ -29,6 +30,9 @@ T = TypeVar("T")
 
 ApprovalState = Literal["pending", "approved", "denied", "claimed", "used", "replaced"]
 """`claimed`: by a call that has begun and of which nothing more is known; `replaced`: by a request that took its place."""
+
+_TEXTS: Final = ("arguments", "policies", "facts", "note", "edited", "edited_facts")
+"""What may hold secrets."""
 
 _EPOCH: Final = moment(0)
 KEPT: Final = 500
@@ -101,21 +105,31 @@ class ApprovalTable:
         sql = f"""SELECT {_COLUMNS} FROM approvals WHERE ifnull(session = ?, 1) AND ifnull(tool = ?, 1) AND at >= ? {where}
             ORDER BY id"""
         with self._ledger.database.hold():
-            return tuple(_row(found) for found in self._ledger.ask(sql, session, tool, since, *states))
+            return tuple(self._exact(_row(found)) for found in self._ledger.ask(sql, session, tool, since, *states))
 
     def find(self, number: int) -> ApprovalRow | None:
         """One request by its number."""
         with self._ledger.database.hold():
             found = self._ledger.ask(f"SELECT {_COLUMNS} FROM approvals WHERE id = ?", number)
-        return _row(found[0]) if found else None
+        return self._exact(_row(found[0])) if found else None
 
     def ask(self, row: ApprovalRow, replaces: tuple[int, ...] = ()) -> ApprovalRow:
         """Store a request, and that it takes the place of others; gives it with its number and time."""
 
         def work(connection: sqlite3.Connection) -> ApprovalRow:
-            now = self._ledger.now()
-            values = (row.session, row.run, row.call_id, row.tool, row.effects, row.arguments, row.policies, row.facts)
+            now, kept = self._ledger.now(), self._masked(row)
+            values = (
+                row.session,
+                row.run,
+                row.call_id,
+                row.tool,
+                row.effects,
+                kept.arguments,
+                kept.policies,
+                kept.facts,
+            )
             number = run(connection, _INSERT, (*values, row.fingerprint, microseconds(now))).lastrowid or 0
+            self._hold(replace(row, number=number), kept)
             for replaced in replaces:
                 connection.execute(
                     f"UPDATE approvals SET state = 'replaced', instead = ? WHERE id = ? AND state IN {_LIVE}",
@@ -134,7 +148,9 @@ class ApprovalTable:
             write_event(connection, "approval-asked", now, row.session, 0, **told)
             return _row(found)
 
-        return self._change(work)
+        asked = self._exact(self._change(work))
+        self._ledger.held.drop_unless(lambda kind, of: kind != "approval" or of > asked.number - KEPT)
+        return asked
 
     def asked_by(self, number: int, run_id: str, call_id: str) -> None:
         """The call that a waiting request is about was made again."""
@@ -149,10 +165,18 @@ class ApprovalTable:
 
         def work(connection: sqlite3.Connection) -> bool:
             now = self._ledger.now()
-            values = (state, microseconds(now), note, edited, edited_facts, row.number, row.fingerprint)
+            said = replace(row, note=note, edited=edited, edited_facts=edited_facts)
+            kept = self._masked(said)
+            values = (state, microseconds(now), kept.note, kept.edited, kept.edited_facts, row.number, row.fingerprint)
             if run(connection, _ANSWER, values).rowcount != 1:
                 return False
-            told: dict[str, object] = {"approval": f"a{row.number}", "tool": row.tool, "answer": state, "note": note}
+            self._hold(said, kept)
+            told: dict[str, object] = {
+                "approval": f"a{row.number}",
+                "tool": row.tool,
+                "answer": state,
+                "note": kept.note,
+            }
             told |= {"is_edited": edited is not None}
             write_event(connection, "approval-answered", now, row.session, 0, **told)
             return True
@@ -176,8 +200,20 @@ class ApprovalTable:
         """Note that a request stands for another state of the files, which came about with the person's consent."""
         sql = f"""UPDATE approvals SET facts = CAST(? AS TEXT), fingerprint = ?
             WHERE id = ? AND fingerprint = ? AND state IN {_LIVE}"""
-        values = (facts, fingerprint, row.number, row.fingerprint)
-        return self._change(lambda connection: run(connection, sql, values).rowcount == 1)
+
+        def work(connection: sqlite3.Connection) -> bool:
+            found = connection.execute(f"SELECT {_COLUMNS} FROM approvals WHERE id = ?", (row.number,)).fetchone()
+            if found is None:
+                return False
+            # As it is by now: somebody may have answered since the row was read.
+            now = replace(self._exact(_row(found)), facts=facts, fingerprint=fingerprint)
+            kept = self._masked(now)
+            if run(connection, sql, (kept.facts, fingerprint, row.number, row.fingerprint)).rowcount != 1:
+                return False
+            self._hold(now, kept)
+            return True
+
+        return self._change(work)
 
     def position(self) -> int:
         """The position of the last committed transaction that changed files, 0 while there is none."""
@@ -192,6 +228,23 @@ class ApprovalTable:
             if self._ledger.reach() is None:
                 self._ledger.database.writable()  # before anything can be asked there has to be one
             return self._ledger.database.place
+
+    def _masked(self, row: ApprovalRow) -> ApprovalRow:
+        """The row as the record keeps it. Requests are found by their fingerprint, which stands for what they were."""
+        masking = self._ledger.masking
+        return replace(row, **{name: text and masking.json(text) for name, text in _texts(row).items()})
+
+    def _hold(self, row: ApprovalRow, kept: ApprovalRow) -> None:
+        """Keep aside what the record has masked: the answer is for exactly this call."""
+        if kept != row:
+            self._ledger.held.keep(f"approval-{row.number}", row.fingerprint, _texts(row))
+
+    def _exact(self, row: ApprovalRow) -> ApprovalRow:
+        """The row as it was asked and answered; where that is gone, the answer stands for nothing, and it is asked anew."""
+        if not any(text and MASK in text for text in _texts(row).values()):
+            return row
+        held = self._ledger.held.find(f"approval-{row.number}", row.fingerprint)
+        return row if held is None else replace(row, **{name: held.get(name) for name in _TEXTS})
 
     def _change(self, work: Callable[[sqlite3.Connection], T]) -> T:
         with self._ledger.database.hold():
@@ -214,6 +267,10 @@ def use_up(connection: sqlite3.Connection, entry: CommitEntry, *, committed: boo
     used = connection.execute(_USE, (entry.approval, stands, entry.outcome == "denied"))
     if stands and used.rowcount == 0:
         raise CommitFailed(f"the approval a{entry.approval} was used by another call; call the tool again")
+
+
+def _texts(row: ApprovalRow) -> dict[str, str | None]:
+    return {name: getattr(row, name) for name in _TEXTS}
 
 
 def _row(found: tuple[Any, ...]) -> ApprovalRow:

@@ -31,15 +31,21 @@ Ask = Callable[..., list[tuple[Any, ...]]]
 
 
 def write_changes(
-    connection: sqlite3.Connection, tx: int, changes: Sequence[FileChange], *, with_content: bool = False
+    connection: sqlite3.Connection,
+    tx: int,
+    changes: Sequence[FileChange],
+    *,
+    content_as: Callable[[bytes], bytes] | None = None,
 ) -> None:
-    """Add one row for each changed path; `with_content` keeps what was written, where it is small and at hand."""
+    """Add one row for each changed path; with `content_as` keep what was written, as that says, where it is small and at hand."""
     for n, change in enumerate(changes):
         before, after = change.before, change.after
         # After a rollback the pre-image is back at its path.
-        staged = None if with_content or before is None or before.kept is None else before.kept.staged
+        staged = None if content_as is not None or before is None or before.kept is None else before.kept.staged
         digest = None if after is None or after.kept is None else after.kept.digest
-        content = after.content() if with_content and after is not None else None
+        content = after.content() if content_as is not None and after is not None else None
+        if content is not None and content_as is not None:
+            content = content_as(content)
         row = (tx, n, change.path, change.moved_from, *_side(before), staged, *_side(after), digest, content)
         run(connection, _INSERT, row)
 

@@ -32,7 +32,10 @@ from wink.record._changes import write_changes
 from wink.record._checkpoints import Listed, write_checkpoint, write_listed
 from wink.record._database import Connect, Database, Durability
 from wink.record._events import write_event
+from wink.record._held import Held
 from wink.record._inverse import TakingBack, as_text
+from wink.record._masked import masked
+from wink.record._masking import Masking
 from wink.record._others import Others
 from wink.record._past import Past
 from wink.record._slices import Encoded, SliceTable, encode
@@ -59,9 +62,23 @@ _READ_ONLY: Final = 8
 class Ledger:
     """The transactions of a workspace, and who wrote them."""
 
-    __slots__ = ("_clock", "_doubt", "_numbers", "closed", "database", "identities", "others", "slices")
+    __slots__ = (
+        "_clock",
+        "_doubt",
+        "_numbers",
+        "closed",
+        "database",
+        "held",
+        "identities",
+        "masking",
+        "others",
+        "slices",
+    )
 
-    def __init__(self, state: str, *, durability: Durability, clock: Clock, connect: Connect | None) -> None:
+    def __init__(
+        self, state: str, *, durability: Durability, clock: Clock, connect: Connect | None, masking: Masking
+    ) -> None:
+        self.masking, self.held = masking, Held(state)
         self.database = Database(state, durability=durability, on_open=self._opened, connect=connect)
         self.slices = SliceTable()
         self.others = Others()
@@ -93,7 +110,7 @@ class Ledger:
         """
         try:
             self.settle()
-            encoded = encode(deltas)
+            calls, encoded = masked(self.masking, calls, encode(deltas))
             values = transaction_id, session, encoded, calls, changes, committed, reverts, only
             connection = self.database.writable()
             try:
@@ -114,6 +131,9 @@ class Ledger:
         except Exception as error:
             self._resolve(transaction_id, error)
         self.others.note_own(tx)
+        for entry in calls:
+            if entry.approval:
+                self.held.drop(f"approval-{entry.approval}")
 
     def change(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Store something beside transactions in one step; raises `CommitFailed`, as `put` does, when that failed."""
@@ -285,7 +305,7 @@ class Ledger:
             if inverse is not None and not calls:
                 connection.execute(_KEEP_INVERSE, (inverse, tx))
             if changes:
-                write_changes(connection, tx, changes, with_content=not committed)
+                write_changes(connection, tx, changes, content_as=None if committed else self.masking.content)
         except BaseException:
             self._roll_back(connection)
             raise

@@ -20,6 +20,8 @@ from wink.record._checkpoints import Checkpoint, Listed, read_checkpoints, read_
 from wink.record._database import Connect, Durability
 from wink.record._folds import Folds
 from wink.record._ledger import Ledger, was_read_only
+from wink.record._masked import masked_call
+from wink.record._masking import DEFAULT, Masking
 from wink.record._past import Past, read_past, read_undone, types_written
 from wink.record._queries import Queries
 from wink.record._results import Results
@@ -40,7 +42,7 @@ class Record:
     """What calls did in one workspace: the `Recorder` of its sessions, and what they are loaded from.
 
     `state` is the directory in which `record.db` lies or will lie. May be used from any thread, and after a fork. `clock`
-    dates sessions that nobody adopted; `connect` stands in for `sqlite3.connect`.
+    dates sessions that nobody adopted; `connect` stands in for `sqlite3.connect`. Secrets that `masking` finds are not stored.
     """
 
     __slots__ = ("_database", "_ledger", "_said", "watcher")
@@ -52,8 +54,9 @@ class Record:
         durability: Durability = "process",
         clock: Clock = utc_now,
         connect: Connect | None = None,
+        masking: Masking = DEFAULT,
     ) -> None:
-        self._ledger = Ledger(state, durability=durability, clock=clock, connect=connect)
+        self._ledger = Ledger(state, durability=durability, clock=clock, connect=connect, masking=masking)
         self._database = self._ledger.database
         self._said = False
         self.watcher: Callable[[], object] | None = None
@@ -63,6 +66,11 @@ class Record:
     def path(self) -> str:
         """Where `record.db` lies or will lie."""
         return self._database.path
+
+    @property
+    def masking(self) -> Masking:
+        """By what secrets are found."""
+        return self._ledger.masking
 
     @property
     def folds(self) -> Folds:
@@ -120,7 +128,8 @@ class Record:
         """
         with self._database.hold():
             try:
-                self._ledger.change(lambda connection: write_start(connection, entry))
+                started = masked_call(self._ledger.masking, entry)
+                self._ledger.change(lambda connection: write_start(connection, started))
             except CommitFailed as error:
                 if not was_read_only(error):
                     raise
@@ -200,7 +209,7 @@ class Record:
 
     def keep_result(self, name: str, text: str) -> None:
         """Keep the text of a result that was too long to be sent; raises where it cannot be."""
-        Results(self._database.state).keep(name, text)
+        Results(self._database.state).keep(name, self._ledger.masking.text(text))
 
     def kept_result(self, name: str) -> str | None:
         """The text that was kept under `name`; None when it is not there any more."""

@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
+from wink.errors import CommitFailed, RunStateError
 from wink.limits import TokenUsage
 from wink.record._binding import run
 from wink.record._calls import microseconds, moment
 from wink.record._events import write_event
+from wink.record._masked import is_masked, shown, stored
 from wink.record._prompts import PromptRow, drop_prompts, read_prompts, write_prompt
 
 if TYPE_CHECKING:
@@ -59,7 +61,7 @@ class RunRow:
     """One run; `plan` is JSON of what it was started with, `problem` why it stopped, `attempt` how often it was begun.
 
     `is_ours` is false for one that came with a copy of the record, from wherever: nobody here has begun it. `usage` adds up
-    the tokens of its `turns`.
+    the tokens of its `turns`. In `plan` secrets are masked; `RunTable.plan` gives it exactly.
     """
 
     number: int
@@ -73,6 +75,7 @@ class RunRow:
     attempt: int
     turns: int = 0
     usage: TokenUsage = TokenUsage()  # noqa: RUF009  frozen
+    stored_plan: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,17 +111,27 @@ class RunTable:
 
     def begin(self, session: str, plan: str) -> int:
         """Store a new run; its number."""
+        text, is_held = stored(self._ledger.masking, plan)
 
         def work(connection: sqlite3.Connection) -> int:
             now = microseconds(self._ledger.now())
-            number = run(connection, _INSERT, (session, plan, self._ledger.database.place, now, now)).lastrowid or 0
+            values = (session, text, self._ledger.database.place, now, now)
+            number = run(connection, _INSERT, values).lastrowid or 0
+            if is_held:
+                self._ledger.held.keep(f"run-{number}-plan", text, {"text": plan})
             connection.execute("DELETE FROM run_turns WHERE run <= ? - ?", (number, KEPT))
             connection.execute("DELETE FROM runs WHERE id <= ? - ?", (number, KEPT))
             drop_prompts(connection, number - KEPT)
             write_event(connection, "run-begun", self._ledger.now(), session, number)
             return number
 
-        return self._change(work)
+        number = self._change(work)
+        self._ledger.held.drop_unless(lambda kind, of: kind != "run" or of > number - KEPT)
+        return number
+
+    def plan(self, row: RunRow) -> str:
+        """What a run was started with, exactly; raises `RunStateError` where only what was masked is left."""
+        return self._exact(row.stored_plan, f"run-{row.number}-plan")
 
     def resume(self, number: int) -> int:
         """Note that a run goes on; which attempt this is."""
@@ -137,10 +150,11 @@ class RunTable:
         """Store what the model said, before anything of it is executed, and what it used."""
         used = usage or TokenUsage()
         tokens = used.input_tokens, used.output_tokens, used.cached_tokens
+        kept = self._hold(f"run-{number}-turn-{turn}", text)
 
         def work(connection: sqlite3.Connection) -> None:
             now = self._ledger.now()
-            run(connection, _TURN, (number, turn, text))
+            run(connection, _TURN, (number, turn, kept))
             for (session,) in connection.execute(_USED, (*tokens, microseconds(now), number)).fetchall():
                 write_event(
                     connection,
@@ -159,6 +173,8 @@ class RunTable:
     def prompted(self, number: int, prompt: str, text: str, tools: Sequence[str]) -> None:
         """Store a prompt as it was rendered for a run, and the names of the tools that it shows."""
 
+        text = self._ledger.masking.text(text)
+
         def work(connection: sqlite3.Connection) -> None:
             now = self._ledger.now()
             n = write_prompt(connection, number, now, prompt, text, tools)
@@ -175,20 +191,24 @@ class RunTable:
 
     def replied(self, number: int, turn: int, replies: str) -> None:
         """Store what a turn was answered."""
-        self._change(lambda connection: run(connection, _REPLIES, (replies, number, turn)))
+        kept = self._hold(f"run-{number}-replies-{turn}", replies)
+        self._change(lambda connection: run(connection, _REPLIES, (kept, number, turn)))
+        self._ledger.held.drop(f"run-{number}-turn-{turn}")
 
     def waits(self, number: int, turn: int, text: str) -> None:
         """Store that a run waits for a person, and what is known of its last turn by now."""
         sql = "UPDATE run_turns SET turn = CAST(? AS TEXT) WHERE run = ? AND n = ?"
+        kept = self._hold(f"run-{number}-turn-{turn}", text)
 
         def work(connection: sqlite3.Connection) -> None:
-            run(connection, sql, (text, number, turn))
+            run(connection, sql, (kept, number, turn))
             self._set(connection, number, "suspended", "")
 
         self._change(work)
 
     def set(self, number: int, state: RunStatus, problem: str = "") -> None:
         """Store what became of a run; the turns of one that has ended are dropped."""
+        problem = self._ledger.masking.text(problem)
 
         def work(connection: sqlite3.Connection) -> None:
             self._set(connection, number, state, problem)
@@ -196,6 +216,8 @@ class RunTable:
                 connection.execute("DELETE FROM run_turns WHERE run = ?", (number,))
 
         self._change(work)
+        if state == "ended":
+            self._ledger.held.drop_unless(lambda kind, of: (kind, of) != ("run", number))
 
     def find(self, number: int) -> RunRow | None:
         """One run by its number."""
@@ -207,10 +229,21 @@ class RunTable:
         here = self._ledger.database.place
         return tuple(_run(here, *row) for row in found)
 
-    def turns(self, number: int) -> tuple[TurnRow, ...]:
-        """The turns of a run in their order."""
+    def turns(self, number: int, *, exact: bool = False) -> tuple[TurnRow, ...]:
+        """The turns of a run in their order, with secrets masked.
+
+        With `exact` as they were said, which is what going on needs; raises `RunStateError` where that is gone.
+        """
         sql = "SELECT n, position, turn, replies FROM run_turns WHERE run = ? ORDER BY n"
-        return tuple(TurnRow(*found) for found in self._ask(sql, number))
+        rows: list[TurnRow] = []
+        for n, position, turn, replies in self._ask(sql, number):
+            if not exact:
+                rows.append(TurnRow(n, position, shown(turn), None if replies is None else shown(replies)))
+            elif replies is None:
+                rows.append(TurnRow(n, position, self._exact(turn, f"run-{number}-turn-{n}"), None))
+            else:
+                rows.append(TurnRow(n, position, shown(turn), self._exact(replies, f"run-{number}-replies-{n}")))
+        return tuple(rows)
 
     def executed(self, run_id: str, call_id: str, after: int) -> str | None:
         """What a call of a run came to, if it need not and must not be executed again: the text that was sent for it.
@@ -282,6 +315,24 @@ class RunTable:
         with self._ledger.database.hold():
             return self._ledger.ask(sql, *values)
 
+    def _hold(self, name: str, text: str) -> str:
+        """What the record keeps of a text; where that is not all of it, the rest is held."""
+        kept, is_held = stored(self._ledger.masking, text)
+        if is_held:
+            try:
+                self._ledger.held.keep(name, kept, {"text": text})
+            except OSError as error:
+                raise CommitFailed(f"nothing was stored: {error}") from error
+        return kept
+
+    def _exact(self, text: str, name: str) -> str:
+        if not is_masked(text):
+            return text
+        held = self._ledger.held.find(name, text)
+        if held is None or (found := held.get("text")) is None:
+            raise RunStateError("it was kept with its secrets masked, and what it needs to go on is not there any more")
+        return found
+
     def _set(self, connection: sqlite3.Connection, number: int, state: RunStatus, problem: str) -> None:
         now = self._ledger.now()
         run(connection, _STATE, (state, problem, microseconds(now), number))
@@ -322,4 +373,5 @@ def _run(
     *tokens: int,
 ) -> RunRow:
     times = moment(started), moment(changed)
-    return RunRow(number, session, plan, place == here, state, problem, *times, attempt, turns, TokenUsage(*tokens))
+    usage = TokenUsage(*tokens)
+    return RunRow(number, session, shown(plan), place == here, state, problem, *times, attempt, turns, usage, plan)

@@ -96,7 +96,7 @@ class Try:
         facts = self._facts()
         runs = facts.setdefault("runs", [])
         noted = {
-            "argv": list(run.argv),
+            "argv": self._workspace.masking.value(run.argv),
             "started_at": run.started_at.isoformat(),
             "seconds": round(run.seconds, 3),
             "status": run.status,

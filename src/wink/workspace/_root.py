@@ -57,3 +57,12 @@ def check_state(state: str, *, may_be_link: bool) -> None:
         return
     if links:
         raise RecordCorrupt(os.path.join(state, links[0]), "it is a link, and could lead anywhere")
+
+
+def has_journals(state: str) -> bool:
+    """Whether a transaction was left behind, or is under way."""
+    try:
+        with os.scandir(os.path.join(state, "wal")) as found:
+            return next(found, None) is not None
+    except OSError:
+        return False

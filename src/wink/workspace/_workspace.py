@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Final, Self
 from wink.errors import TransactionError, WorkspaceClosed
 from wink.filesystem import HostFilesystem, workspace_path
 from wink.history import Folding
-from wink.record import CallRow, Checkpoint, Durability, Record
+from wink.record import CallRow, Checkpoint, Durability, Masking, Record
 from wink.session import Session
 from wink.workspace._direct import DirectChanges
 from wink.workspace._names import session_name
-from wink.workspace._root import can_keep_state, check_state, workspace_root
+from wink.workspace._root import can_keep_state, check_state, has_journals, workspace_root
 
 if TYPE_CHECKING:
     from git import Repo
@@ -69,10 +69,13 @@ class Workspace:
         *,
         state: str | os.PathLike[str] | None = None,
         durability: Durability = "process",
+        masking: Masking | None = None,
     ) -> Workspace:
         """Open the directory `root`; `state` is where to keep what wink stores, `<root>/.wink` by default.
 
         Where the state cannot be kept, the workspace can only be read; its calls then leave no record.
+
+        Secrets that `masking` finds are not written to the record, by default those that `Masking()` does.
 
         `durability` says what a committed call survives: the end of the process, or with `"power"` that of the machine.
         Raises `WorkspaceRootError`, `RecordTooNew` and `RecordCorrupt`, each before anything was touched.
@@ -81,7 +84,7 @@ class Workspace:
         given = os.path.join(path, STATE_DIRECTORY) if state is None else os.fspath(state)
         place = os.path.abspath(given)
         check_state(place, may_be_link=state is not None)
-        record = Record(place, durability=durability)
+        record = Record(place, durability=durability, masking=masking or Masking())
         record.check()
         files = HostFilesystem(path, state=place, durability=durability, read_only=not can_keep_state(place))
         folding = Folding(place, files, record, durable=durability == "power")
@@ -89,7 +92,7 @@ class Workspace:
         workspace = cls(path, place, files, record, folding)
         direct = DirectChanges(record, workspace._opened, workspace.session)
         files.record_directly(direct, direct)
-        if _has_journals(place):
+        if has_journals(place):
             try:
                 workspace.recover(timeout=0)
             except (TransactionError, OSError) as error:
@@ -135,6 +138,11 @@ class Workspace:
         done = recover(self._files, self._record, timeout, otherwise)
         self._recovered += done
         return done
+
+    @property
+    def masking(self) -> Masking:
+        """By what secrets are found, which the record does not have; for whoever shows something else."""
+        return self._record.masking
 
     @property
     def record(self) -> Record:
@@ -388,12 +396,3 @@ class Workspace:
         self._folding.close()
         self._record.close()
         self._files.close()
-
-
-def _has_journals(state: str) -> bool:
-    """Whether a transaction was left behind, or is under way."""
-    try:
-        with os.scandir(os.path.join(state, "wal")) as found:
-            return next(found, None) is not None
-    except OSError:
-        return False
