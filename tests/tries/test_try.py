@@ -519,3 +519,18 @@ def test_a_workspace_whose_first_call_accepts_a_try_has_sessions_like_any_other(
 
     with Workspace.open(place) as workspace:
         assert workspace.session().session_id
+
+
+def test_what_was_accepted_is_not_tried_any_more_also_when_the_accept_is_undone(place: Path) -> None:
+    """A new directory and a changed mode too, which an overlay keeps in ways of its own."""
+    with Workspace.open(place) as workspace:
+        one = Try(workspace, "t")
+        overlay_run(workspace, one, "mkdir made; chmod 700 run.sh; echo two >> a.txt")
+        one.accept("made", "run.sh")
+
+        workspace.undo()
+
+        assert [change.path for change in one.differences().changes()] == ["a.txt"]
+        one.accept()
+        assert not (place / "made").exists()
+        assert (place / "a.txt").read_text().endswith("two\n")

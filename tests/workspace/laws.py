@@ -132,6 +132,7 @@ class Tried:
     """What a try holds, and which paths somebody has touched since it was made."""
 
     changes: Delta
+    all: Tree
     touched: set[str] = field(default_factory=set)
 
     def within(self, place: str) -> Delta:
@@ -255,7 +256,7 @@ class Machine(RuleBasedStateMachine):
             Sandbox().run(Command(("sh", "-c", script)), overlay)
 
         if changes:
-            self.tried[name] = Tried(changes)
+            self.tried[name] = Tried(changes, {path: becomes for path, (_, becomes) in changes.items()})
         elif attempt.exists:
             attempt.drop()
 
@@ -274,7 +275,7 @@ class Machine(RuleBasedStateMachine):
         except (TryConflict, MergeConflict, MergeRefused) as problem:
             assert tree(self.root) == before
             alone = not place and not any(
-                is_in(one, other) or is_in(other, one) for one in tried.touched for other in tried.changes
+                is_in(one, other) or is_in(other, one) for one in tried.touched for other in tried.all
             )
             if alone:
                 raise AssertionError("nobody was in the way") from problem
@@ -284,8 +285,10 @@ class Machine(RuleBasedStateMachine):
             assert before.get(path) in (was, becomes), path  # else somebody's work is lost
             assert after.get(path) == becomes, path
         for path, (was, becomes) in delta(before, after).items():
-            # A file comes with the directories that it is in.
-            assert path in chosen or (was is None and becomes[1] is None and is_in(place, path)), path
+            # A file comes with the directories that it is in, and they stay in the try as long as it has something in them.
+            assert path in chosen or (becomes is not None and becomes[1] is None and becomes == tried.all.get(path)), (
+                path
+            )
         if number is not None:
             self.took(number, before)
         rest = {path: change for path, change in tried.changes.items() if after.get(path) != change[1]}

@@ -200,14 +200,24 @@ def forget(found: Differences) -> None:
     made = {step.path for step in found.steps if step.kind != "drop"}
     for step in reversed(found.steps):
         place = f"{upper}/{step.path}"
-        if step.kind in ("file", "link") or (step.kind == "drop" and step.path not in made):
+        if step.made is not None and stat.S_ISDIR(step.made.st_mode):
+            _let_through(place)
+        elif step.kind != "drop" or step.path not in made:
             _unlink(place)
-        elif step.kind == "directory":
-            try:
-                os.removexattr(place, "user.overlay.opaque")
-            except OSError as error:
-                if error.errno not in (errno.ENODATA, errno.ENOENT, errno.ENOTSUP):
-                    raise
+
+
+def _let_through(directory: str) -> None:
+    """Hide nothing of the workspace's own directory any more; it stays as long as something is in it that is to stay."""
+    try:
+        os.removexattr(directory, "user.overlay.opaque")
+    except OSError as error:
+        if error.errno not in (errno.ENODATA, errno.ENOENT, errno.ENOTSUP):
+            raise
+    try:
+        os.rmdir(directory)
+    except OSError as error:
+        if error.errno not in (errno.ENOENT, errno.ENOTEMPTY, errno.EEXIST):
+            raise
 
 
 def _unlink(place: str) -> None:
