@@ -284,7 +284,7 @@ class Machine(RuleBasedStateMachine):
         for path, (was, becomes) in chosen.items():
             assert before.get(path) in (was, becomes), path  # else somebody's work is lost
             assert after.get(path) == becomes, path
-        for path, (was, becomes) in delta(before, after).items():
+        for path, (_, becomes) in delta(before, after).items():
             # A file comes with the directories that it is in, and they stay in the try as long as it has something in them.
             assert path in chosen or (becomes is not None and becomes[1] is None and becomes == tried.all.get(path)), (
                 path
