@@ -272,14 +272,15 @@ class Harness:
                     found[entry.path] = ""
         return dict(sorted(found.items()))
 
-    def state(self) -> dict[type, tuple[Any, ...]]:
+    def state(self) -> dict[type[Any], tuple[Any, ...]]:
         """What is in the slices that roll back with a call, without what wink notes of the files that were read."""
         return {cls: items for cls, items in self.facts().items() if cls is not Stamp}
 
-    def facts(self) -> dict[type, tuple[Any, ...]]:
+    def facts(self) -> dict[type[Any], tuple[Any, ...]]:
         """What is in all slices that roll back with a call."""
-        views = self.session.snapshot().contents.views
-        kept = {cls: view.all() for cls, (policy, view) in views.items() if policy is SlicePolicy.STATE}
+        # A snapshot has no items of those that are stored and that nobody has asked for since.
+        slices = tuple(self.session._state.slices.values())  # pyright: ignore[reportPrivateUsage]
+        kept = {one.cls: self.session[one.cls].all() for one in slices if one.policy is SlicePolicy.STATE}
         return {cls: items for cls, items in kept.items() if items}
 
     # -- its end

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import wraps
 from pathlib import Path
-from types import FunctionType
-from typing import Any, ClassVar, Final, NamedTuple, Protocol, TypeVar
+from typing import ClassVar, NamedTuple, Protocol
 
 import pytest
 
 from wink.filesystem import FileChange, FilePart, Filesystem
+from wink.testing._promise import Promised, needs
 
-Test = TypeVar("Test", bound=Callable[..., object])
-
-_NEEDS: Final = "wink_needs"
-_TESTS: Final = "wink_tests"
-"""A class' own tests, also those that it leaves out itself."""
+__all__ = ["Entry", "Make", "Promises", "commit", "contents", "exactly", "facts", "needs"]
 
 
 class Make(Protocol):
@@ -25,7 +20,7 @@ class Make(Protocol):
     def __call__(self, place: Path | None = None, *, read_only: bool = False) -> Filesystem: ...
 
 
-class Promises:
+class Promises(Promised):
     """A filesystem to try, and what it says of itself.
 
     A capability that is declared is always tested; the tests of one that is not are not collected.
@@ -93,51 +88,6 @@ class Promises:
     def files(self, make: Make, place: Path) -> Filesystem:
         """The filesystem that most tests try, empty."""
         return make(place)
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        own: dict[str, Callable[..., object]] = {}
-        for name, value in list(vars(cls).items()):
-            if name.startswith("test_") and isinstance(value, FunctionType):
-                own[name] = _telling(value)
-                setattr(cls, name, own[name])
-        setattr(cls, _TESTS, own)
-        tests: dict[str, Callable[..., object]] = {}
-        for owner in reversed(cls.__mro__):
-            tests |= vars(owner).get(_TESTS, {})
-        for name, test in tests.items():
-            wanted: tuple[str, ...] = getattr(test, _NEEDS, ())
-            if not all(getattr(cls, capability) for capability in wanted):
-                setattr(cls, name, None)
-            elif wanted and getattr(cls, name) is None:
-                setattr(cls, name, test)
-
-
-def needs(*capabilities: str) -> Callable[[Test], Test]:
-    """Mark a test of something that not every filesystem can do."""
-
-    def mark(test: Test) -> Test:
-        setattr(test, _NEEDS, capabilities)
-        return test
-
-    return mark
-
-
-def _telling(test: FunctionType) -> Callable[..., object]:
-    """The test, whose failure says what was promised."""
-
-    @wraps(test)
-    def run(*args: Any, **fixtures: Any) -> object:
-        __tracebackhide__ = True
-        try:
-            return test(*args, **fixtures)
-        except (Exception, pytest.fail.Exception) as error:
-            if test.__doc__ and not getattr(error, "__notes__", ()):
-                name = test.__name__.removeprefix("test_").replace("_", " ")
-                error.add_note(f"The promise: {name}. {' '.join(test.__doc__.split())}")
-            raise
-
-    return run
 
 
 class Entry(NamedTuple):
