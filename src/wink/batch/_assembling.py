@@ -24,6 +24,7 @@ class Assembling:
 
 
 Assembly = Callable[[Assembling], "tuple[Prompt[Any], ProviderAdapter]"]
+"""A function that puts a task's prompt and its model together."""
 
 
 def named(place: str) -> Any:
