@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,9 @@ from wink.adapters import ModelTurn, RecordJournal
 from wink.cli._compose import compose
 from wink.cli._settings import installed_catalog
 from wink.limits import RunContext, TokenUsage
+from wink.prompt import MarkdownSection
 from wink.runtime import ToolCall, ToolExecutor, ToolReply
+from wink.tools import Tool, ToolContext, ToolResult
 from wink.tries import Run, Try
 from wink.workspace import Workspace
 
@@ -29,6 +32,7 @@ tools = "*"
 paths = "secrets/**"
 reason = "nobody's business"
 """
+OWN = "write_many"
 BEFORE = '''"""Money as people write it."""
 
 
@@ -44,12 +48,30 @@ def show(cents: int) -> str:
 '''
 
 
+@dataclass(frozen=True)
+class Files:
+    """Texts by path, and whether the call fails when they are written."""
+
+    files: dict[str, str]
+    fails: bool = False
+
+
+def write_many(params: Files, *, context: ToolContext) -> ToolResult[None]:
+    """A tool of somebody's own."""
+    for path, text in params.files.items():
+        context.filesystem.write(path, text)
+    return ToolResult.error("it did not work") if params.fails else ToolResult.ok(None, "written")
+
+
 class Agent:
     """Calls the tools that `wink run` would have, in one session of an open workspace."""
 
     def __init__(self, workspace: Workspace, session: str = "default", run: RunContext | None = None) -> None:
         self.workspace = workspace
-        prompt = compose(workspace, installed_catalog(workspace.root))
+        section = MarkdownSection(
+            title="More", template="More.", tools=[Tool[Files, None](OWN, "Write many files.", write_many)]
+        )
+        prompt = compose(workspace, installed_catalog(workspace.root), extra=[section])
         self.session, self.rendered = workspace.session(session), prompt.render(session=workspace.session(session))
         self._executor = ToolExecutor(prompt=prompt, rendered=self.rendered, session=self.session, run_context=run)
         self._number = 0
