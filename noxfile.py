@@ -35,7 +35,7 @@ OF_THE_SYSTEM = [
     "tests/tries",
     "plugins/podman/tests",
 ]
-SOURCES = ["src", "plugins", "tests", "benchmarks", "examples", "noxfile.py"]
+SOURCES = ["src", "plugins", "tests", "benchmarks", "examples", "noxfile.py", *map(str, Path("docs").rglob("*.py"))]
 
 
 def groups(*names: str) -> list[str]:
@@ -93,6 +93,16 @@ def escapes(session: nox.Session) -> None:
     """All attacks on the sandbox from inside, also those that take minutes."""
     session.install("-e", ".", *groups("test"))
     session.run("pytest", "tests/sandbox/escapes", "tests/sandbox/escapes/slow_monsters.py", "--timeout=900")
+
+
+@nox.session(python=MAIN, default=False)
+def docs(session: nox.Session) -> None:
+    """The pages: what the code says of itself is fresh, Sphinx has nothing to complain of, and no link leads nowhere."""
+    session.install("-e", ".", *groups("docs"))
+    session.run("python", "-m", "docs.generate", "--check")
+    html = str(Path(session.create_tmp()) / "html")
+    session.run("sphinx-build", "-W", "-n", "-j", "2", "--keep-going", "--fresh-env", "-b", "html", "docs", html, "-q")
+    session.run("python", "-m", "docs.check", html)
 
 
 @nox.session(python=MAIN)
@@ -201,3 +211,14 @@ def saves(session: nox.Session) -> None:
     """Let a person save, in every way, at each step of everything that wink does to their file; needs Linux."""
     session.install("-e", ".", *groups("test"))
     session.run("python", "-m", "tests.saves.run", *session.posargs)
+
+
+@nox.session(python=MAIN, default=False)
+def scaffold(session: nox.Session) -> None:
+    """Packages that `wink new-plugin` writes, and the example, pass their own checks with the built wheel; `-- --quick` for some."""
+    session.install("nox>=2025.5", "uv")
+    dist = Path(session.create_tmp()) / "dist"
+    session.run("uv", "build", "--wheel", "--clear", "--out-dir", str(dist), silent=True)
+    wheel = next(dist.glob("*.whl"))
+    session.install(str(wheel))
+    session.run("python", "tests/scaffold/packages.py", str(wheel), *session.posargs)

@@ -12,11 +12,11 @@ class TestSayWhy(PolicyContract):
 
     files = {"old.py": "1\n", "older.py": "2\n"}
     steps = (
+        allowed("read_file", file_path="old.py"),
         denied("rm", path="old.py"),
         allowed("notes_add", topic="older.py", text="nobody imports it"),
         denied("rm", path="old.py"),
         allowed("notes_add", topic="./old.py", text="replaced by new.py"),
-        allowed("read_file", file_path="old.py"),
         allowed("rm", path="old.py"),
         allowed("write_file", file_path="old.py", content="3\n"),
         denied("rm", path="old.py"),
