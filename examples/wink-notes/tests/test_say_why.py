@@ -1,7 +1,7 @@
 """The policy: no deletion without a reason."""
 
 import pytest
-from wink import Catalog, Section, ToolPolicy, ToolsSection
+from wink import Catalog, Section, ToolPolicy
 from wink.testing import Harness, PolicyContract, allowed, denied
 
 from wink_notes import NotesSettings, notebook_section, say_why_policy
@@ -31,7 +31,7 @@ class TestSayWhy(PolicyContract):
     def section(self) -> Section:
         """The sections whose tools the steps call."""
         files = Catalog.installed().use("section", "files.files")
-        return ToolsSection(title="Work", key="work", children=[files, notebook_section()])
+        return Section(title="Work", key="work", children=[files, notebook_section()])
 
 
 @pytest.fixture
