@@ -7,6 +7,7 @@ from sybil import Sybil
 from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
 
 pytest_plugins = ["wink.testing"]
+collect_ignore = ["docs/conf.py"]  # Sphinx's, which the tests do without
 
 pytest_collect_file = Sybil(
     parsers=[PythonCodeBlockParser(), SkipParser()],

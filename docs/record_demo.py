@@ -5,8 +5,6 @@
 Times and the temporary path are left out, so that the picture changes only when the demo does.
 """
 
-# ruff: noqa: INP001  docs is no package
-
 from __future__ import annotations
 
 import io

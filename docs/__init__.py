@@ -1,0 +1,1 @@
+"""The pages of wink, and what makes and checks them."""

@@ -1,0 +1,1 @@
+"""What each generated part of the reference says; one module a page."""

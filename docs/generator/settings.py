@@ -1,0 +1,121 @@
+"""What `wink.toml` and `[tool.wink]` may hold, what plugins take, and the variables that are read."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from importlib import import_module
+from typing import Any, Final, get_args, get_type_hints
+
+from docs.generator.source import cell, dataclass_fields, doc, table
+from wink.cli._sources import _KEYS
+from wink.policies import Rule
+
+MEANINGS: Final = {
+    # each of wink's keys in a file of settings
+    "plugins": "tables and lists about plugins: [which may be used](#which-plugins-may-be-used), and [what each is told](#what-plugins-take)",
+    "mask": "secrets that are not written down: `patterns`, `names` of arguments, and `environment` variables whose values are secrets",
+    "rules": "an array of tables, each [a rule](#a-rule)",
+    "rules_default": 'what becomes of a call that no rule is about: `"allow"` unless given, `"ask"` or `"deny"`',
+}
+VARIABLES: Final = {
+    "WINK_PLUGINS": "the plugins that may be used, with commas between them; nothing else is considered. Empty: none",
+    "WINK_DISABLE_PLUGINS": "plugins that are never imported, with commas between them",
+}
+RULE: Final = {
+    # what a rule's fields are in a file; `Rule` says the same in sentences
+    "action": '`"allow"`, `"deny"` or `"ask"`',
+    "tools": "patterns for names of tools",
+    "paths": "patterns for the paths that a call names",
+    "arguments": "an argument's name, or `outer.inner`, to a pattern, a value, or a list of them",
+    "effects": 'what the tool may touch: `"read"`, `"workspace"`, `"process"`, `"external"`',
+    "requires": "tools that must have succeeded before in the session",
+    "same_path": "whether `requires` means the same files",
+    "at_most": "how many of these calls may succeed in a session",
+    "path_arguments": "arguments that hold paths, besides those whose names say so",
+    "reason": "what the model is told, and whoever is asked",
+}
+
+
+def blocks() -> dict[str, str]:
+    """The keys of files, rules, plugins, variables."""
+    plugins = [_plugin(name, cls) for name, cls in plugin_settings()]
+    return {
+        "keys": table(["key", ""], [[cell(key, code=True), text] for key, text in _described(_KEYS, MEANINGS)]),
+        "rule": _rule(),
+        "plugins": "\n\n".join(plugins),
+        "variables": table(
+            ["variable", ""], [[cell(name, code=True), text] for name, text in _described(variables(), VARIABLES)]
+        ),
+    }
+
+
+def variables() -> tuple[str, ...]:
+    """The variables of wink's own that its source names."""
+    from docs.generate import ROOT
+
+    found: set[str] = set()
+    for path in (ROOT / "src/wink").rglob("*.py"):
+        found |= set(re.findall(r"\"(WINK_[A-Z_]+)\"", path.read_text(encoding="utf-8")))
+    return tuple(sorted(found, reverse=True))
+
+
+def plugin_settings() -> Iterator[tuple[str, type]]:
+    """The settings of the plugins that ship with wink, by name."""
+    from docs.generate import ROOT
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for name, target in sorted(project["entry-points"]["wink.hooks"].items()):
+        module, _, attribute = target.partition(":")
+        hooks: Any = import_module(module)
+        hooks = getattr(hooks, attribute) if attribute else hooks
+        if hasattr(hooks, "wink_settings"):
+            yield name, hooks.wink_settings()
+
+
+def _described(names: Any, meanings: dict[str, str]) -> Iterator[tuple[str, str]]:
+    for name in names:
+        if name not in meanings:
+            raise ValueError(f"nothing says what {name} means; add a line to docs/generator/settings.py")
+        yield name, meanings[name]
+
+
+def _rule() -> str:
+    fields = [one for one in dataclass_fields(Rule) if one.name != "origin"]
+    said = dict(_described([one.name for one in fields], RULE))
+    rows = [[cell(one.name, code=True), said[one.name], cell(_toml(one.default), code=True)] for one in fields]
+    return table(["key", "meaning", "unless given"], rows)
+
+
+def _plugin(name: str, cls: type) -> str:
+    """What one plugin takes, and beneath it the tables within its table."""
+    direction = {one.name: one.metadata.get("tighten", "") for one in fields(cls)}
+    rows = [
+        [
+            cell(one.name, code=True),
+            cell(one.type, code=True),
+            cell(_toml(one.default), code=True),
+            direction[one.name],
+            cell(one.text),
+        ]
+        for one in dataclass_fields(cls)
+    ]
+    head = ["key", "type", "unless given", "a workspace may say", "meaning"]
+    used = [place for place in range(len(head)) if place < 3 or any(row[place] for row in rows)]
+    shown = table([head[place] for place in used], [[row[place] for place in used] for row in rows])
+    parts = [f"### `[plugins.{name}]`", doc(cls), shown]
+    for key, kind in get_type_hints(cls).items():
+        parts += [_plugin(f"{name}.{key}.NAME", below) for below in get_args(kind)[1:] if is_dataclass(below)]
+    return "\n\n".join(parts)
+
+
+def _toml(default: str) -> str:
+    """A default as a file of settings would have it."""
+    if default in ("None", "", "()", "{}", "''"):
+        return {"()": "[]", "{}": "{}", "''": '""'}.get(default, "")
+    default = {"True": "true", "False": "false"}.get(default, default)
+    if default.startswith("(") and default.endswith(")"):
+        default = f"[{default[1:-1].rstrip(',')}]"
+    return default.replace("'", '"')
