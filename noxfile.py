@@ -139,6 +139,7 @@ def bench(session: nox.Session) -> None:
         *session.posargs,
     )
     session.run("python", "-m", "benchmarks.mcp_overhead")
+    session.run("python", "-m", "benchmarks.plugins_listing")
 
 
 @nox.session(python=MAIN, default=False)

@@ -48,6 +48,8 @@ def test_wink_plugins(benchmark: Benchmark, tmp_path: Path, count: int) -> None:
     """With 0 and with 200 plugins beside those that ship with wink."""
     for number in range(count):
         offers = {"wink.sections": {f"p{number}.section": f"wink_p{number}:section"}}
-        with fake_distribution(f"wink-p{number}", entry_points=offers, directory=tmp_path, on_path=False):
+        with fake_distribution(f"wink-p{number}", entry_points=offers, directory=tmp_path / "site", on_path=False):
             pass
-    process(benchmark, ["-m", "wink", "plugins"], env={"PYTHONPATH": str(tmp_path), "PATH": "/usr/bin:/bin"}, cwd="/")
+    (tmp_path / "work").mkdir()  # what lies inside the current directory would be ignored
+    environment = {"PYTHONPATH": str(tmp_path / "site"), "PATH": "/usr/bin:/bin"}
+    process(benchmark, ["-m", "wink", "plugins"], env=environment, cwd=tmp_path / "work")

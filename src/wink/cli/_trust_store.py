@@ -6,9 +6,7 @@ Where a workspace holds that directory, as one's home does, nothing in it counts
 
 from __future__ import annotations
 
-import json
 import os
-import tempfile
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final, Literal, NamedTuple, cast
@@ -77,6 +75,9 @@ class TrustStore:
         return self._known
 
     def _write(self, known: dict[str, Trusted]) -> None:
+        import json  # 8 ms with tempfile, for what few commands do
+        import tempfile
+
         assert self.path is not None, "a store without a place is never written"
         directory = os.path.dirname(self.path)
         os.makedirs(directory, mode=0o700, exist_ok=True)
@@ -120,6 +121,8 @@ def is_within(path: str, directory: str) -> bool:
 def _entries(path: str) -> dict[str, Trusted]:
     try:
         with open(path, encoding="utf-8", errors="surrogateescape") as file:
+            import json
+
             document: Any = json.load(file)
     except (FileNotFoundError, NotADirectoryError):
         return {}

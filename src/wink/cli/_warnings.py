@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import warnings
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -12,24 +11,6 @@ import click
 
 TRACEBACKS: Final = "wink.tracebacks"
 """The key in click's context under which `wink --debug` leaves its wish."""
-
-
-class OneLine(logging.Handler):
-    """Tells the message and, in brief, the exception; all of it after `wink --debug`."""
-
-    def __init__(self, *, tracebacks: bool) -> None:
-        super().__init__(logging.WARNING)
-        self._tracebacks = tracebacks
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Write one record."""
-        text = record.getMessage()
-        if record.exc_info and record.exc_info[1] is not None:
-            error = record.exc_info[1]
-            text += f": {type(error).__name__}: {error}; `wink --debug …` shows where"
-            if self._tracebacks:
-                text += "\n" + logging.Formatter().formatException(record.exc_info)
-        click.echo(f"wink: {text if self._tracebacks else ' '.join(text.split())}", err=True)
 
 
 @contextmanager
@@ -56,5 +37,9 @@ def plugin_warnings_in_a_line() -> Generator[None]:
 
 def show_warnings() -> None:
     """Take over from the logging module's last resort, which prints tracebacks; a handler of one's own has priority."""
+    import logging  # 6 ms, and what only lists does without
+
+    from wink.cli._one_line import OneLine
+
     context = click.get_current_context(silent=True)
     logging.lastResort = OneLine(tracebacks=bool(context and context.meta.get(TRACEBACKS)))

@@ -1,7 +1,6 @@
 """Import one entry point's target, whatever its code does."""
 
 import importlib
-import importlib.util
 import os
 import sys
 from typing import Any
@@ -44,7 +43,9 @@ def _refuse_planted(package: str, trust: Trust) -> None:
     """Refuse a package that would be imported from where an agent can write, in place of the installed one."""
     if package in sys.modules:
         return
-    spec = importlib.util.find_spec(package)
+    from importlib.util import find_spec
+
+    spec = find_spec(package)
     places = [] if spec is None else [spec.origin, *(spec.submodule_search_locations or ())]
     for place in places:
         if place and os.path.isabs(place) and (objection := trust.objection(os.path.dirname(place))):
