@@ -21,7 +21,7 @@ def call(workspace: Workspace, work: Work, *, session: str = "default", tool: st
     def entry(deltas: tuple[SliceDelta, ...], changes: tuple[FileChange, ...]) -> CommitEntry:
         return CommitEntry(
             transaction.id, session, "call", tool, "demo", '{"a": "b"}', outcome, "done",
-            datetime.now(UTC), timedelta(0), (("careful", True, None),), deltas, changes,
+            datetime.now(UTC), timedelta(0), (("careful", True, None, False),), deltas, changes,
         )  # fmt: skip
 
     files.turns.acquire(10)
