@@ -15,8 +15,10 @@ from wink.errors import (
     OfferBroken,
     OfferNotFound,
     OfferUnavailable,
+    PromptValidationError,
 )
 from wink.plugins import Catalog, PluginWarning, Settings
+from wink.prompt import Prompt, PromptTemplate, SectionVisibility
 from wink.session import Session
 
 NOTES = {"wink.sections": {"notes.notebook": "fake_notes:notebook"}}
@@ -386,3 +388,39 @@ def test_errors_survive_pickling(error: errors.WinkError) -> None:
 
     assert str(copy) == str(error)
     assert vars(copy) == vars(error)
+
+
+def test_every_section_can_be_summarised_where_it_is_used(site: Any) -> None:
+    """How much of it a model is shown at first is a matter of the template, not of the plugin."""
+    site.add(entry_points=NOTES)
+    catalog = site.catalog()
+
+    section = catalog.use("section", "notes.notebook", summary="Notes.", visibility=SectionVisibility.SUMMARY)
+
+    prompt = Prompt(PromptTemplate(ns="t", key="t", sections=[section]))
+    assert prompt.render().summarised == ("notebook",)
+    assert "Notes." in prompt.render().text
+    assert catalog.use("section", "notes.notebook").summary is None
+    with pytest.raises(PromptValidationError, match="has no summary"):
+        catalog.use("section", "notes.notebook", visibility=SectionVisibility.SUMMARY)
+
+
+def test_a_factory_that_has_such_an_option_keeps_it(site: Any) -> None:
+    """What `summary` means there is its own affair."""
+    source = "from wink.prompt import MarkdownSection\n"
+    source += "def notebook(*, summary): return MarkdownSection(title='N', template=f'with {summary}', key='n')"
+    site.add(entry_points=NOTES, modules={"fake_notes": source})
+
+    section = site.catalog().use("section", "notes.notebook", summary="words")
+
+    assert (section.summary, section.render_body(None)) == (None, "with words")
+
+
+def test_a_policy_has_no_summary(site: Any) -> None:
+    """Only sections are shown."""
+    site.add(
+        entry_points={"wink.policies": {"notes.order": "fake_notes:order"}}, modules={"fake_notes": "def order(): ..."}
+    )
+
+    with pytest.raises(InvalidOption, match="no option 'summary'"):
+        site.catalog().use("policy", "notes.order", summary="x")

@@ -13,6 +13,7 @@ import pytest
 from wink.plugins import Catalog
 from wink.plugins._entry_points import entry_points, header
 from wink.plugins._metadata import Distribution, distributions
+from wink.testing import fake_distribution
 
 NOTES = {"wink.sections": {"notes.notebook": "fake_notes:notebook"}}
 FILES = ("METADATA", "entry_points.txt", "direct_url.json", "RECORD")
@@ -148,3 +149,39 @@ def test_listing_loads_neither_plugins_nor_what_they_need(site: Any) -> None:
     unwanted |= {"pydantic", "pluggy", "importlib_metadata", "importlib.metadata", "email", "difflib", "asyncio"}
 
     assert not unwanted & set(done.stdout.split())
+
+
+def test_listing_two_hundred_plugins_imports_none_of_them(tmp_path: Path) -> None:
+    """The whole command, in a fresh process: every one is listed, and no module of theirs is there at its end."""
+    site, work = tmp_path / "site", tmp_path / "work"
+    work.mkdir()
+    for number in range(200):
+        with fake_distribution(
+            f"many-{number}",
+            entry_points={
+                "wink.sections": {f"many-{number}.a": f"many_{number}:f"},
+                "wink.hooks": {f"many-{number}": f"many_{number}"},
+            },
+            modules={f"many_{number}": f"raise SystemExit({number})"},
+            directory=site,
+            on_path=False,
+        ):
+            pass
+    program = (
+        "import sys; from wink.cli._main import run\n"
+        "status = run(['plugins'])\n"
+        "print('imported:', *sys.modules)\n"
+        "sys.exit(status)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=work,
+        env={**os.environ, "PYTHONPATH": str(site)},
+    )
+    listed, imported = done.stdout.rsplit("imported:", 1)
+
+    assert sum(line.startswith("many-") and "available" in line for line in listed.splitlines()) == 200
+    assert not [name for name in imported.split() if name.startswith(("many_", "wink_", "pluggy", "pydantic", "rich"))]

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, overload
 
 from wink.errors import (
     BindingConflict,
@@ -25,9 +25,12 @@ if TYPE_CHECKING:
     from wink.adapters import ProviderAdapter
     from wink.filesystem import Filesystem
     from wink.policies import ToolPolicy
-    from wink.prompt import Section
+    from wink.prompt import Section, Visibility
     from wink.resources import Binding, ResourceRegistry
     from wink.session import Session
+
+_SHOWN: Final = ("summary", "visibility")
+"""Options that every section can be used with."""
 
 
 class Catalog:
@@ -107,7 +110,15 @@ class Catalog:
 
     @overload
     def use(
-        self, kind: Literal["section"], name: str, /, *, rename: Mapping[str, str] | None = None, **options: Any
+        self,
+        kind: Literal["section"],
+        name: str,
+        /,
+        *,
+        rename: Mapping[str, str] | None = None,
+        summary: str | None = ...,
+        visibility: "Visibility | None" = ...,
+        **options: Any,
     ) -> "Section[Any]": ...
     @overload
     def use(self, kind: Literal["policy"], name: str, /, **options: Any) -> "ToolPolicy": ...
@@ -124,7 +135,8 @@ class Catalog:
         that it can use other plugins' offers.
 
         `rename={"status": "git_status"}` gives a section's own tools other names. The section's policies go on working;
-        its text is not rewritten.
+        its text is not rewritten. `summary` and `visibility` say how a section is shown, as they do for `Section`,
+        also where its factory has no such options.
 
         Raises `OfferNotFound`, `AmbiguousOffer`, `OfferUnavailable` when the plugin is disabled, incompatible or in
         conflict, `OfferBroken` from the original error, and `InvalidOption`.
@@ -132,9 +144,12 @@ class Catalog:
         offer = resolve(self._inventory, kind, name, ignored=self.ignored, paths=self._paths)
         try:
             loaded = self._inventory.load(offer)
+            shown = _split_off(loaded, options)
             made = self._make(loaded, options)
         except Failed as failed:
             raise broken(offer, failed) from failed.__cause__
+        if shown:
+            made = made.shown(**shown)
         return made if rename is None else _renamed(offer, made, rename)
 
     def sections(self) -> "tuple[Section[Any], ...]":
@@ -260,6 +275,15 @@ class Catalog:
             self._inventory.fail(plugin, failed)
             self._inventory.leave_out(plugin, failed.reason, failed.__cause__)
             return []
+
+
+def _split_off(loaded: Loaded, options: dict[str, Any]) -> dict[str, Any]:
+    """Take out of a section's options those on how it is shown which its factory does not know."""
+    from wink.plugins._factory import takes
+
+    if loaded.offer.kind != "section":
+        return {}
+    return {name: options.pop(name) for name in _SHOWN if name in options and not takes(loaded, name)}
 
 
 def _renamed(offer: Offer, made: Any, rename: Mapping[str, str]) -> Any:

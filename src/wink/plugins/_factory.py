@@ -29,6 +29,15 @@ def make(loaded: Loaded, options: Mapping[str, Any], provided: Mapping[str, Any]
     return made
 
 
+def takes(loaded: Loaded, name: str) -> bool:
+    """Whether the factory has an option of this name, as far as can be told."""
+    try:
+        parameters = inspect.signature(loaded.factory).parameters
+    except (TypeError, ValueError):
+        return True
+    return name in parameters or any(one.kind is one.VAR_KEYWORD for one in parameters.values())
+
+
 def _arguments(loaded: Loaded, options: Mapping[str, Any], provided: Mapping[str, Any]) -> dict[str, Any]:
     offer = loaded.offer
     try:

@@ -149,6 +149,17 @@ class Section(Generic[P]):
         twin.summary, twin._summary = summary, Text(summary, (self.key,))
         return twin
 
+    def shown(self, *, summary: str | None = None, visibility: Visibility | None = None) -> Self:
+        """A copy for the same place, with the same children and what is given of another summary and visibility.
+
+        Raises `PromptValidationError` for one that can be summarised and has no summary.
+        """
+        twin = copy.copy(self) if summary is None else self.with_summary(summary)
+        if visibility is not None:
+            twin.visibility, twin.choice = visibility, VisibilityChoice(visibility, (self.key,))
+        twin._check_summary()
+        return twin
+
     def tools(self) -> tuple[Tool[Any, Any], ...]:
         """The tools that this section brings, in order. Asked once, when a template is built from the section."""
         return self._tools
