@@ -48,6 +48,8 @@ COMMANDS: Final = {
     "drop": ("wink.cli._accept", "drop", "Forget what was tried."),
     "log": ("wink.cli._log", "log", "List the calls that were made on a workspace."),
     "show": ("wink.cli._show", "show", "Show one call: arguments, policies, reply, changes."),
+    "watch": ("wink.cli._watch", "watch", "Show what happens on a workspace while it happens."),
+    "events": ("wink.cli._events", "events", "Print what happened on a workspace as JSON lines, or follow it."),
     "diff": ("wink.cli._diff", "diff", "Show what calls changed."),
     "undo": ("wink.cli._undo", "undo", "Take calls back, files and session state together."),
     "redo": ("wink.cli._undo", "redo", "Take back the last undo."),

@@ -29,6 +29,7 @@ _TRIM: Final = "DELETE FROM events WHERE seq <= ? - ?"
 _AFTER: Final = """SELECT seq, position, at, kind, session, run, data FROM events
     WHERE seq > ? AND ifnull(session = ?, 1) ORDER BY seq LIMIT ?"""
 _LAST: Final = "SELECT (SELECT ifnull(max(seq), 0) FROM calls), (SELECT ifnull(max(seq), 0) FROM events)"
+_BEFORE: Final = "SELECT ifnull(max(seq), 0) FROM events WHERE position < ?"
 _PLACE: Final = re.compile(r"([0-9]{1,15})\.([0-9]{1,15})")
 
 
@@ -84,6 +85,11 @@ def write_event(
 def last_place(ask: Ask) -> Place:
     """The end of the stream."""
     return next((Place(call, event) for call, event in ask(_LAST)), Place())
+
+
+def place_of(ask: Ask, call: int) -> Place:
+    """The place right after a call: what is said to have happened before it is before this place, too."""
+    return next((Place(call, event) for (event,) in ask(_BEFORE, call)), Place(call))
 
 
 def read_stream(ask: Ask, since: Place, session: str | None, limit: int) -> tuple[tuple[Place, CallRow | Noted], ...]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from wink.record._calls import FROM_CALLS, CallRow, moment, read_page
 from wink.record._changes import Ask
-from wink.record._events import BEGINNING, Noted, Place, last_place, read_stream
+from wink.record._events import BEGINNING, Noted, Place, last_place, place_of, read_stream
 from wink.record._past import read_undone
 
 if TYPE_CHECKING:
@@ -143,7 +143,19 @@ class Queries:
     ) -> tuple[tuple[Place, CallRow | Noted], ...]:
         """Calls and what happened beside them after a place, oldest first, each with the place to go on from."""
         with self._ledger.database.hold():
-            return read_stream(self._ledger.ask, since, session, limit)
+            connection = self._ledger.reach()
+            if connection is None:
+                return ()
+            connection.execute("BEGIN")  # calls and the rest as of one moment
+            try:
+                return read_stream(self._ledger.ask, since, session, limit)
+            finally:
+                connection.execute("ROLLBACK")
+
+    def place_of(self, call: int) -> Place:
+        """The place in the stream right after a call."""
+        with self._ledger.database.hold():
+            return place_of(self._ledger.ask, call)
 
 
 def _sessions(ask: Ask) -> tuple[SessionRow, ...]:

@@ -4,7 +4,18 @@ from wink.workspace._applying import apply
 from wink.workspace._collect import Collected
 from wink.workspace._names import session_name
 from wink.workspace._recovery import Otherwise, recover
+from wink.workspace._root import STATE_DIRECTORY, open_record
 from wink.workspace._undo import Reverted
-from wink.workspace._workspace import STATE_DIRECTORY, Workspace
+from wink.workspace._workspace import Workspace
 
-__all__ = ["STATE_DIRECTORY", "Collected", "Otherwise", "Reverted", "Workspace", "apply", "recover", "session_name"]
+__all__ = [
+    "Collected",
+    "Otherwise",
+    "Reverted",
+    "STATE_DIRECTORY",
+    "Workspace",
+    "apply",
+    "open_record",
+    "recover",
+    "session_name",
+]

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import os
 import stat
+from typing import TYPE_CHECKING, Final
 
 from wink.errors import RecordCorrupt, WorkspaceRootError
+
+if TYPE_CHECKING:
+    from wink.record import Masking, Record
+
+STATE_DIRECTORY: Final = ".wink"
+"""Where a workspace keeps its state unless told otherwise, beneath its root."""
 
 
 def workspace_root(root: str | os.PathLike[str]) -> str:
@@ -30,6 +37,23 @@ def workspace_root(root: str | os.PathLike[str]) -> str:
     if not stat.S_ISDIR(found.st_mode):
         raise WorkspaceRootError(text, "is not a directory")
     return os.path.abspath(text)
+
+
+def open_record(
+    root: str | os.PathLike[str], *, state: str | os.PathLike[str] | None = None, masking: Masking | None = None
+) -> Record:
+    """The record of the workspace at `root`, to look at: nothing is recovered, and nobody is kept from working.
+
+    Raises `WorkspaceRootError`, and `RecordError` where there is something that cannot be read.
+    """
+    from wink.record import Masking, Record
+
+    given: str = os.path.join(workspace_root(root), STATE_DIRECTORY) if state is None else os.fspath(state)
+    place = os.path.abspath(given)
+    check_state(place, may_be_link=state is not None)
+    record = Record(place, masking=masking or Masking())
+    record.check()
+    return record
 
 
 def can_keep_state(state: str) -> bool:

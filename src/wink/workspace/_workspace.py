@@ -18,7 +18,7 @@ from wink.record import CallRow, Checkpoint, Durability, Masking, Record
 from wink.session import Session
 from wink.workspace._direct import DirectChanges
 from wink.workspace._names import session_name
-from wink.workspace._root import can_keep_state, check_state, has_journals, workspace_root
+from wink.workspace._root import STATE_DIRECTORY, can_keep_state, check_state, has_journals, workspace_root
 
 if TYPE_CHECKING:
     from git import Repo
@@ -29,10 +29,6 @@ if TYPE_CHECKING:
     from wink.workspace._undo import Reverted, Reverting
 
 _logger: Final = logging.getLogger("wink.workspace")
-
-STATE_DIRECTORY: Final = ".wink"
-"""Where a workspace keeps its state unless told otherwise, beneath its root."""
-
 
 FOLDED_AT_ONCE: Final = 512
 """So many calls at most are folded while somebody waits for something else; the others are left to the next one."""
