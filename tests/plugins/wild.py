@@ -219,7 +219,7 @@ CASES: Sequence[Wild] = (
         "a factory that raises",
         "loaded",
         "",
-        note="section wild-{n}.a cannot be made with its defaults: RuntimeError: no server",
+        note="section wild-{n}.a needs more than its defaults: RuntimeError: no server",
         listed="available",
         modules={"wild_{n}": "def section(): raise RuntimeError('no server')"},
         alone=True,

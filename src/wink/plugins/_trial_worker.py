@@ -164,7 +164,7 @@ def _asked(alone: Catalog) -> list[str]:
 
 
 def _made(task: Task, alone: Catalog) -> tuple[list[str], str]:
-    """Notes on what cannot be made with its defaults, and the first that is made wrongly.
+    """Notes on what needs more than its defaults, and the first that is made wrongly.
 
     Sections and policies are only values; a filesystem or an adapter may reach out when it is made.
     """
@@ -184,7 +184,7 @@ def _made(task: Task, alone: Catalog) -> tuple[list[str], str]:
         except OfferBroken as error:
             if error.__cause__ is None:  # it made something else
                 return notes, error.reason
-            notes.append(f"{offer.kind} {offer.name} cannot be made with its defaults: {error.reason}")
+            notes.append(f"{offer.kind} {offer.name} needs more than its defaults: {error.reason}")
         except WinkError as error:
-            notes.append(f"{offer.kind} {offer.name} cannot be made with its defaults: {described(error)}")
+            notes.append(f"{offer.kind} {offer.name} needs more than its defaults: {described(error)}")
     return notes, ""
