@@ -33,6 +33,7 @@ OF_THE_SYSTEM = [
     "tests/sandbox",
     "tests/saves",
     "tests/tries",
+    "tests/tutorial",
     "plugins/podman/tests",
 ]
 SOURCES = ["src", "plugins", "tests", "benchmarks", "examples", "noxfile.py", *map(str, Path("docs").rglob("*.py"))]
