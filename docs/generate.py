@@ -65,7 +65,8 @@ def fill(page: str, blocks: Blocks) -> str:
     for name in reversed(blocks):
         if f"<!-- generated: {name} -->" not in page:
             place = len(page) if following is None else _heading(page, following)
-            new = f"## `{name}`\n\n{block(name, blocks[name])}\n\n"
+            level = "###" if name.count(" ") > 1 else "##"  # of commands below a command
+            new = f"{level} `{name}`\n\n{block(name, blocks[name])}\n\n"
             page = f"{page[:place].rstrip()}\n\n{new}{page[place:]}".rstrip() + "\n"
         following = name
     return _BLOCK.sub(lambda found: block(found["name"], blocks[found["name"]]), page)

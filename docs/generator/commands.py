@@ -77,7 +77,7 @@ def _row(option: click.Option) -> tuple[str, str]:
     if not said:
         raise ValueError(f"the option {names} has no help; write what it does")
     notes: list[str] = []
-    if option.multiple:
+    if option.multiple and "repeated" not in said and "several" not in said:
         notes.append("may be repeated")
     if option.required:
         notes.append("has to be given")

@@ -42,6 +42,8 @@ def test_every_link_leads_somewhere(page: Path) -> None:
         path, _, place = target.partition("#")
         file = (page.parent / path).resolve() if path else page
         assert file.exists(), f"{name(page)} links to {target}, which is not there"
+        inside = page == ROOT / "README.md" or file.is_relative_to(DOCS)
+        assert inside, f"{name(page)} links to {target}, which is no page; name the file without a link"
         if place and file.suffix == ".md":
             assert place in anchors(file), f"{name(page)} links to {target}, and no heading there is called so"
 
