@@ -204,6 +204,43 @@ def test_the_order_never_depends_on_the_machine(everything: Path, seed: int, ord
     assert after == before
 
 
+@given(order=st.permutations(["first", "second", "third"]))
+@settings(max_examples=6, deadline=None)
+def test_the_order_of_the_path_changes_no_more_than_what_hides_what(spread: Path, order: list[str]) -> None:
+    """Where no distribution is there twice, it changes nothing: not the order, not who is in conflict, not a reason."""
+    found = facts(Catalog.installed(paths=[str(spread / name) for name in order]))
+
+    assert [plugin[:3] for plugin in found] == [
+        ["alpha", "d0", "available"],
+        ["alpha-hooks", "d2", "available"],
+        ["beta", "d1", "conflict"],
+        ["beta", "d3", "conflict"],
+        ["gamma", "d4", "available"],
+        ["zeta", "d5", "broken"],
+    ]
+    assert found == facts(Catalog.installed(paths=[str(spread / name) for name in ("first", "second", "third")]))
+
+
+@pytest.fixture(scope="module")
+def spread(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Distributions in three directories of the path."""
+    place = tmp_path_factory.mktemp("spread")
+    points = (
+        "alpha.b = m:f\nalpha.a = m:f",
+        "beta.a = m:f",
+        "alpha-hooks.a = m:f",
+        "beta.b = m:f",
+        "gamma.a = m:f",
+        "zeta.a",
+    )
+    for number, lines in enumerate(points):
+        where = place / ("first", "second", "third")[number % 3]
+        text = f"[wink.sections]\n{lines}\n"
+        with fake_distribution(f"d{number}", entry_points=text, directory=where, on_path=False):
+            pass
+    return place
+
+
 class _Os:
     """The `os` module with a `listdir` of another machine."""
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -113,3 +115,34 @@ def test_nothing_of_a_plugin_plays_with_the_terminal(capsys: pytest.CaptureFixtu
 
     lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
     assert lines[1:3] == ["notes\\x1b[2J  1\\n2     available", "a\\x07b"]
+
+
+def test_no_process_survives_a_trial(site: Any, tmp_path: Path) -> None:
+    """Not even of a plugin that ends the process which watches it, and goes on."""
+    told = tmp_path / "pid"
+    source = f"""
+        import os, signal, time
+        open({str(told)!r}, "w").write(str(os.getpid()))
+        os.kill(os.getppid(), signal.SIGKILL)
+        time.sleep(600)
+    """
+    site.add(entry_points=POINTS, modules={"fake_notes": source})
+
+    (plugin,) = site.catalog().tried().plugins
+
+    assert (plugin.state, plugin.reason) == ("broken", "importing it ended the process that tried it")
+    pid = int(told.read_text())
+    end = time.monotonic() + 60
+    while is_running(pid) and time.monotonic() < end:
+        time.sleep(0.01)
+    assert not is_running(pid)
+
+
+def is_running(pid: int) -> bool:
+    """Whether it runs; one that has ended may wait for a parent that does not ask."""
+    try:
+        os.kill(pid, 0)
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] if os.path.isdir("/proc/1") else "R"
+    except (ProcessLookupError, FileNotFoundError):
+        return False
+    return state != "Z"

@@ -140,13 +140,17 @@ def _odd_neighbours(directory: Path, n: int) -> None:
     (directory / f"points_{n}-1.0.dist-info" / "entry_points.txt").mkdir(parents=True)
     (directory / f"~ild_{n}-1.0.dist-info").mkdir()
     (directory / ".dist-info").mkdir(exist_ok=True)
+
+
+def _name_of_no_encoding(directory: Path, n: int) -> None:
     name = os.fsencode(directory) + b"/caf\xe9_%d-1.0.dist-info" % n
     try:
         os.mkdir(name)
-    except OSError:
-        return  # a file system that takes only UTF-8
+    except OSError:  # a file system that takes only UTF-8
+        name = os.fsencode(directory) + b"/cafe_%d-1.0.dist-info" % n
+        os.mkdir(name)
     with open(name + b"/entry_points.txt", "w") as opened:
-        opened.write("[wink.nothing]\n")
+        opened.write(f"[wink.sections]\nwild-{n}-odd.a = wild_{n}:section\n")
 
 
 def _stale_project(directory: Path, n: int) -> None:
@@ -261,6 +265,7 @@ CASES: Sequence[Wild] = (
     Wild("extras", "loaded", "", points="[wink.sections]\nwild-{n}.a = wild_{n}:section [fast, yaml]\n"),
     Wild("an .egg-info directory", "loaded", "", also=_as_egg_info),
     Wild("odd neighbours", "loaded", "", also=_odd_neighbours),
+    Wild("a directory whose name has no encoding", "loaded", "", note="METADATA is missing", also=_name_of_no_encoding, plugin="wild-{n}-odd"),
     Wild("a namespace package", "loaded", "", points="[wink.sections]\nwild-{n}.a = wild_space_{n}.inner:section\n", also=_namespace),
     # Versions, duplicates, editable installs.
     Wild("for a later wink", "incompatible", "requires wink>=99,<100, this is", listed="incompatible", requires=["wink>=99,<100"]),

@@ -1,10 +1,13 @@
 """Import plugins in processes of their own, so that none can harm another, this process, or go on for ever."""
 
 import json
+import os
 import pickle
+import signal
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final, NamedTuple, cast
 
@@ -60,12 +63,16 @@ def _reports(task: Task) -> tuple[list[dict[str, Any]], str]:
     command = [sys.executable, *flags, "-c", _START.format(path=sys.path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as worker:
         try:
-            said, complaints = worker.communicate(pickle.dumps(task))
+            output, complaints = worker.communicate(pickle.dumps(task))
         except BaseException:
             worker.terminate()  # it ends the plugin that it is trying; then `with` waits for it
             raise
+    said: list[dict[str, Any]] = [json.loads(line) for line in output.splitlines() if line.endswith(b"}")]
+    if said and "pid" in said[-1]:  # the last one that was begun had no end
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(said[-1]["pid"], signal.SIGKILL)
     complaint = (complaints.decode(errors="replace").splitlines() or [""])[-1].strip()
-    return [json.loads(line) for line in said.splitlines() if line.endswith(b"}")], complaint
+    return [one for one in said if "pid" not in one], complaint
 
 
 def _with(plugin: PluginInfo, outcome: dict[str, Any] | None) -> PluginInfo:

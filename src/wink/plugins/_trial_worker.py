@@ -59,6 +59,7 @@ def _watched(act: Callable[[], dict[str, Any]], seconds: float) -> dict[str, Any
     child = os.fork()
     if child == 0:
         _be_the_copy(act, result, output)
+    print(json.dumps({"pid": child}), flush=True)  # whoever started this process ends it if this one cannot
     os.close(result)
     os.close(output)
     said, printed, status = b"", 0, None
