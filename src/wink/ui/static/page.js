@@ -62,7 +62,7 @@
     if (!one("#waiting")) return;
     const edited = [...document.querySelectorAll("#waiting textarea")].some((area) => area.value !== area.defaultValue);
     if (edited) say("Something else waits now; reload the page when you have answered");
-    else await htmx.ajax("GET", "/waiting", { target: "#main", swap: "innerMorph" });
+    else await htmx.ajax("GET", `/waiting${location.search}`, { target: "#main", swap: "innerMorph" });
   }
 
   async function catchUp() {
@@ -75,9 +75,11 @@
         known = now;
         if (before === null) {
           // The page was made a moment before the stream was opened: what came in between is not on it yet.
-          const first = rows()[0];
-          const shown = first ? Number(first.id.slice(1)) : 0;
-          if (now.call > shown && !one("#filters [name=text]")?.value) await refresh({ ...now, call: shown }, now);
+          const made = one("#columns")?.dataset;
+          const then = { call: Number(made?.call ?? now.call), undo: Number(made?.undo ?? now.undo) };
+          if (then.call !== now.call || then.undo !== now.undo) await refresh(then, now);
+          const shown = Number(one("#waiting-count")?.textContent ?? 0);
+          if (shown !== now.approvals.length + now.tries.length) await waits({ approvals: [], tries: [] }, now);
         } else {
           await refresh(before, now);
           await waits(before, now);
