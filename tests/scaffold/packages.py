@@ -49,7 +49,8 @@ def main(wheel: str, *, quick: bool) -> int:
 def new(place: Path, plugin: str, kinds: Sequence[str]) -> Path:
     """A new package, written by the installed command."""
     offers = [word for kind in kinds for word in ("--offer", kind)]
-    subprocess.run([BIN / "wink", "new-plugin", plugin, *offers, "--directory", place], check=True, cwd=place)
+    command = [BIN / "wink", "new-plugin", plugin, *offers, "--directory", place]
+    subprocess.run(command, check=True, cwd=place, stdout=subprocess.DEVNULL)
     return place / f"wink-{plugin}"
 
 
