@@ -9,6 +9,7 @@ single kind and the example, on one Python.
 """
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -56,8 +57,6 @@ def new(place: Path, plugin: str, kinds: Sequence[str]) -> Path:
 
 def copy(package: Path, place: Path) -> Path:
     """The files of a package that git knows, where its checks leave nothing behind."""
-    import shutil
-
     left = shutil.ignore_patterns(".*", "__pycache__", "build", "dist")
     return Path(shutil.copytree(package, place / package.name, ignore=left))
 
