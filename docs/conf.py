@@ -32,7 +32,7 @@ html_title = "wink"
 html_copy_source = False
 html_show_sphinx = False
 html_static_path: list[str] = []
-html_theme_options = {"footer_icons": []}
+html_theme_options: dict[str, list[str]] = {"footer_icons": []}
 
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 4

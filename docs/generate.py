@@ -62,7 +62,7 @@ def fill(page: str, blocks: Blocks) -> str:
     More.
     """
     following: str | None = None
-    for name in reversed(blocks):
+    for name in reversed(list(blocks)):
         if f"<!-- generated: {name} -->" not in page:
             place = len(page) if following is None else _heading(page, following)
             level = "###" if name.count(" ") > 1 else "##"  # of commands below a command

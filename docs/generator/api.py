@@ -6,7 +6,9 @@ import ast
 import inspect
 import re
 import sys
+from functools import cache
 from importlib import import_module
+from types import ModuleType
 from typing import Any, Final
 
 from docs.generator.source import cell, doc, table
@@ -118,7 +120,7 @@ def _directive(package: str, name: str) -> str:
 def _data_doc(package: str, name: str) -> tuple[str, str]:
     """How a constant or an alias is written, and the text beneath it."""
     module = sys.modules[_imports(package).get(name, package)]
-    body = ast.parse(inspect.getsource(module)).body
+    body = _tree(module).body
     for statement, after in zip(body, [*body[1:], None], strict=True):
         if not isinstance(statement, ast.Assign | ast.AnnAssign) or statement.value is None:
             continue
@@ -130,15 +132,20 @@ def _data_doc(package: str, name: str) -> tuple[str, str]:
     raise ValueError(f"{package}.{name} has no docstring in {module.__name__}; write one beneath it")
 
 
+@cache
 def _imports(package: str) -> dict[str, str]:
     """Where a package's `__init__` has its names from."""
-    tree = ast.parse(inspect.getsource(import_module(package)))
     return {
         alias.asname or alias.name: node.module
-        for node in ast.walk(tree)
+        for node in ast.walk(_tree(import_module(package)))
         if isinstance(node, ast.ImportFrom) and node.module
         for alias in node.names
     }
+
+
+@cache
+def _tree(module: ModuleType) -> ast.Module:
+    return ast.parse(inspect.getsource(module))
 
 
 def _first(text: str) -> str:

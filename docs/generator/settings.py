@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any, Final, get_args, get_type_hints
 
 from docs.generator.source import cell, dataclass_fields, doc, table
-from wink.cli._sources import _KEYS
+from wink.cli import _sources
 from wink.policies import Rule
 
 MEANINGS: Final = {
@@ -43,7 +43,9 @@ def blocks() -> dict[str, str]:
     """The keys of files, rules, plugins, variables."""
     plugins = [_plugin(name, cls) for name, cls in plugin_settings()]
     return {
-        "keys": table(["key", ""], [[cell(key, code=True), text] for key, text in _described(_KEYS, MEANINGS)]),
+        "keys": table(
+            ["key", ""], [[cell(key, code=True), text] for key, text in _described(vars(_sources)["_KEYS"], MEANINGS)]
+        ),
         "rule": _rule(),
         "plugins": "\n\n".join(plugins),
         "variables": table(
@@ -107,7 +109,11 @@ def _plugin(name: str, cls: type) -> str:
     shown = table([head[place] for place in used], [[row[place] for place in used] for row in rows])
     parts = [f"### `[plugins.{name}]`", doc(cls), shown]
     for key, kind in get_type_hints(cls).items():
-        parts += [_plugin(f"{name}.{key}.NAME", below) for below in get_args(kind)[1:] if is_dataclass(below)]
+        parts += [
+            _plugin(f"{name}.{key}.NAME", below)
+            for below in get_args(kind)[1:]
+            if isinstance(below, type) and is_dataclass(below)
+        ]
     return "\n\n".join(parts)
 
 

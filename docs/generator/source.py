@@ -112,8 +112,9 @@ def _written(cls: type) -> Iterator[tuple[str, str, str]]:
     assert isinstance(node, ast.ClassDef)
     for statement, after in zip(node.body, [*node.body[1:], None], strict=True):
         if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-            said = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant) and after.value.value
-            yield statement.target.id, _type(statement.annotation), inspect.cleandoc(said) if said else ""
+            value = after.value if isinstance(after, ast.Expr) else None
+            text = inspect.cleandoc(str(value.value)) if isinstance(value, ast.Constant) else ""
+            yield statement.target.id, _type(statement.annotation), text
 
 
 def _type(annotation: ast.expr | None) -> str:

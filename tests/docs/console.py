@@ -54,7 +54,7 @@ class Reader:
 
     home: Path
     directory: Path
-    environment: dict[str, str] = field(default_factory=dict)
+    environment: dict[str, str] = field(default_factory=dict[str, str])
 
     def __post_init__(self) -> None:
         kept = {name: os.environ[name] for name in ("LANG", "LC_ALL", "TMPDIR") if name in os.environ}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,7 +48,8 @@ def links(page: Path) -> Iterator[str]:
             yield found["target"]
 
 
-def anchors(page: Path) -> set[str]:
+@cache
+def anchors(page: Path) -> frozenset[str]:
     """The places on a page that a link can name, as GitHub and MyST make them of headings."""
     made: set[str] = set()
     for found in _HEADING.finditer(prose(page)):
@@ -59,7 +61,7 @@ def anchors(page: Path) -> set[str]:
             number += 1
             unique = f"{slug}-{number}"
         made.add(unique)
-    return made
+    return frozenset(made)
 
 
 def contents(page: Path) -> Iterator[Path]:

@@ -23,9 +23,18 @@ def test_every_generated_page_is_fresh() -> None:
     generate.check()
 
 
-def test_a_stale_page_is_named_with_what_to_do(tmp_path: Path) -> None:
+def test_a_stale_page_is_named_with_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever changes the code must not have to look for how pages are made."""
-    for path, text in generate.pages().items():
+    wanted = {
+        "docs/reference/hooks.md": "# Hooks\n\nwink_resources\n",
+        "docs/reference/api/wink.tools.md": "# `wink.tools`\n",
+    }
+
+    def pages(root: Path) -> dict[str, str]:
+        return wanted
+
+    monkeypatch.setattr(generate, "pages", pages)
+    for path, text in wanted.items():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(text, encoding="utf-8")
     generate.check(tmp_path)
@@ -115,7 +124,10 @@ def test_every_command_and_option_is_in_the_reference(name: str) -> None:
 
 def _published(path: Path) -> Iterator[str]:
     """The classes of which a module tells, or which it dispatches, where it makes them."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    text = path.read_text(encoding="utf-8")
+    if "publish(" not in text and "dispatch(" not in text:
+        return
+    for node in ast.walk(ast.parse(text)):
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or not node.args:
             continue
         made = node.args[0]
