@@ -50,6 +50,8 @@ COMMANDS: Final = {
     "show": ("wink.cli._show", "show", "Show one call: arguments, policies, reply, changes."),
     "watch": ("wink.cli._watch", "watch", "Show what happens on a workspace while it happens."),
     "events": ("wink.cli._events", "events", "Print what happened on a workspace as JSON lines, or follow it."),
+    "export": ("wink.cli._export", "export", "Write a session into one file, or as a page to read."),
+    "import": ("wink.cli._import", "import_", "Read a session that was written elsewhere."),
     "diff": ("wink.cli._diff", "diff", "Show what calls changed."),
     "undo": ("wink.cli._undo", "undo", "Take calls back, files and session state together."),
     "redo": ("wink.cli._undo", "redo", "Take back the last undo."),
@@ -156,7 +158,7 @@ def run(arguments: Sequence[str]) -> int:
         click.echo(error.format_message())
         return 0
     except click.ClickException as error:
-        return _complain(_with_remedy(error), error.exit_code)
+        return _complain(_with_remedy(error, arguments), error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         return _complain("interrupted; what had been committed stays, a call in the middle was taken back", INTERRUPTED)
     except WinkError as error:
@@ -181,7 +183,7 @@ def _complain(message: str, status: int) -> int:
     return status
 
 
-def _with_remedy(error: click.ClickException) -> str:
+def _with_remedy(error: click.ClickException, arguments: Sequence[str]) -> str:
     """click's own messages say what is wrong and not what to do."""
     message = error.format_message()
     if isinstance(error, WrongInput) or not isinstance(error, click.UsageError):
@@ -189,7 +191,10 @@ def _with_remedy(error: click.ClickException) -> str:
     message = message[:1].lower() + message[1:].rstrip(".")
     if "Did you mean" in message:
         return message.replace(". Did", "; did")
-    path = error.ctx.command_path if error.ctx is not None else "wink"
+    if error.ctx is not None:
+        path = error.ctx.command_path
+    else:  # click forgets it where an option lacks its value
+        path = " ".join(["wink", *[word for word in arguments if word in COMMANDS][:1]])
     return f"{message}; `{path} --help` shows what it takes"
 
 

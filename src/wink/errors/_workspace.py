@@ -6,8 +6,11 @@ from wink.errors._core import WinkError
 from wink.errors._runtime import TransactionError
 
 __all__ = [
+    "BundleRefused",
     "CheckpointExists",
+    "ExportFailed",
     "HistoryDamaged",
+    "ImportRefused",
     "MaskPatternError",
     "NothingToUndo",
     "RecordCorrupt",
@@ -19,6 +22,7 @@ __all__ = [
     "UndoConflict",
     "UnknownCall",
     "UnknownCheckpoint",
+    "UnknownSession",
     "WorkspaceClosed",
     "WorkspaceNeedsRecovery",
     "WorkspaceReadOnly",
@@ -184,6 +188,51 @@ class HistoryDamaged(WinkError):
             f"the history in {self.path!r} cannot be used: {self.reason}; put it back from a copy, or move it away: "
             f"then calls that were folded into it cannot be taken back, and later ones can"
         )
+
+
+class UnknownSession(WinkError, LookupError):
+    """No session of this workspace has this name; `known` are those there are."""
+
+    def __init__(self, name: str, known: Sequence[str]) -> None:
+        self.name, self.known = name, tuple(known)
+        super().__init__(name, self.known)
+
+    def __str__(self) -> str:
+        there = f"there are {', '.join(self.known)}" if self.known else "nothing has happened in this workspace yet"
+        return f"there is no session {self.name!r}; {there}"
+
+
+class ExportFailed(WinkError):
+    """A session cannot be written into a file; `reason` says why and what to do."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(reason)
+
+    def __str__(self) -> str:
+        return f"nothing was exported: {self.reason}"
+
+
+class BundleRefused(WinkError):
+    """A file is no bundle of a session, or a damaged or a hostile one; nothing was written."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        self.path, self.reason = path, reason
+        super().__init__(path, reason)
+
+    def __str__(self) -> str:
+        return f"{self.path!r} was not imported: {self.reason}; ask for it once more, `wink export` writes one"
+
+
+class ImportRefused(WinkError):
+    """What was to become the directory of an imported session is there already."""
+
+    def __init__(self, directory: str) -> None:
+        self.directory = directory
+        super().__init__(directory)
+
+    def __str__(self) -> str:
+        return f"{self.directory!r} is there already; name a directory that is empty or does not exist"
 
 
 class MaskPatternError(WinkError, ValueError):

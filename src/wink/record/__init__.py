@@ -1,9 +1,9 @@
 """What calls did, kept in SQLite: the one place that decides whether a call happened."""
 
 from wink.record._approvals import ApprovalRow, ApprovalState, ApprovalTable
-from wink.record._calls import CallRow
+from wink.record._calls import CallRow, microseconds, moment
 from wink.record._checkpoints import Checkpoint, Listed
-from wink.record._database import Durability
+from wink.record._database import Durability, create_imported
 from wink.record._events import Noted, Place
 from wink.record._folds import Folds, Stored, Unfolded
 from wink.record._masking import MASK, Masking
@@ -46,5 +46,8 @@ __all__ = [
     "Stored",
     "TurnRow",
     "Unfolded",
+    "create_imported",
     "is_locked",
+    "microseconds",
+    "moment",
 ]

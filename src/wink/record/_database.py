@@ -34,6 +34,7 @@ _BUSY_SECONDS: Final = 10.0
 _CHECKPOINT_PAGES: Final = 4000
 _DAMAGED: Final = frozenset({11, 26})
 """SQLITE_CORRUPT and SQLITE_NOTADB."""
+_IMPORTED: Final = "imported"
 _IO_ERROR: Final = 10
 _FULL: Final = 13
 
@@ -50,6 +51,7 @@ class Database:
         "_on_open",
         "_pid",
         "_read_only",
+        "imported",
         "path",
         "state",
     )
@@ -70,6 +72,8 @@ class Database:
         self._lock = threading.RLock()
         self._pid = os.getpid()
         self._read_only = False
+        self.imported: str | None = None
+        """Where the record was brought from, as JSON; None for one that was made here."""
 
     def hold(self) -> threading.RLock:
         """The lock under which everything here must be called."""
@@ -94,6 +98,8 @@ class Database:
             self.abandon()
             make_state_directory(self.state)
             self._open()
+        if self.imported is not None:
+            raise WorkspaceReadOnly(self.state, "it was imported, to be looked at")
         if self._connection is None or self._read_only:
             raise WorkspaceReadOnly(self.state, "the directory cannot be written to")
         return self._connection
@@ -132,7 +138,7 @@ class Database:
         import sqlite3
 
         is_new = _file_at(self.path) is None
-        self._read_only = not os.access(self.state, os.W_OK)
+        self._read_only, self.imported = not os.access(self.state, os.W_OK), None
         if self._read_only and is_new:
             raise WorkspaceReadOnly(self.state, "the directory cannot be written to")
         connection: sqlite3.Connection | None = None
@@ -149,6 +155,8 @@ class Database:
             connection.execute("PRAGMA trusted_schema = OFF")
             if not check_or_create(self.path, connection, is_read_only=self._read_only):
                 connection = _upgraded_copy(self.path, connection)
+            for (origin,) in connection.execute("SELECT value FROM meta WHERE key = ?", (_IMPORTED,)):
+                self.imported, self._read_only = origin, True
             if not self._read_only:
                 use_write_ahead_log(connection)
                 connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
@@ -176,6 +184,21 @@ def _file_at(path: str) -> tuple[int, int] | None:
     if not stat.S_ISREG(found.st_mode):
         raise RecordCorrupt(path, "it is not a plain file")
     return found.st_dev, found.st_ino
+
+
+def create_imported(path: str, origin: str, fill: Callable[[sqlite3.Connection], None]) -> None:
+    """Make a record that was brought from elsewhere, and can only be looked at; `origin` is JSON that tells from where."""
+    import sqlite3
+
+    connection = sqlite3.connect(path, isolation_level=None)
+    try:
+        check_or_create(path, connection)
+        connection.execute("BEGIN")
+        fill(connection)
+        connection.execute("INSERT INTO meta (key, value) VALUES (?, ?)", (_IMPORTED, origin))
+        connection.execute("COMMIT")
+    finally:
+        connection.close()
 
 
 def _upgraded_copy(path: str, connection: sqlite3.Connection) -> sqlite3.Connection:

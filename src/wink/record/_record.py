@@ -92,6 +92,13 @@ class Record:
         """What is asked of it to look at it: calls page by page, sessions, what happens as it happens."""
         return Queries(self._ledger)
 
+    @property
+    def imported(self) -> str | None:
+        """From where the record was brought here, as JSON, in which case it can only be looked at; None otherwise."""
+        with self._database.hold():
+            self._ledger.reach()
+            return self._database.imported
+
     def check(self) -> None:
         """Open the record if there is one; raises `RecordTooNew`, `RecordCorrupt` or `RecordUnavailable`."""
         with self._database.hold():

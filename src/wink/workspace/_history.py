@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from wink.errors import UnknownCall
-from wink.filesystem import FileChange, HostFilesystem, Versions, net_changes
+from wink.filesystem import FileChange, FileVersion, HostFilesystem, Versions, net_changes
 from wink.record import CallRow, Record
 
 
@@ -22,9 +22,20 @@ def diff(
     versions = Versions(files.places, record.changes)
     if first is None:
         begin = 0 if since is None else call_at(record, since).transaction
-        return net_changes(versions, record.changes(begin), until_now=True)
+        if record.imported is None:
+            return net_changes(versions, record.changes(begin), until_now=True)
+        # The files are elsewhere: the last that is known of each counts as what is there now.
+        net = net_changes(versions, record.changes(begin), until_now=False)
+        return tuple(change for change in net if not _is_same(change.before, change.after))
     call = call_at(record, first)
     if last is None:
         return tuple(versions.with_content(call.transaction, change) for change in call.changes)
     end = call_at(record, last).transaction
     return net_changes(versions, record.changes(call.transaction, end), until_now=False)
+
+
+def _is_same(one: FileVersion | None, other: FileVersion | None) -> bool:
+    if one is None or other is None or one != other:
+        return one is other
+    content = one.content()
+    return one.kind != "file" or (content is not None and content == other.content())

@@ -82,7 +82,9 @@ class Workspace:
         check_state(place, may_be_link=state is not None)
         record = Record(place, durability=durability, masking=masking or Masking())
         record.check()
-        files = HostFilesystem(path, state=place, durability=durability, read_only=not can_keep_state(place))
+        files = HostFilesystem(
+            path, state=place, durability=durability, read_only=not can_keep_state(place) or record.imported is not None
+        )
         folding = Folding(place, files, record, durable=durability == "power")
         files.recorder, files.archive, record.watcher = record, folding.open, folding.note
         workspace = cls(path, place, files, record, folding)

@@ -1,0 +1,30 @@
+"""`wink import`: a session that was written elsewhere, in a directory of its own."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from wink.cli._shorten import one_line
+
+
+@click.command("import")
+@click.argument("file")
+@click.argument("directory", required=False)
+def import_(file: str, directory: str | None) -> None:
+    """Read the session in FILE into DIRECTORY, which must be empty or not there; by default the file's name without `.wink`.
+
+    There it can be looked at with `wink log`, `show`, `diff`, `events` and `ui`, and nothing of it can be changed. A file
+    that is damaged, or that means harm, is refused, and nothing is written.
+    """
+    from wink.workspace.bundles import read_bundle, write_import
+
+    bundle = read_bundle(file)
+    stem = os.path.basename(file).removesuffix(".wink")
+    target = directory or (stem if stem not in ("", ".", "..", os.path.basename(file)) else bundle.manifest.session)
+    write_import(bundle, target)
+    click.echo(one_line(f"session {bundle.manifest.session}: {bundle.manifest.calls} calls, in {target}"))
+    click.echo(one_line(f"`wink log --workspace {target}` lists them"))
+    if bundle.history is not None:
+        click.echo(one_line(f"`git clone {os.path.join(target, '.wink', 'history.bundle')}` gives what they changed"))

@@ -1,0 +1,100 @@
+"""Collect what one session was, with secrets masked, so that it can be read elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from wink.errors import UnknownSession
+from wink.filesystem import FileChange, FileVersion, Versions
+from wink.record import CallRow, Masking, Noted, Place, microseconds
+from wink.workspace._export_rows import Call, Change, Event, Exported, Prompt, Run, Side, Slice
+
+if TYPE_CHECKING:
+    from wink.workspace._workspace import Workspace
+
+
+def export(workspace: Workspace, session: str) -> Exported:
+    """One session; raises `UnknownSession`."""
+    record, masking = workspace.record, workspace.masking
+    known = {row.name: row for row in record.queries.sessions()}
+    if session not in known:
+        raise UnknownSession(session, tuple(known))
+    versions = Versions(workspace.filesystem.places, record.changes)
+    reverts = {past.position: past.reverts for past in record.past()}
+    calls = tuple(_call(row, versions, reverts, masking) for row in reversed(record.calls(session)))
+    runs = tuple(_run(workspace, row.number) for row in record.runs.rows() if row.session == session)
+    events: list[Event] = []
+    for _, one in _stream(workspace, session):
+        if not isinstance(one, CallRow):
+            data = dict(masking.value(dict(one.data)))
+            events.append(Event(one.number, one.position, microseconds(one.at), one.kind, one.run, data))
+    load = record.loader(session)
+    slices = tuple(
+        Slice(kind, policy, tuple((key, masking.json(text)) for key, text in load(kind) or ()))
+        for kind, policy, _ in record.queries.types(session)
+    )
+    row = known[session]
+    return Exported(session, row.session_id, microseconds(row.created_at), calls, tuple(events), runs, slices)
+
+
+def _stream(workspace: Workspace, session: str) -> Iterator[tuple[Place, CallRow | Noted]]:
+    since = Place()
+    while piece := workspace.record.queries.stream(since, session=session):
+        yield from piece
+        since = piece[-1][0]
+
+
+def _call(row: CallRow, versions: Versions, reverts: dict[int, tuple[int, ...]], masking: Masking) -> Call:
+    return Call(
+        number=row.position,
+        transaction=row.transaction,
+        committed=row.committed,
+        call_id=row.call_id,
+        tool=row.tool,
+        prompt=row.prompt,
+        outcome=row.outcome,  # type: ignore[arg-type]
+        started_at=microseconds(row.started_at),
+        duration=round(row.duration.total_seconds() * 1_000_000),
+        effects=row.effects,
+        run=row.run,
+        approval=row.approval,
+        error=row.error and masking.text(row.error),
+        arguments=masking.json(row.arguments),
+        reply=masking.text(row.rendered),
+        decisions=tuple((name, ok, why and masking.text(why), asks) for name, ok, why, asks in row.decisions),
+        changes=tuple(_change(versions.with_content(row.transaction, change), masking) for change in row.changes),
+        takes_back=reverts.get(row.transaction, ()),
+    )
+
+
+def _change(change: FileChange, masking: Masking) -> Change:
+    return Change(change.path, change.moved_from, _side(change.before, masking), _side(change.after, masking))
+
+
+def _side(version: FileVersion | None, masking: Masking) -> Side | None:
+    if version is None:
+        return None
+    content = version.content() if version.kind == "file" else None
+    text = None
+    if content is not None:
+        try:
+            text = masking.content(content).decode()
+        except UnicodeDecodeError:
+            text = None
+    return Side(version.kind, version.size, version.mode, version.target, text)
+
+
+def _run(workspace: Workspace, number: int) -> Run:
+    table, masking = workspace.record.runs, workspace.masking
+    row = table.find(number)
+    assert row is not None, "it was listed"
+    prompts = tuple(
+        Prompt(one.number, one.position, microseconds(one.at), one.prompt, masking.text(one.text), one.tools)
+        for one in table.prompts(number)
+    )
+    used = row.usage
+    times = microseconds(row.started_at), microseconds(row.changed_at)
+    tokens = used.input_tokens, used.output_tokens, used.cached_tokens
+    problem = masking.text(row.problem)
+    return Run(number, masking.json(row.plan), row.state, problem, *times, row.attempt, row.turns, *tokens, prompts)
