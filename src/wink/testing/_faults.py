@@ -8,7 +8,7 @@ the time of a handler their classes are exchanged for subclasses that count.
 from __future__ import annotations
 
 import sys
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -26,8 +26,8 @@ from wink.testing._moment import Moment
 from wink.tools import Tool, ToolContext
 
 MAX_STEPS: Final = 2000
-_FIRST: Final = "its first line"
-_LAST: Final = "its end, when everything had been done"
+FIRST: Final = "its first line"
+LAST: Final = "its end, when everything had been done"
 _STREAMS: Final = {"__exit__": "close", "close": "close", "read": "read", "readinto": "read", "write": "write"}
 
 T = TypeVar("T")
@@ -115,14 +115,13 @@ def fail_at_every_step(harness: Harness, tool: str | ToolCall, /, **arguments: A
     its end, when everything had been done
     """
     call = tool if isinstance(tool, ToolCall) else ToolCall(tool, dumps(arguments))
-    before = Moment.of(harness)
     back = _Back(harness)
     steps: list[FaultStep] = []
-    while not steps or steps[-1].name != _LAST:
+    while not steps or steps[-1].name != LAST:
         number = len(steps) + 1
         if number > MAX_STEPS:
             raise ValueError(f"{call.name} takes more than {MAX_STEPS} steps; call it with less to do")
-        steps.append(_run(harness, call, number, before))
+        steps.append(_run(harness, call, number))
         if steps[-1].left or steps[-1].swallowed:
             back.go()
     report = FaultReport(call.name, tuple(steps))
@@ -132,7 +131,8 @@ def fail_at_every_step(harness: Harness, tool: str | ToolCall, /, **arguments: A
     return report
 
 
-def _run(harness: Harness, call: ToolCall, number: int, before: Moment) -> FaultStep:
+def _run(harness: Harness, call: ToolCall, number: int) -> FaultStep:
+    before = Moment.of(harness)  # each time, since a resource may have been made by then
     injector = Injector(call.name, number)
     told = len(harness.events.of(ToolInvoked))
     harness.arounds.append(injector.around)
@@ -168,8 +168,8 @@ class _Back:
 class Injector:
     """Fails the handler of one tool at its step `number`; `fired` is what it was about to do."""
 
-    def __init__(self, tool: str, number: int) -> None:
-        self.tool, self.number = tool, number
+    def __init__(self, tool: str, number: int, error: Callable[[str], BaseException] = InjectedFault) -> None:
+        self.tool, self.number, self.error = tool, number, error
         self.fired: str | None = None
         self.count = 0
         self._operation: FrameType | None = None
@@ -182,7 +182,7 @@ class Injector:
         self.count += 1
         if self.count == self.number and self.fired is None:
             self.fired = name
-            raise InjectedFault(name)
+            raise self.error(name)
 
     @contextmanager
     def around(self, tool: Tool[Any, Any], context: ToolContext) -> Generator[ToolContext]:
@@ -200,11 +200,11 @@ class Injector:
             if type(target) is counting.__base__
         ]
         try:
-            self.step(_FIRST)
+            self.step(FIRST)
             yield context
             if self.fired is None:
-                self.fired = _LAST
-                raise InjectedFault(_LAST)
+                self.fired = LAST
+                raise self.error(LAST)
         finally:
             for target, cls in exchanged:
                 _exchanged(target, cls)

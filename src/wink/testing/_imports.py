@@ -79,7 +79,7 @@ def assert_import_light(module: str, *, forbid: Collection[str] = (), under_ms: 
         if least > under_ms:
             raise AssertionError(
                 f"importing {module} takes {least:.0f} ms, and may take {under_ms:.0f}; the slowest of what it loads:\n"
-                f"{_slowest(module)}"
+                f"{_slowest(module, modules)}"
             )
     return ImportReport(module, modules, least)
 
@@ -93,14 +93,15 @@ def _import(module: str, forbid: Collection[str]) -> dict[str, Any]:
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def _slowest(module: str) -> str:
+def _slowest(module: str, loaded: Collection[str]) -> str:
     """The modules that took longest by themselves, as `-X importtime` tells."""
     program = f"import sys; sys.path[:] = {sys.path!r}; import {module}"
     rows: list[tuple[int, str]] = []
     for line in _python("-X", "importtime", "-c", program).stderr.splitlines():
         own, _, rest = line.removeprefix("import time:").partition("|")
-        if own.strip().isdigit():
-            rows.append((int(own), rest.partition("|")[2].strip()))
+        name = rest.partition("|")[2].strip()
+        if own.strip().isdigit() and name in loaded:
+            rows.append((int(own), name))
     return "\n".join(f"  {own / 1000:8.1f} ms  {name}" for own, name in sorted(rows, reverse=True)[:_SHOWN])
 
 

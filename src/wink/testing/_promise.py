@@ -14,6 +14,7 @@ Test = TypeVar("Test", bound=Callable[..., object])
 _NEEDS: Final = "wink_needs"
 _TESTS: Final = "wink_tests"
 """A class' own tests, also those that it leaves out itself."""
+_TOLD: Final = "The promise: "
 
 
 class Promised:
@@ -60,9 +61,10 @@ def _telling(test: FunctionType) -> Callable[..., object]:
         try:
             return test(*args, **fixtures)
         except (Exception, pytest.fail.Exception) as error:
-            if test.__doc__ and not getattr(error, "__notes__", ()):
+            notes: list[str] = getattr(error, "__notes__", [])
+            if test.__doc__ and not any(note.startswith(_TOLD) for note in notes):
                 name = test.__name__.removeprefix("test_").replace("_", " ")
-                error.add_note(f"The promise: {name}. {' '.join(test.__doc__.split())}")
+                error.add_note(f"{_TOLD}{name}. {' '.join(test.__doc__.split())}")
             raise
 
     return run

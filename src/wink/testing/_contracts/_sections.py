@@ -13,7 +13,7 @@ from wink.policies import ToolPolicy
 from wink.prompt import Section, SectionVisibility
 from wink.runtime import ToolCall, ToolInvoked
 from wink.serde import dumps, parse
-from wink.session import Snapshot
+from wink.session import Extend, Snapshot
 from wink.testing._contracts._arguments import NO_OBJECTS, UNKNOWN, odd_arguments, problem_with
 from wink.testing._contracts._base import Contract, Fresh
 from wink.testing._harness import Harness
@@ -101,6 +101,8 @@ class SectionContract(Contract):
         """Let `install` register reducers, and put a first value only into a slice that is empty: it is called again when a
         stored session goes on, whose state it must not replace or double."""
         _ = harness.text
+        for cls, items in harness.facts().items():
+            harness.session.stage(cls, [Extend(items)])  # so that it is not what `install` puts there
         stored = Snapshot.from_json(harness.session.snapshot().to_json())
         later = _with(fresh(), section, params, resources)
         later.session.restore(stored)

@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import pytest
 
@@ -18,10 +18,13 @@ from wink.serde import dumps
 from wink.session import Session, Snapshot
 from wink.testing._contracts._arguments import NO_OBJECTS, example_arguments, odd_arguments, problem_with
 from wink.testing._contracts._base import Contract, Fresh, declared
-from wink.testing._faults import fail_at_every_step
+from wink.testing._faults import LAST, Injector, fail_at_every_step
 from wink.testing._harness import Harness
 from wink.testing._moment import Moment
 from wink.tools import Tool, ToolContext, render_value
+
+_INTERRUPTIONS: Final = 20
+"""At how many of its steps a call is interrupted at most."""
 
 
 class ToolContract(Contract):
@@ -220,11 +223,19 @@ class ToolContract(Contract):
         taken back."""
         harness = ready()
         before = Moment.of(harness)
-        told = len(harness.events.of(ToolInvoked))
-        with _interrupted(harness, subject, KeyboardInterrupt()), pytest.raises(KeyboardInterrupt):
-            harness.send(call)
-        assert before.differences(Moment.of(harness)) == ()
-        assert len(harness.events.of(ToolInvoked)) == told + 1
+        for number in range(1, _INTERRUPTIONS):
+            told = len(harness.events.of(ToolInvoked))
+            injector = Injector(subject.name, number, KeyboardInterrupt)
+            harness.arounds.append(injector.around)
+            try:
+                with pytest.raises(KeyboardInterrupt):
+                    harness.send(call)
+            finally:
+                harness.arounds.remove(injector.around)
+            assert before.differences(Moment.of(harness)) == (), f"interrupted before {injector.fired}"
+            assert len(harness.events.of(ToolInvoked)) == told + 1
+            if injector.fired == LAST:
+                break
 
     def test_wrong_arguments_are_refused_with_words(
         self, ready: Fresh, call: ToolCall, subject: Tool[Any, Any]
