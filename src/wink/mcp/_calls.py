@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 import anyio
 import mcp_types as types
 
 from wink.errors import ApprovalRequired, PromptEvaluationError, VisibilityExpansionRequired, WinkError
+from wink.limits import Heartbeat
+from wink.mcp._apart import Apart
 from wink.mcp._asking import asked_for
 from wink.mcp._progress import Progress
 from wink.mcp._replies import answered, failed
 from wink.mcp._view import View, Views
-from wink.prompt import apply_expansion
-from wink.runtime import Approvals, ToolCall, ToolExecutor
-from wink.transactions import Transaction, current_transaction
+from wink.prompt import RenderedPrompt, apply_expansion
+from wink.runtime import Approvals, ToolCall, ToolExecutor, in_thread
+from wink.transactions import Transaction
 
 _log: Final = logging.getLogger("wink.mcp")
 
@@ -36,14 +38,14 @@ class Calls:
 
     def __init__(self, views: Views) -> None:
         self._views = views
-        self._running: dict[asyncio.Task[Result], contextvars.Context] = {}
+        self._apart = Apart()
+        self._running: set[asyncio.Task[Result]] = set()
         self._ending: set[asyncio.Task[Result]] = set()
         self._is_over = False
 
     def open_transactions(self) -> tuple[Transaction, ...]:
         """The transactions of the calls that are running; may be asked from any thread."""
-        found = (current_transaction(context) for context in tuple(self._running.values()))
-        return tuple(transaction for transaction in found if transaction is not None)
+        return self._apart.open_transactions()
 
     async def end(self) -> None:
         """Take back what is running, and run no more."""
@@ -74,10 +76,9 @@ class Calls:
         if len(self._running) >= MOST_AT_ONCE:
             return failed(f"{name} was not run: {MOST_AT_ONCE} calls are waiting already; call it again later")
         beats = None if progress is None else Progress(progress)
-        context = contextvars.copy_context()
         # A task of its own: a scope of anyio cancels again and again, and so would end the taking back as well.
-        task = asyncio.create_task(self._run(name, arguments, session, beats, approvals, changed), context=context)
-        self._running[task] = context
+        task = asyncio.create_task(self._run(name, arguments, session, beats, approvals, changed))
+        self._running.add(task)
         task.add_done_callback(self._forget)
         try:
             await asyncio.wait([task])
@@ -97,7 +98,7 @@ class Calls:
         return failed(f"{name} was taken back: {why}; nothing was changed")
 
     def _forget(self, task: asyncio.Task[Result]) -> None:
-        self._running.pop(task, None)
+        self._running.discard(task)
         self._ending.discard(task)
 
     async def _run(
@@ -113,16 +114,9 @@ class Calls:
         while self._ending:
             await asyncio.wait(self._ending)
         try:
-            view = self._views.shown(session, tool=name)
-            executor = ToolExecutor(
-                prompt=self._views.prompt,
-                rendered=view.rendered,
-                session=view.session,
-                heartbeat=None if beats is None else beats.heartbeat(),
-                approvals=approvals,
-            )
-            reply = await executor.aexecute(ToolCall(name, _without_additions(name, arguments, view)), apart=True)
-            return answered(reply)
+            heartbeat = None if beats is None else beats.heartbeat()
+            execute = partial(self._execute, name, arguments, session, heartbeat, approvals)
+            return await self._apart.run(execute, only_reads=self._views.effects_of(name, session) == "read")
         except (SystemExit, KeyboardInterrupt) as error:
             # A task must not let these out: they would end the loop, and the server with it.
             return failed(f"{name} tried to end the server ({type(error).__name__}); nothing was changed")
@@ -139,6 +133,26 @@ class Calls:
             _log.exception("a call of %r failed", name)
             return failed(f"{name} failed with {type(error).__name__}; nothing was changed")
 
+    async def _execute(
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        session: str | None,
+        heartbeat: Heartbeat | None,
+        approvals: Approvals | None,
+    ) -> types.CallToolResult:
+        """Execute one call, away from the server's loop; what it raises is told where it is waited for."""
+        view = self._views.shown(session, tool=name)
+        executor = ToolExecutor(
+            prompt=self._views.prompt,
+            rendered=view.rendered,
+            session=view.session,
+            heartbeat=heartbeat,
+            approvals=approvals,
+        )
+        call = ToolCall(name, _without_additions(name, arguments, view))
+        return answered(await executor.aexecute(call, apart=True))
+
     async def _open_sections(
         self,
         name: str,
@@ -147,10 +161,8 @@ class Calls:
         changed: Callable[[], Awaitable[object]] | None,
     ) -> Result:
         """Open summarised sections for the rest of the session, and say what they say: the client has no other way."""
-        before = self._views.shown(session)
         try:
-            told = await asyncio.to_thread(apply_expansion, before.session, wanted)
-            after = self._views.render(session).rendered
+            before, told, after = await asyncio.wrap_future(in_thread(partial(self._opened, session, wanted)))
         except WinkError as error:
             return failed(f"{name} failed: {error}")
         new = [tool.name for tool in after.tools if before.rendered.tool(tool.name) is None]
@@ -160,6 +172,13 @@ class Calls:
             await changed()
         text = f"{told}. The instructions are now:\n\n{after.text}"
         return types.CallToolResult(content=[types.TextContent(text=text)], is_error=False)
+
+    def _opened(
+        self, session: str | None, wanted: VisibilityExpansionRequired
+    ) -> tuple[View, str, RenderedPrompt[Any]]:
+        before = self._views.shown(session)
+        told = apply_expansion(before.session, wanted)
+        return before, told, self._views.render(session).rendered
 
 
 def _without_additions(name: str, arguments: Mapping[str, Any], view: View) -> Mapping[str, Any]:

@@ -34,8 +34,7 @@ def serve_http(serving: Serving, address: Address, *, listening: Callable[[str],
         listening(f"http://{host}:{socket.getsockname()[1]}{PATH}")
         with stopping.on_signals():
             asyncio.run(_serve(serving, stopping, socket))
-    stopping.over()
-    return stopping.status
+    return stopping.status  # the end of the process is seen to as well: what has been mounted may not want to close
 
 
 async def _serve(serving: Serving, stopping: Stopping, socket: Any) -> None:

@@ -25,7 +25,8 @@ _REFERENCE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 class ServerSettings:
     """One server; see `wink.mcp.McpSection` for what each key means.
 
-    In the values of `env` and `headers`, `${NAME}` stands for the variable NAME, so that no secret has to be in a file.
+    In `url` and the values of `env` and `headers`, `${NAME}` stands for the variable NAME, so that no secret has to be in a
+    file.
     """
 
     command: tuple[str, ...] = ()
@@ -80,6 +81,8 @@ def _factory(name: str, server: ServerSettings, settings: McpSettings) -> Callab
         from wink.mcp._section import McpSection
 
         given = _given(server)
+        if server.url:
+            given["url"] = _filled(name, "url", {"url": server.url})["url"]
         for option in ("env", "headers"):
             if option in given:
                 given[option] = _filled(name, option, given[option])
@@ -111,7 +114,8 @@ def _filled(name: str, option: str, values: Mapping[str, str]) -> dict[str, str]
         found = os.environ.get(variable)
         if found is None:
             raise PromptValidationError(
-                f"MCP server {name!r}: {option} needs the variable {variable}, which is not set"
+                f"MCP server {name!r}: {option} in your settings needs the variable {variable}, which is not set; "
+                f"set it, or take the server out of your settings"
             )
         return found
 

@@ -60,6 +60,12 @@ class Views:
         with _sections_do_not_end_it():
             return self.prompt.render_section(path, *params, session=view.session)
 
+    def effects_of(self, tool: str, name: str | None = None) -> str:
+        """What a tool may touch, as far as the session has been shown it; nothing is rendered for this."""
+        view = self._views.get(self.default if name is None else name)
+        known = None if view is None else view.rendered.tool(tool)
+        return "read" if known is None else known.effects
+
     def shown(self, name: str | None = None, *, tool: str | None = None) -> View:
         """What a session was shown last; rendered anew if that does not have `tool`."""
         view = self._views.get(self.default if name is None else name)
