@@ -15,26 +15,33 @@ nox.options.stop_on_first_error = False
 PROJECT = nox.project.load_toml("pyproject.toml")
 PYTHONS = ["3.11", "3.12", "3.13"]
 MAIN = f"{sys.version_info.major}.{sys.version_info.minor}"
-# Attacks, containers, crashes and whole commands: minutes of work of the system and of other programs, which is the same
-# under every Python.
+# Attacks, containers, crashes, browsers, whole commands and files by the thousand: minutes of work of the system and of
+# other programs, which is the same under every Python.
 OF_THE_SYSTEM = [
     "tests/adapters/providers/test_command.py",
     "tests/adapters/providers/test_faults.py",
     "tests/approvals",
+    "tests/batch",
+    "tests/cli",
+    "tests/docs",
+    "tests/examples",
     "tests/faults",
-    "tests/filesystem/confinement",
-    "tests/filesystem/disk",
+    "tests/filesystem",
     "tests/history",
     "tests/mcp/chaos",
     "tests/mcp/mount",
     "tests/mcp/test_asking.py",
     "tests/mcp/test_ending.py",
     "tests/mcp/test_http.py",
+    "tests/plugins",
     "tests/sandbox",
     "tests/saves",
+    "tests/scaffold",
     "tests/tries",
     "tests/tutorial",
+    "tests/ui",
     "plugins/podman/tests",
+    "plugins/shell/tests",
 ]
 SOURCES = ["src", "plugins", "tests", "benchmarks", "examples", "noxfile.py", *map(str, Path("docs").rglob("*.py"))]
 
@@ -186,10 +193,24 @@ def agents(session: nox.Session) -> None:
 
 
 @nox.session(python=MAIN, default=False)
+def fleet(session: nox.Session) -> None:
+    """Batches on a real Ray, of one node and of several; nodes and drivers are killed in the middle."""
+    session.install("-e", ".", *groups("fleet"))
+    session.run("pytest", "tests/batch/fleet", *session.posargs)
+
+
+@nox.session(python=MAIN, default=False)
 def conformance(session: nox.Session) -> None:
     """`wink serve` before the official conformance suite and the official inspector's command line, both from npm."""
     session.install("-e", ".", *groups("test"))
     session.run("pytest", "tests/mcp/conformance", "tests/mcp/inspector", *session.posargs, env=from_npm(session))
+
+
+@nox.session(python=MAIN, default=False)
+def page(session: nox.Session) -> None:
+    """`wink ui` in a real Chromium, which Debian has as `chromium`."""
+    session.install("-e", ".", *groups("page"))
+    session.run("pytest", "tests/ui/browser", *session.posargs)
 
 
 @nox.session(python=MAIN, default=False)
