@@ -3,6 +3,7 @@
 import ast
 import importlib
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -120,6 +121,15 @@ def test_every_command_and_option_is_in_the_reference(name: str) -> None:
     assert section is not None
     for option in commands.options_of(name):
         assert all(f"`{spelt}" in section[1] or f", {spelt}" in section[1] for spelt in option.opts), option.opts
+
+
+def test_every_offer_of_wink_is_in_the_directory_of_plugins() -> None:
+    """The table is kept by hand."""
+    page = text_of(REFERENCE / "plugin-directory.md")
+    groups = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["entry-points"]
+    offers = {name for group, names in groups.items() if group.startswith("wink.") for name in names}
+
+    assert {name for name in offers if f"`{name}`" not in page} == set()
 
 
 def _published(path: Path) -> Iterator[str]:
