@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import tempfile
@@ -16,7 +17,7 @@ def write_all(directory: str, files: Mapping[str, str]) -> None:
     """
     parent, name = os.path.split(os.path.abspath(directory))
     if os.path.lexists(directory):
-        raise FileExistsError(directory)
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), directory)
     draft = tempfile.mkdtemp(prefix=f".{name}-", dir=parent)
     try:
         for path, text in files.items():
