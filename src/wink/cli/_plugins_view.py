@@ -142,6 +142,8 @@ def why(found: Mapping[str, Any]) -> str:
 
 
 def _place(found: Mapping[str, Any]) -> str:
+    if found["state"] == "ignored":
+        return f"found at {found['location']}"
     editable = f", an editable install of {found['project']}" if found["project"] else ""
     return f"installed by {found['distribution']}: {found['location']}{editable}"
 

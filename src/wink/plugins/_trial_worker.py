@@ -135,7 +135,11 @@ def _outcome(task: Task, plugin: PluginInfo) -> dict[str, Any]:
             begun = time.perf_counter()
             alone.load_all()
             seconds = time.perf_counter() - begun
-    told = [str(one.message) for one in warned if issubclass(one.category, PluginWarning)]
+    told = [
+        f"{one.message} ({os.path.basename(one.filename)}:{one.lineno})"
+        for one in warned
+        if issubclass(one.category, PluginWarning) and not str(one.message).startswith("plugin ")
+    ]
     bound = _asked(alone)
     unmade, problem = _made(task, alone)
     (now,) = alone.plugins
@@ -143,8 +147,8 @@ def _outcome(task: Task, plugin: PluginInfo) -> dict[str, Any]:
     return {
         "state": "broken" if problem and now.state == "loaded" else now.state,
         "reason": problem if problem and now.state == "loaded" else now.reason,
-        # What is warned of is a note already, but for what the hooks' own host warns of.
-        "notes": [*now.notes, *(one for one in told if not one.startswith("plugin ")), *traces.found, *unmade],
+        # What is said of `plugin …` is among the notes already; the rest is of hooks that are going away.
+        "notes": [*now.notes, *told, *traces.found, *unmade],
         "seconds": seconds,
         "offers": [
             {name: getattr(offer, name) for name in ("kind", "name", "distribution", "target", "problem", "summary")}
