@@ -21,6 +21,8 @@ OF_THE_SYSTEM = [
     "tests/adapters/providers/test_command.py",
     "tests/adapters/providers/test_faults.py",
     "tests/approvals",
+    "tests/batch/test_attempts.py",
+    "tests/batch/test_command.py",
     "tests/batch",
     "tests/cli",
     "tests/docs",

@@ -24,6 +24,7 @@ class Assembling:
 
 
 Assembly = Callable[[Assembling], "tuple[Prompt[Any], ProviderAdapter]"]
+"""Puts the prompt and the model of one task together, in the attempt's own process."""
 """A function that puts a task's prompt and its model together."""
 
 

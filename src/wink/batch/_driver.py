@@ -19,6 +19,7 @@ from wink.limits import utc_now
 TURN: Final = 0.5
 
 Ending = Literal["over", "interrupted", "time", "budget"]
+"""How a driver's work ended: everything is over, or somebody, or a limit of the batch, ended it before."""
 """Why a batch ended: nothing is left to do, somebody stopped it, or its time or its money is used up."""
 
 

@@ -26,7 +26,7 @@ _LARGEST: Final = 1 << 24
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """A path that a task wants otherwise than `other`, which is a task merged before it or the workspace."""
+    """A path that a task wants otherwise than `other`: the tasks merged before it that changed it, or the workspace."""
 
     task: str
     path: str
@@ -99,7 +99,7 @@ class _Ground:
     def __init__(self, root: str) -> None:
         self._root = root
         self._now: dict[str, _File | None] = {}
-        self._from: dict[str, str] = {}
+        self._from: dict[str, list[str]] = {}
 
     def merged(self, wanted: Sequence[tuple[str, list[_Change]]]) -> Merged:
         """Merge in memory, task by task."""
@@ -116,7 +116,9 @@ class _Ground:
                 )
                 result = None if blocked else _three(change, now)
                 if result is None:
-                    against.append(Conflict(name, change.path, self._from.get(change.path, "the workspace")))
+                    against.append(
+                        Conflict(name, change.path, " and ".join(self._from.get(change.path, ("the workspace",))))
+                    )
                 elif result[0] != now:
                     results[change.path] = result[0]
             if against:
@@ -124,7 +126,8 @@ class _Ground:
             elif results:
                 merged.append((name, tuple(sorted(results))))
                 self._now |= results
-                self._from |= dict.fromkeys(results, name)
+                for path in results:
+                    self._from.setdefault(path, []).append(name)
             else:
                 unchanged.append(name)
         return Merged(tuple(merged), tuple(conflicts), tuple(unchanged))

@@ -14,11 +14,9 @@ import socket
 import subprocess
 import sys
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 from wink.batch._attempt import Channel, Gone
-
-_STARTS: Final = 120.0
 
 
 class Nursery:

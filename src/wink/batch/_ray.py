@@ -10,6 +10,7 @@ import logging
 import os
 import secrets
 import shutil
+import socket
 import sys
 import tempfile
 from contextlib import suppress
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 _STORE_BYTES: Final = 256 * 1024 * 1024
 _ACTOR_SECONDS: Final = 120.0
+_CONNECT_SECONDS: Final = 15.0
 _QUIET: Final = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
@@ -93,6 +95,7 @@ class RayEngine:
         if ship:
             quiet["runtime_env"] = {"working_dir": ship}
         if self._address:
+            _reached(self._address)
             self._ray.init(address=self._address, **quiet)
             return
         # Sockets beneath the directory must have short names.
@@ -264,6 +267,15 @@ def _run(attempt: Attempt, actor: Any) -> Outcome:
             continue
         except KeyboardInterrupt:
             stop.set()
+
+
+def _reached(address: str) -> None:
+    """See whether anybody listens there: Ray itself would try for minutes, and then end the process."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not host or not port.isdigit():
+        return
+    with socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_SECONDS):
+        pass
 
 
 def _first_line(error: BaseException) -> str:

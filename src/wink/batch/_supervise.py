@@ -37,6 +37,8 @@ GRACE: Final = 20.0
 
 _TURN: Final = 0.25
 _LOG: Final = 1 << 17
+_STARTS: Final = 300.0
+"""Seconds that a process may take to begin, with all that it imports, on a machine that has a lot to do."""
 
 _kept = threading.local()
 _caches: Final[dict[str, Cache]] = {}
@@ -194,11 +196,12 @@ class _Supervised:
         limits = self._attempt.plan.limits
         began = heard = time.monotonic()
         told_at: float | None = None
+        has_begun = False
         go_at: float | None = None
         cause = message = ""
         while running.status is None:
             for said in running.hear(_TURN if go_at is None else max(0.0, min(_TURN, go_at - time.monotonic()))):
-                heard = time.monotonic()
+                heard, has_begun = time.monotonic(), True
                 go_at = self._answer(running, said, go_at)
             now = time.monotonic()
             if go_at is not None:
@@ -211,8 +214,10 @@ class _Supervised:
                     cause, message, told_at = "interrupted", "the batch was interrupted", now
                 elif limits.seconds is not None and now - began > limits.seconds + GRACE:
                     cause, message, told_at = "time", f"it was not done after {limits.seconds:g} s", now
-                elif limits.idle is not None and now - heard > limits.idle:
-                    cause, message, told_at = "hang", f"it gave no sign of life for {limits.idle:g} s", now
+                elif limits.idle is not None and now - heard > (
+                    limits.idle if has_begun else max(limits.idle, _STARTS)
+                ):
+                    cause, message, told_at = "hang", f"it gave no sign of life for {now - heard:.0f} s", now
                 if told_at is not None:
                     running.signal(signal.SIGINT)
             elif told_at is None:

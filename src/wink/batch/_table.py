@@ -7,7 +7,7 @@ import io
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from wink.batch._task import Task, task_of
 from wink.errors import TableError
@@ -73,7 +73,7 @@ def _content(address: str) -> bytes:
                 return file.read()
         import fsspec  # pyright: ignore[reportMissingTypeStubs]
 
-        opening: Any = fsspec.open  # pyright: ignore[reportUnknownMemberType]
+        opening = cast("Any", fsspec).open
         with opening(address, "rb", compression="infer") as stream:
             content: bytes = stream.read()
             return content

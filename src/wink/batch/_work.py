@@ -18,6 +18,7 @@ from wink.batch._task import Task, task_of
 if TYPE_CHECKING:
     from wink.adapters import PromptResponse
     from wink.batch._metering import Books
+    from wink.errors import PromptEvaluationError
     from wink.workspace import Workspace
 
 _CAUSES: Final = {
@@ -58,6 +59,7 @@ def work(request: Mapping[str, Any], channel: Channel) -> int:
             except OSError as error:
                 channel.tell(unmounted=f"{error.strerror or error} ({error.filename})")
                 return 0
+        channel.tell(sign=1)
         os.chdir(request["root"])
         _Worker(request, channel).run()
         return 0
@@ -124,7 +126,7 @@ class _Worker:
         except _Wrong as error:
             end = Outcome("failed", "template", _text(error.__cause__ or error))
         except PromptEvaluationError as error:
-            end = Outcome("failed", _CAUSES.get(error.phase, "error"), _text(error))
+            end = Outcome("failed", _cause(error), _text(error))
         except ScriptMismatch as error:
             end = Outcome("failed", "script", _text(error))
         except KeyboardInterrupt:
@@ -202,6 +204,20 @@ class _Worker:
     def _ask(self, usage: Usage) -> str:
         self._channel.tell(ask=_usage(usage))
         return str(self._channel.hear()[0].get("over", ""))
+
+
+def _cause(error: PromptEvaluationError) -> str:
+    """Which of the causes it is; a limit that is passed inside a call can be either of two."""
+    from wink.errors import BudgetExceededError
+
+    if error.phase == "tool":
+        inner: BaseException | None = error
+        while inner is not None:
+            if isinstance(inner, BudgetExceededError):
+                return "tokens"
+            inner = inner.__cause__ or inner.__context__
+        return "tokens" if "tokens used of" in str(error) else "time"
+    return _CAUSES.get(error.phase, "error")
 
 
 def _usage(usage: Usage) -> dict[str, Any]:

@@ -9,13 +9,14 @@ from typing import Any, Final, cast
 
 from wink.adapters import ProviderAdapter
 from wink.batch import Assembling, Task, named
-from wink.cli._compose import compose
+from wink.cli._compose import compose, participants
 from wink.cli._model import model_adapter
 from wink.cli._rules import rule_settings
 from wink.cli._settings import installed_catalog
 from wink.cli._wrong import wrong
 from wink.filesystem import Filesystem
 from wink.prompt import MarkdownSection, Prompt, PromptTemplate
+from wink.resources import ResourceRegistry
 
 ASSEMBLY: Final = "wink.cli._batch_assembly:assemble"
 TASK: Final = "task"
@@ -30,16 +31,21 @@ def assemble(about: Assembling) -> tuple[Prompt[Any], ProviderAdapter]:
     if not model:
         raise wrong(f"task {task.id!r} has no model; name one with --model, or in the column 'model'")
     adapter = model_adapter(model, catalog, base_url=options.get("base_url"))
+    named_sections, named_policies = options.get("sections", ()), options.get("policies", ())
+    plugins = participants(catalog, named_sections, named_policies)
+    plugins.watch(workspace.session("default"))
     if not options.get("template"):
         if task.params:
             raise wrong(f"task {task.id!r} has params, but there is no --template to take them")
-        sections, policies = options.get("sections", ()), options.get("policies", ())
-        return compose(workspace, catalog, task=task.prompt, sections=sections, policies=policies), adapter
+        return compose(workspace, catalog, task=task.prompt, sections=named_sections, policies=named_policies), adapter
     rules = rule_settings(workspace.root).policies
-    sections = [catalog.use("section", name) for name in options.get("sections", ())]
-    policies = [*(catalog.use("policy", name) for name in options.get("policies", ())), *rules]
+    sections = [catalog.use("section", name) for name in named_sections]
+    policies = [*(catalog.use("policy", name) for name in named_policies), *rules]
     prompt = prompt_for(named(options["template"]), task, sections, policies)
-    return prompt.bind(resources={Filesystem: workspace.filesystem}), adapter
+    resources = ResourceRegistry.build({Filesystem: workspace.filesystem})
+    if (theirs := plugins.resources()) is not None:
+        resources = theirs.merge(resources, strict=False)
+    return prompt.bind(resources=resources), adapter
 
 
 def prompt_for(found: object, task: Task, sections: Sequence[Any] = (), policies: Sequence[Any] = ()) -> Prompt[Any]:
@@ -87,7 +93,7 @@ def _bound(template: PromptTemplate[Any], task: Task, *, has_seen: bool = False)
                 takes_prompt = True
         bound.append(parse(kind, mine, coerce=True))
     unknown = sorted(given.keys() - used)
-    if unknown:
+    if unknown and not has_seen:
         known = sorted({one.name for kind in kinds for one in dataclasses.fields(kind)})
         raise wrong(
             f"task {task.id!r} has params that the template does not take: {', '.join(unknown)}; "

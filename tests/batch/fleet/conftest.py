@@ -1,0 +1,11 @@
+"""What the tests with a real Ray need."""
+
+from __future__ import annotations
+
+import os
+import secrets
+
+# Ray looks at these when it is imported; a cluster and its drivers share one key.
+os.environ.setdefault("RAY_AUTH_MODE", "token")
+os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
+os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
