@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
+from wink.filesystem import FileChange
 from wink.record._calls import moment
+from wink.record._changes import read_changes
 
 if TYPE_CHECKING:
     from wink.record._record import Record
@@ -30,6 +32,8 @@ _SLICES: Final = """SELECT slices.id, type, policy, (SELECT count(*) FROM slice_
 _ITEMS: Final = "SELECT key, value FROM slice_items WHERE slice = ? ORDER BY tx DESC, n DESC LIMIT ?"
 _LATEST: Final = """SELECT name, type, (SELECT value FROM slice_items WHERE slice = slices.id ORDER BY tx DESC, n DESC LIMIT 1)
     FROM slices JOIN sessions ON sessions.id = session WHERE type LIKE ? ORDER BY slices.id"""
+_TOUCHING: Final = """SELECT DISTINCT tx FROM changes CROSS JOIN transactions ON seq = tx
+    WHERE tx >= ? AND path IN (SELECT value FROM json_each(?)) AND committed = 1"""
 _MARKS: Final = """SELECT (SELECT ifnull(max(seq), 0) FROM calls),
     (SELECT ifnull(max(seq), 0) FROM transactions), (SELECT ifnull(max(seq), 0) FROM transactions WHERE reverts IS NOT NULL)"""
 
@@ -165,9 +169,40 @@ class Browsing:
             (session, kind, value) for session, kind, value in self._ask(_LATEST, pattern) if value is not None
         )
 
+    def changes_around(self, paths: Iterable[str], first: int) -> tuple[tuple[int, FileChange], ...]:
+        """What was committed from a position on by transactions that touched some paths, and the paths that files of those
+        were moved to; oldest first, each with its transaction's position.
+        """
+        found: dict[int, tuple[FileChange, ...]] = {}
+        known, new = set[str](), set(paths)
+        with self._ledger.database.hold():
+            while new:
+                known |= new
+                named = json.dumps(sorted(new))
+                for (tx,) in self._ledger.ask(_TOUCHING, first, named):
+                    if tx not in found:
+                        found[tx] = read_changes(self._ledger.ask, tx)
+                new = {path for made in found.values() for path in _moved(made, known)} - known
+        return tuple((tx, change) for tx in sorted(found) for change in found[tx])
+
     def _ask(self, sql: str, *values: object) -> Sequence[tuple[Any, ...]]:
         with self._ledger.database.hold():
             return self._ledger.ask(sql, *values)
+
+
+def _moved(made: Sequence[FileChange], paths: set[str]) -> Iterator[str]:
+    """Where one transaction put the files that were at some paths and are not there any more."""
+    gone = {
+        change.before.kept.inode
+        for change in made
+        if change.path in paths
+        and change.after is None
+        and change.before is not None
+        and change.before.kept is not None
+    }
+    for change in made if gone else ():
+        if change.after is not None and change.after.kept is not None and change.after.kept.inode in gone:
+            yield change.path
 
 
 def _ending(outcome: str, committed: bool, undone: bool) -> str:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Final
+
 from wink.errors import UnknownCall
 from wink.filesystem import FileChange, FileVersion, HostFilesystem, Versions, net_changes
 from wink.record import CallRow, Record
+from wink.record._browsing import Browsing
+
+_FEW: Final = 100
 
 
 def call_at(record: Record, position: int) -> CallRow:
@@ -19,6 +25,10 @@ def diff(
     files: HostFilesystem, record: Record, first: int | None, last: int | None, *, since: int | None
 ) -> tuple[FileChange, ...]:
     """See `Workspace.diff`."""
+    if first is not None and last is None:
+        call = call_at(record, first)
+        versions = Versions(files.places, partial(_later, record, call))
+        return tuple(versions.with_content(call.transaction, change) for change in call.changes)
     versions = Versions(files.places, record.changes)
     if first is None:
         begin = 0 if since is None else call_at(record, since).transaction
@@ -27,10 +37,8 @@ def diff(
         # The files are elsewhere: the last that is known of each counts as what is there now.
         net = net_changes(versions, record.changes(begin), until_now=False)
         return tuple(change for change in net if not _is_same(change.before, change.after))
-    call = call_at(record, first)
-    if last is None:
-        return tuple(versions.with_content(call.transaction, change) for change in call.changes)
-    end = call_at(record, last).transaction
+    assert last is not None, "or it would have been one call"
+    call, end = call_at(record, first), call_at(record, last).transaction
     return net_changes(versions, record.changes(call.transaction, end), until_now=False)
 
 
@@ -39,3 +47,11 @@ def _is_same(one: FileVersion | None, other: FileVersion | None) -> bool:
         return one is other
     content = one.content()
     return one.kind != "file" or (content is not None and content == other.content())
+
+
+def _later(record: Record, call: CallRow) -> tuple[tuple[int, FileChange], ...]:
+    """What was done since to the files that a call has changed; a record may hold very much else."""
+    paths = {change.path for change in call.changes} | {change.moved_from for change in call.changes} - {None}
+    if len(paths) > _FEW:
+        return record.changes(call.transaction)
+    return Browsing(record).changes_around((path for path in paths if path is not None), call.transaction)
