@@ -333,9 +333,9 @@ def test_a_plugins_tests_ask_for_the_fixtures(pytester: pytest.Pytester) -> None
     )
     done = pytester.runpytest_subprocess("-p", "no:cacheprovider")
     done.assert_outcomes(passed=3, errors=2)
-    done.stdout.fnmatch_lines(["*fs is 'memory' or 'disk'*", "*takes fs= and audit=, not*disk*"])
+    done.stdout.fnmatch_lines(["*fs is 'memory' or 'disk'*", "*takes fs=, audit= and allow=, not*disk*"])
     help_text = pytester.runpytest_subprocess("--markers").stdout.str()
-    assert "@pytest.mark.wink(fs='memory', audit=True)" in help_text
+    assert "@pytest.mark.wink(fs='memory', audit=True, allow=())" in help_text
 
 
 def test_nothing_of_it_is_there_unless_it_is_asked_for(pytester: pytest.Pytester) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,8 +12,8 @@ from wink.testing._catalog import PluginCatalog
 from wink.testing._harness import Harness
 
 _MARKER = (
-    "wink(fs='memory', audit=True): the files of the fixture `harness`, 'memory' or 'disk', and whether a tool that does "
-    "more than its effects declare fails the test."
+    "wink(fs='memory', audit=True, allow=()): the files of the fixture `harness`, 'memory' or 'disk', whether a tool that does "
+    "more than its effects declare fails the test, and what paths it may use all the same."
 )
 
 
@@ -32,7 +33,7 @@ def harness(request: pytest.FixtureRequest) -> Generator[Harness]:
     if options["fs"] == "disk":
         root = Path(request.getfixturevalue("tmp_path"), "workspace")
         root.mkdir()
-    made = Harness(root=root, catalog=catalog, audit=bool(options["audit"]))
+    made = Harness(root=root, catalog=catalog, audit=bool(options["audit"]), allow=options["allow"])
     try:
         yield made
     finally:
@@ -49,13 +50,15 @@ def plugin_catalog(tmp_path_factory: pytest.TempPathFactory) -> Generator[Plugin
         made.close()
 
 
-def _options(request: pytest.FixtureRequest) -> dict[str, object]:
+def _options(request: pytest.FixtureRequest) -> dict[str, Any]:
     """What the nearest markers say."""
-    options: dict[str, object] = {"fs": "memory", "audit": True}
+    options: dict[str, Any] = {"fs": "memory", "audit": True, "allow": ()}
     for marker in reversed(list(request.node.iter_markers("wink"))):
         unknown = marker.kwargs.keys() - options.keys()
         if unknown or marker.args:
-            raise pytest.UsageError(f"@pytest.mark.wink takes fs= and audit=, not {sorted(unknown) or marker.args}")
+            raise pytest.UsageError(
+                f"@pytest.mark.wink takes fs=, audit= and allow=, not {sorted(unknown) or marker.args}"
+            )
         options |= marker.kwargs
     if options["fs"] not in ("memory", "disk"):
         raise pytest.UsageError(f"@pytest.mark.wink(fs={options['fs']!r}): fs is 'memory' or 'disk'")

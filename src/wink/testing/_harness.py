@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Final, Literal, Self, TypeVar, cast, overload
@@ -40,6 +40,7 @@ class Harness:
     `catalog` is what `use` takes offers from, everything that is installed unless it is given.
 
     A handler that does more than its tool's effects declare fails the test, with `UndeclaredEffects`, unless `audit` is off.
+    What lies beneath the paths in `allow` may be read, changed and started by any, such as the program of a tool's own.
 
     >>> from dataclasses import dataclass
     >>> from wink.tools import Tool, ToolContext, ToolResult
@@ -73,6 +74,7 @@ class Harness:
         catalog: Catalog | PluginCatalog | None = None,
         filesystem: Filesystem | None = None,
         audit: bool = True,
+        allow: Iterable[str | os.PathLike[str]] = (),
     ) -> None:
         if root is not None and filesystem is not None:
             raise TypeError("give a directory or a filesystem, not both")
@@ -96,7 +98,7 @@ class Harness:
         self._plugins: set[str] = set()
         self._prompt: WatchedPrompt | None = None
         self._replies: list[ToolReply] = []
-        self._audit = audit
+        self._audit, self._allow = audit, tuple(allow)
         self._watches: list[Watch] = []
         self.arounds: list[Around] = [self._watched]
         """What is entered around each handler."""
@@ -343,7 +345,9 @@ class Harness:
             return
         package = (getattr(tool.handler, "__module__", None) or "").partition(".")[0]
         files = context.resources.get_optional(Filesystem)
-        watch = Watch(tool.effects, tool.name, files=files, package=package if _is_plugin(package) else "")
+        watch = Watch(
+            tool.effects, tool.name, files=files, package=package if _is_plugin(package) else "", allow=self._allow
+        )
         self._watches.append(watch)
         with watch.running():
             yield context

@@ -60,7 +60,8 @@ def _onto(verb: str) -> Callable[[tuple[Any, ...]], Act | None]:
 def _popen(args: tuple[Any, ...]) -> Act | None:
     executable, command = args[0], args[1]
     words = command if isinstance(command, (str, bytes)) else " ".join(map(_text, command or (executable,)))
-    return Act("programs", f"starts {_text(words)[:200]!r}")
+    program = _text(executable or (command if isinstance(command, (str, bytes)) else command[0]))
+    return Act("programs", f"starts {_text(words)[:200]!r}", program)
 
 
 def _program(args: tuple[Any, ...]) -> Act | None:
@@ -70,6 +71,8 @@ def _program(args: tuple[Any, ...]) -> Act | None:
 def _address(verb: str) -> Callable[[tuple[Any, ...]], Act | None]:
     def read(args: tuple[Any, ...]) -> Act | None:
         address = args[1] if len(args) > 1 else None
+        if address is None:
+            return None  # over a connection that is there already
         if isinstance(address, (str, bytes)):
             return Act("local", f"{verb} the socket {_text(address)!r}")
         return Act("network", f"{verb} {address!r}")

@@ -129,7 +129,7 @@ def audit_effects(
 
     `read` and `workspace` allow no real file, program or connection: only what goes through the handle, and `files` is the
     filesystem that it belongs to. `process` allows programs, and files outside of the workspace; `external` connections
-    too. Beneath the paths in `allow` everything may be read and changed. What is not allowed is kept from happening, and
+    too. What lies beneath the paths in `allow` may be read, changed and started. What is not allowed is kept from happening, and
     `UndeclaredEffects` says what it was and where, also when the code in the block catches it.
 
     Threads and tasks that begin in the block are watched as well. Imports may read what they import.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -24,6 +24,9 @@ class Contract(Promised):
     files: ClassVar[Mapping[str, str | bytes]] = {}
     """The files that are there before anything is called."""
 
+    allow: ClassVar[Sequence[str]] = ()
+    """Paths beneath which handlers may read, change and start things in spite of their effects, such as a worker's program."""
+
     def prepare(self, harness: Harness) -> None:
         """Do to each harness what the class cannot declare, such as `harness.bind(...)`; called before the first call."""
 
@@ -37,7 +40,7 @@ class Contract(Promised):
             if (fs or self.fs) == "disk":
                 root = tmp_path / f"workspace-{len(made)}"
                 root.mkdir()
-            harness = Harness(root=root, audit=audit)
+            harness = Harness(root=root, audit=audit, allow=self.allow)
             made.append(harness)
             for path, content in self.files.items():
                 harness.write(path, content)
