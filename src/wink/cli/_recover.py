@@ -9,12 +9,12 @@ from typing import Final
 import click
 
 from wink.cli._calls import workspace_option
-from wink.cli._shorten import visible
+from wink.cli._shorten import one_line, visible
 from wink.cli._warnings import show_warnings
 from wink.cli._wrong import wrong
-from wink.errors import RecordCorrupt, RecordUnavailable
+from wink.errors import RecordCorrupt, RecordTooNew, RecordUnavailable
 from wink.filesystem import HostFilesystem, Recovered
-from wink.workspace import STATE_DIRECTORY, Otherwise, Workspace
+from wink.workspace import STATE_DIRECTORY, Otherwise, Workspace, has_journals, open_record, put_aside
 from wink.workspace import recover as recover_files
 
 _SHOWN: Final = 20
@@ -24,16 +24,25 @@ _SHOWN: Final = 20
 @workspace_option
 @click.option("--keep", is_flag=True, help="Leave the files as they are where recovery cannot finish.")
 @click.option("--undo", is_flag=True, help="Take back what the record does not know, also where it cannot be read.")
-def recover(workspace: str, keep: bool, undo: bool) -> None:
+@click.option(
+    "--set-aside",
+    is_flag=True,
+    help="Move a record that cannot be used, with all that belongs to it, to a directory of its own.",
+)
+def recover(workspace: str, keep: bool, undo: bool, set_aside: bool) -> None:
     """End the calls that killed processes left half done.
 
     This happens by itself before the next call. Here it can be asked for, and where it fails, be decided with --keep or
-    --undo.
+    --undo. A record that is damaged, or of a later wink, is never written to: --set-aside moves it to `.wink/aside-…` as it
+    is, and a new one begins.
     """
     if keep and undo:
         raise wrong("give --keep or --undo, not both")
     otherwise: Otherwise | None = "keep" if keep else "undo" if undo else None
     show_warnings()
+    if set_aside:
+        _set_aside(workspace, otherwise)
+        return
     try:
         with Workspace.open(workspace) as opened:
             opened.recover(otherwise=otherwise)
@@ -47,6 +56,29 @@ def recover(workspace: str, keep: bool, undo: bool) -> None:
         click.echo(visible(line))
     if not done:
         click.echo("nothing to recover")
+
+
+def _set_aside(workspace: str, otherwise: Otherwise | None) -> None:
+    try:
+        open_record(workspace).close()
+    except (RecordCorrupt, RecordTooNew) as error:
+        problem = error
+    else:
+        raise wrong("the record can be used; there is no reason to put it aside")
+    state = os.path.join(workspace, STATE_DIRECTORY)
+    if otherwise is None and has_journals(state):
+        raise wrong("a call was left half done, and the record cannot say how it ended; give --keep or --undo, too")
+    with HostFilesystem(workspace, state=state) as files:
+        if otherwise is not None:
+            for line in recovery_lines(recover_files(files, None, 30.0, otherwise)):
+                click.echo(visible(line))
+        place = put_aside(files, state)
+    click.echo(
+        one_line(
+            f"{problem.reason if isinstance(problem, RecordCorrupt) else 'it is of a later wink'}: it is in {place}"
+        )
+    )
+    click.echo("a new record begins with the next call")
 
 
 def recovery_lines(done: Iterable[Recovered]) -> Iterable[str]:

@@ -262,7 +262,7 @@ class RecordTooNew(RecordError):
     def __str__(self) -> str:
         return (
             f"{self.path!r} has format {self.version}, and this wink knows formats up to {self.supported}; "
-            f"upgrade wink, or open the workspace with state=… in another place"
+            f"upgrade wink, or put it aside with `wink recover --set-aside`, where it stays as it is"
         )
 
 
@@ -276,7 +276,7 @@ class RecordCorrupt(RecordError):
     def __str__(self) -> str:
         return (
             f"{self.path!r} cannot be read as a record: {self.reason}; it has been left as it is, "
-            f"move it away to begin a new one"
+            f"move it away to begin a new one: `wink recover --set-aside` does so"
         )
 
 

@@ -47,6 +47,7 @@ class Database:
         "_connection",
         "_durability",
         "_file",
+        "_is_crammed",
         "_lock",
         "_on_open",
         "_pid",
@@ -71,7 +72,7 @@ class Database:
         self._file: tuple[int, int] | None = None
         self._lock = threading.RLock()
         self._pid = os.getpid()
-        self._read_only = False
+        self._read_only = self._is_crammed = False
         self.imported: str | None = None
         """Where the record was brought from, as JSON; None for one that was made here."""
 
@@ -90,7 +91,10 @@ class Database:
         if self._connection is not None and found == self._file:
             return self._connection
         self.abandon()
-        return None if found is None else self._open()
+        if found is None:
+            _refuse_lone_log(self.path)
+            return None
+        return self._open()
 
     def writable(self) -> sqlite3.Connection:
         """The connection, with the record created when there is none; raises `WorkspaceReadOnly`."""
@@ -100,6 +104,8 @@ class Database:
             self._open()
         if self.imported is not None:
             raise WorkspaceReadOnly(self.state, "it was imported, to be looked at")
+        if self._is_crammed:
+            raise RecordUnavailable(self.path, "the disk is full")
         if self._connection is None or self._read_only:
             raise WorkspaceReadOnly(self.state, "the directory cannot be written to")
         return self._connection
@@ -138,21 +144,40 @@ class Database:
         import sqlite3
 
         is_new = _file_at(self.path) is None
-        self._read_only, self.imported = not os.access(self.state, os.W_OK), None
+        self._read_only, self._is_crammed, self.imported = not os.access(self.state, os.W_OK), False, None
         if self._read_only and is_new:
             raise WorkspaceReadOnly(self.state, "the directory cannot be written to")
-        connection: sqlite3.Connection | None = None
+        _refuse_lone_log(self.path)
         try:
-            connection = (self._connect or sqlite3.connect)(
-                _uri(self.path, self._read_only),
-                uri=True,
-                timeout=_BUSY_SECONDS,
-                isolation_level=None,
-                check_same_thread=False,
-            )
+            try:
+                connection = self._connected(alone=False)
+            except sqlite3.Error as error:
+                if is_new or self._read_only or not self._is_full(error):
+                    raise
+                # There is no room for what SQLite keeps beside a database. It can be read without that, where nobody else
+                # has it open, and whoever wants to write is told.
+                self._read_only = self._is_crammed = True
+                connection = self._connected(alone=True)
+        except sqlite3.Error as error:
+            raise self.error(error) from error
+        return connection
+
+    def _connected(self, *, alone: bool) -> sqlite3.Connection:
+        import sqlite3
+
+        connection = (self._connect or sqlite3.connect)(
+            _uri(self.path, self._read_only and not alone),
+            uri=True,
+            timeout=_BUSY_SECONDS,
+            isolation_level=None,
+            check_same_thread=False,
+        )
+        try:
             # Paths and texts may hold lone surrogates; see `_binding`.
             connection.text_factory = _text
             connection.execute("PRAGMA trusted_schema = OFF")
+            if alone:
+                connection.execute("PRAGMA locking_mode = EXCLUSIVE").fetchone()
             if not check_or_create(self.path, connection, is_read_only=self._read_only):
                 connection = _upgraded_copy(self.path, connection)
             for (origin,) in connection.execute("SELECT value FROM meta WHERE key = ?", (_IMPORTED,)):
@@ -163,14 +188,22 @@ class Database:
                 connection.execute(f"PRAGMA synchronous = {_SYNCHRONOUS[self._durability]}")
             file = _file_at(self.path)
             self._on_open(connection, file == self._file)
-        except BaseException as error:
-            if connection is not None:
-                connection.close()
-            if isinstance(error, sqlite3.Error):
-                raise self.error(error) from error
+        except BaseException:
+            connection.close()
             raise
         self._connection, self._file = connection, file
         return connection
+
+
+def _refuse_lone_log(path: str) -> None:
+    """SQLite would take a log whose database is gone for rubbish, and delete it: it may hold the last calls."""
+    try:
+        if os.stat(f"{path}-wal", follow_symlinks=False).st_size and not (
+            os.path.exists(path) and os.path.getsize(path)
+        ):
+            raise RecordCorrupt(f"{path}-wal", "it is the log of a record that is missing")
+    except OSError:
+        return
 
 
 def _file_at(path: str) -> tuple[int, int] | None:

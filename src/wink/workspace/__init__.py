@@ -3,8 +3,8 @@
 from wink.workspace._applying import apply
 from wink.workspace._collect import Collected
 from wink.workspace._names import session_name
-from wink.workspace._recovery import Otherwise, recover
-from wink.workspace._root import STATE_DIRECTORY, open_record
+from wink.workspace._recovery import Otherwise, put_aside, recover
+from wink.workspace._root import STATE_DIRECTORY, has_journals, open_record
 from wink.workspace._undo import Reverted
 from wink.workspace._workspace import Workspace
 
@@ -15,7 +15,9 @@ __all__ = [
     "STATE_DIRECTORY",
     "Workspace",
     "apply",
+    "has_journals",
     "open_record",
+    "put_aside",
     "recover",
     "session_name",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 from wink.errors import RecordError, RollbackFailed, WorkspaceNeedsRecovery
 from wink.filesystem import HostFilesystem, Recovered
@@ -10,6 +10,10 @@ from wink.record import Record
 
 Otherwise = Literal["keep", "undo"]
 """What to do with a transaction that recovery cannot end by itself."""
+
+
+_BELONGING: Final = frozenset({"staged", "store.git", "results", "held", "history.bundle"})
+"""What the record tells about: it is of use only together with it."""
 
 
 class _Decided:
@@ -49,6 +53,25 @@ def recover(
         return _recovered(files, timeout)
     finally:
         files.recorder = before
+
+
+def put_aside(files: HostFilesystem, state: str) -> str:
+    """Move a record that cannot be used, and what only it can tell about, to a directory of its own in the state; its path.
+
+    The caller has made sure that it cannot be used, and that no call was left half done. Raises `WorkspaceBusy`.
+    """
+    import os
+
+    from wink.limits import utc_now
+    from wink.workspace._undo import take_lease
+
+    with take_lease(files):
+        place = os.path.join(state, f"aside-{utc_now():%Y%m%dT%H%M%SZ}")
+        os.mkdir(place, 0o700)
+        for name in sorted(os.listdir(state)):
+            if name in _BELONGING or name.startswith(("record.db", "run-")):
+                os.rename(os.path.join(state, name), os.path.join(place, name))
+    return place
 
 
 def _recovered(files: HostFilesystem, timeout: float) -> tuple[Recovered, ...]:
