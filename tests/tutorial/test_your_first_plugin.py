@@ -2,7 +2,7 @@
 
 Every block of the page counts. A `console` block is run, command by command, and its output compared. A `python` block is
 the file that the paragraph above it tells the reader to write, a `diff` block an edit of one. What differs from run to run is
-evened out in both texts, and nothing else: how many tests passed in how many seconds, their dots, times of day, absolute
+evened out in both texts, and nothing else: wink's version, how many tests passed in how many seconds, their dots, times of day, absolute
 paths, and how wide columns are, which depends on what else is installed.
 """
 
@@ -25,6 +25,7 @@ PROGRAMS = ("wink", "pytest", "pip")
 EVENED_OUT = (
     (r"^\.+ +\[ *\d+%\]\n", ""),
     (r"^\d+ passed in [\d.]+s", "N passed in N s"),
+    (r"^wink, version \S+", "wink, version N"),
     (r"\b\d\d:\d\d(:\d\d)?\b", "HH:MM"),
     (r"(?<!\S)/[\w./+@-]+", "/PATH"),
     (r"(?<=\S) {2,}", "  "),
