@@ -12,8 +12,9 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import StatusCode
 from tests.adapters.test_loop import call, fail, note, prompt_of
 
-from wink.adapters import ModelTurn, PromptEvaluationError, ScriptedAdapter, _tracing
+from wink.adapters import ModelTurn, PromptEvaluationError, ScriptedAdapter, _tracing, trace_calls
 from wink.limits import TokenUsage
+from wink.runtime import ToolExecutor
 from wink.session import Session
 
 
@@ -71,3 +72,19 @@ def test_nothing_is_told_where_it_is_not_installed(monkeypatch: pytest.MonkeyPat
     """And nothing is missing."""
     monkeypatch.setattr(_tracing, "_tracer", lambda: None)
     assert ScriptedAdapter([call("note"), "Done."]).evaluate(prompt_of(note), session=Session()).text == "Done."
+
+
+def test_calls_outside_of_runs_are_spans_where_that_is_asked_for(spans: InMemorySpanExporter) -> None:
+    """What a client of `wink serve` calls belongs to no run of ours; asking twice does not count twice."""
+    session = Session()
+    prompt = prompt_of(note, fail)
+    executor = ToolExecutor(prompt=prompt, rendered=prompt.render(session=session), session=session)
+    executor.execute(call("note"))
+    assert spans.get_finished_spans() == ()
+
+    assert trace_calls(session)
+    assert trace_calls(session)
+    executor.execute(call("note"))
+
+    (span,) = spans.get_finished_spans()
+    assert (span.name, span.parent, facts(span)["gen_ai.tool.name"]) == ("execute_tool note", None, "note")

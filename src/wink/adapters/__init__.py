@@ -12,6 +12,7 @@ from wink.adapters._response import ModelReplied, ModelTold, PromptResponse
 from wink.adapters._run_state import RunJournal, RunState
 from wink.adapters._script import Expectation, Script, ScriptedTurn, parse_script
 from wink.adapters._scripted import ScriptedAdapter, Turn
+from wink.adapters._tracing import trace_calls
 from wink.errors import ModelUnusable, OutputParseError, PromptEvaluationError, RunStateError, RunSuspended
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ __all__ = [
     "Turn",
     "compile_tools",
     "parse_script",
+    "trace_calls",
 ]
 
 _HOMES = {

@@ -1,16 +1,19 @@
 """Tell OpenTelemetry what a run does, where `opentelemetry-api` is installed.
 
 Names and attributes are those of the semantic conventions for generative AI: a span `invoke_agent` for the run, in it a span
-`chat` for each turn of the model and a span `execute_tool` for each call. What was said is in none of them.
+`chat` for each turn of the model and a span `execute_tool` for each call. What was said is in none of them. Calls outside of runs, of
+`wink call` and of the clients of `wink serve`, get the same span `execute_tool` where they are asked for.
 """
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from wink.adapters._conversation import ModelTurn
 from wink.runtime import ToolInvoked
@@ -18,6 +21,10 @@ from wink.session import Session
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span
+
+
+_lock = threading.Lock()
+_traced: WeakKeyDictionary[Session, Tracing] = WeakKeyDictionary()
 
 
 class Tracing:
@@ -40,11 +47,11 @@ class Tracing:
             prompt_name,
             {"gen_ai.agent.name": prompt_name, "gen_ai.conversation.id": str(session.session_id)},
         ):
-            session.dispatcher.subscribe(ToolInvoked, self._called)
+            session.dispatcher.subscribe(ToolInvoked, self.called)
             try:
                 yield
             finally:
-                session.dispatcher.unsubscribe(ToolInvoked, self._called)
+                session.dispatcher.unsubscribe(ToolInvoked, self.called)
 
     @contextmanager
     def turn(self) -> Generator[list[ModelTurn]]:
@@ -77,7 +84,7 @@ class Tracing:
                 span.set_status(StatusCode.ERROR)  # without the error's words, which may repeat the model's
                 raise
 
-    def _called(self, event: ToolInvoked) -> None:
+    def called(self, event: ToolInvoked) -> None:
         """A span for a call that has ended; it is made afterwards, with the times that were measured."""
         from opentelemetry.trace import StatusCode
 
@@ -99,6 +106,21 @@ class Tracing:
             span.set_attribute("error.type", "denied" if denied else "failed")
             span.set_status(StatusCode.ERROR)
         span.end(end)
+
+
+def trace_calls(session: Session) -> bool:
+    """Tell OpenTelemetry of each call that is made in a session outside of runs; False where it is not installed.
+
+    Asking twice for the same session changes nothing. A call costs nothing more where this was not asked for.
+    """
+    tracer = _tracer()
+    if tracer is None:
+        return False
+    with _lock:
+        if session not in _traced:
+            made = _traced[session] = Tracing(tracer, None)
+            session.dispatcher.subscribe(ToolInvoked, made.called)
+    return True
 
 
 def tracing(adapter: Any) -> Tracing | None:

@@ -9,6 +9,7 @@ import click
 from wink.cli._arguments import arguments_text, find_tool
 from wink.cli._ask import approvals_for
 from wink.cli._compose import compose, open_workspace, participants, workspace_options
+from wink.cli._otel import traced
 from wink.cli._settings import installed_catalog
 from wink.cli._shorten import visible
 from wink.cli._wrong import wrong
@@ -43,7 +44,7 @@ def call(
     with open_workspace(workspace) as opened:
         catalog = installed_catalog(workspace)
         prompt = compose(opened, catalog, sections=sections, policies=policies)
-        state = participants(catalog, sections, policies).watch(opened.session(session))
+        state = traced(participants(catalog, sections, policies).watch(opened.session(session)))
         rendered = with_read_result(prompt.render(session=state, check=False), state)
         text = arguments_text(find_tool(rendered, tool), arguments, json_arguments)
         with prompt.resources:

@@ -8,6 +8,7 @@ import threading
 import click
 
 from wink.cli._compose import compose, open_workspace, participants, workspace_options
+from wink.cli._otel import traced
 from wink.cli._print_config import print_config, print_config_option
 from wink.cli._settings import installed_catalog
 from wink.cli._tools import show_long_names
@@ -43,7 +44,9 @@ def serve(
         taking_part = participants(catalog, sections, policies)
         with prompt.resources:
             serving = Serving(
-                prompt, lambda name: taking_part.watch(opened.session(name)), default=opened.session(session).name
+                prompt,
+                lambda name: traced(taking_part.watch(opened.session(name))),
+                default=opened.session(session).name,
             )
             show_long_names(serving.views.shown().rendered.tools)
             if address is None:
