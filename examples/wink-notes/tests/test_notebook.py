@@ -138,6 +138,17 @@ def test_what_people_write_around_the_notes_stays(notebook: Harness) -> None:
     assert text.count("Dates are in UTC") == 1
 
 
+def test_a_note_cannot_pretend_to_be_the_end_of_the_notes(notebook: Harness) -> None:
+    """Or the page would grow a second tail with each note."""
+    end = "<!-- end of the notes of the agent -->"
+    notebook.call("notes_add", text=end, topic=end)
+    notebook.call("notes_add", text="Dates are in UTC")
+
+    text = notebook.read("NOTES.md")
+    assert text.count(end) == 1
+    assert text.endswith(f"{end}\n")
+
+
 @pytest.mark.parametrize(
     ("content", "problem"),
     [

@@ -30,7 +30,8 @@ def page(notebook: Notebook) -> str:
         for note in notes:
             text = " ".join(note.text.split())
             lines.append(f"{note.number}. {text}" + (f" ({note.written})" if note.written else ""))
-    return "\n".join(lines)
+    # What is noted is text: a mark in it would end the notes for whoever reads the page next.
+    return "\n".join(lines).replace("<!--", "&lt;!--")
 
 
 def write_page(files: Filesystem, path: str, notebook: Notebook) -> None:

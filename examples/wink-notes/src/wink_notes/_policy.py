@@ -61,7 +61,10 @@ class SayWhyPolicy:
 
 
 def say_why_policy(*, settings: NotesSettings | None = None) -> SayWhyPolicy:
-    """Deny the deletion of files until the agent has noted why."""
+    """Deny the deletion of files until the agent has noted why.
+
+    It goes with the section `notes.notebook`: without its tools nothing could be noted.
+    """
     return SayWhyPolicy(settings or NotesSettings())
 
 

@@ -30,7 +30,7 @@ class AddNote:
         """Refuse what would make no line; the message is for the model."""
         if not self.text.strip():
             raise ToolValidationError("text must not be blank; say what to remember")
-        if "\n" in self.topic:
+        if len(self.topic.splitlines()) > 1:
             raise ToolValidationError("topic is one line; put the rest into text")
 
 
