@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -133,6 +134,31 @@ def test_no_process_survives_a_trial(site: Any, tmp_path: Path) -> None:
     assert (plugin.state, plugin.reason) == ("broken", "importing it ended the process that tried it")
     pid = int(told.read_text())
     end = time.monotonic() + 60
+    while is_running(pid) and time.monotonic() < end:
+        time.sleep(0.01)
+    assert not is_running(pid)
+
+
+def test_a_trial_ends_with_whoever_wants_to_know(site: Any, tmp_path: Path) -> None:
+    """A CI job that is cancelled leaves no plugin running."""
+    told = tmp_path / "pid"
+    source = f"""
+        import os, time
+        open({str(told)!r} + "-new", "w").write(str(os.getpid()))
+        os.rename({str(told)!r} + "-new", {str(told)!r})
+        time.sleep(600)
+    """
+    site.add(entry_points=POINTS, modules={"fake_notes": source})
+    program = f"import sys; sys.path.insert(0, {str(site.path)!r})\n"
+    program += f"from wink.plugins import Catalog; Catalog.installed(paths=[{str(site.path)!r}]).tried()"
+    asking = subprocess.Popen([sys.executable, "-c", program])
+    end = time.monotonic() + 120
+    while not told.exists() and time.monotonic() < end:
+        time.sleep(0.01)
+    asking.kill()
+    asking.wait()
+
+    pid = int(told.read_text())
     while is_running(pid) and time.monotonic() < end:
         time.sleep(0.01)
     assert not is_running(pid)

@@ -30,7 +30,8 @@ _KEPT: Final = 65536
 """Bytes that are read at a time of what a plugin prints, and thrown away."""
 
 _POLL: Final = 0.05
-"""Seconds between two looks at whether a plugin's process has ended without a word, as `os._exit` ends one."""
+"""Seconds between two looks at whether a plugin's process has ended without a word, as `os._exit` ends one, and whether
+anybody still waits for an answer."""
 
 
 def main() -> None:
@@ -64,6 +65,7 @@ def _watched(act: Callable[[], dict[str, Any]], seconds: float) -> dict[str, Any
     os.close(output)
     said, printed, status = b"", 0, None
     end = time.monotonic() + seconds
+    asker = os.getppid()
     try:
         open_ends = [results, outputs]
         while not said.endswith(b"\n") and status is None and time.monotonic() < end:
@@ -75,6 +77,8 @@ def _watched(act: Callable[[], dict[str, Any]], seconds: float) -> dict[str, Any
                     printed += len(data)
                 if not data:
                     open_ends.remove(ready)
+            if os.getppid() != asker:
+                raise SystemExit(1)
             if not said.endswith(b"\n"):
                 ended, code = os.waitpid(child, os.WNOHANG)
                 status = code if ended else None
