@@ -202,6 +202,13 @@ def fleet(session: nox.Session) -> None:
 
 
 @nox.session(python=MAIN, default=False)
+def page(session: nox.Session) -> None:
+    """The page of `wink ui` in a real Chromium, which has to be installed; axe-core comes from npm."""
+    session.install("-e", ".[ui]", *groups("page"))
+    session.run("pytest", "tests/ui/browser", *session.posargs, env=from_npm(session))
+
+
+@nox.session(python=MAIN, default=False)
 def conformance(session: nox.Session) -> None:
     """`wink serve` before the official conformance suite and the official inspector's command line, both from npm."""
     session.install("-e", ".", *groups("test"))

@@ -14,6 +14,7 @@ from wink.ui._text import one_line, shown, shown_line
 _PAIR: Final = re.compile(r'\s*[{,]\s*"((?:[^"\\]|\\.)*)"\s*:\s*("(?:[^"\\]|\\.)*"?|[^,"{}\[\]]+|.+)', re.DOTALL)
 _WORD: Final = 90
 _PAIRS: Final = 20
+_PLAIN: Final = ("file_path", "path")
 _BLANKS: Final = re.compile(r"[ \t\n]+")
 _LINE: Final = 220
 
@@ -72,7 +73,10 @@ def brief(arguments: str) -> Markup:
         if used > _LINE:
             break
         text = _BLANKS.sub(" ", value if len(value) <= _WORD else value[:_WORD] + "…")
-        parts.append(Markup('<span class="arg"><i>{}</i> {}</span>').format(one_line(name), shown_line(text)))
+        if name in _PLAIN:
+            parts.append(Markup('<span class="arg at">{}</span>').format(shown_line(text)))
+        else:
+            parts.append(Markup('<span class="arg"><i>{}</i> {}</span>').format(one_line(name), shown_line(text)))
         used += len(text) + len(name)
     return Markup(" ").join(parts)
 
