@@ -329,7 +329,7 @@ class Harness:
                 # Of all plugins that are installed those that the test uses take part, and nobody else's.
                 alone = Catalog([plugin], self.catalog.settings)
                 alone.session(self.session)
-                self._resources = self._resources.merge(alone.resources(), strict=False)
+                self._resources = alone.resources().merge(self._resources, strict=False)
         return made
 
     def _let_go(self) -> None:
