@@ -36,6 +36,7 @@ anybody still waits for an answer."""
 
 def main() -> None:
     """Read a `Task` from standard input and write one line of JSON for each of its plugins."""
+    asker = os.getppid()
     task: Task = pickle.load(sys.stdin.buffer)  # noqa: S301 - from the process that started this one
     signal.signal(signal.SIGTERM, _stop)
     with suppress(Exception):  # what is wrong with them, the first plugin that imports them says
@@ -45,7 +46,7 @@ def main() -> None:
     plugins = {(plugin.name, plugin.distribution): plugin for plugin in task.plugins}
     for name, distribution in task.keys:
         outcome = {"name": name, "distribution": distribution}
-        outcome |= _watched(partial(_outcome, task, plugins[name, distribution]), task.seconds)
+        outcome |= _watched(partial(_outcome, task, plugins[name, distribution]), task.seconds, asker)
         print(json.dumps(outcome), flush=True)
 
 
@@ -53,8 +54,8 @@ def _stop(number: int, frame: object) -> NoReturn:  # noqa: ARG001
     raise SystemExit(1)
 
 
-def _watched(act: Callable[[], dict[str, Any]], seconds: float) -> dict[str, Any]:
-    """What `act` returns in a copy of this process, or how that ended instead."""
+def _watched(act: Callable[[], dict[str, Any]], seconds: float, asker: int) -> dict[str, Any]:
+    """What `act` returns in a copy of this process, or how that ended instead; gives up when `asker` has gone."""
     results, result = os.pipe()
     outputs, output = os.pipe()
     child = os.fork()
@@ -65,7 +66,6 @@ def _watched(act: Callable[[], dict[str, Any]], seconds: float) -> dict[str, Any
     os.close(output)
     said, printed, status = b"", 0, None
     end = time.monotonic() + seconds
-    asker = os.getppid()
     try:
         open_ends = [results, outputs]
         while not said.endswith(b"\n") and status is None and time.monotonic() < end:
@@ -89,9 +89,8 @@ def _watched(act: Callable[[], dict[str, Any]], seconds: float) -> dict[str, Any
     finally:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(child, signal.SIGKILL)  # with whatever programs it has started
-        with suppress(ProcessLookupError):
-            os.kill(child, signal.SIGKILL)
         if status is None:
+            os.kill(child, signal.SIGKILL)  # it may not lead a group yet
             os.waitpid(child, 0)
         os.close(results)
         os.close(outputs)
