@@ -106,7 +106,7 @@ def test_a_failure_is_told_as_a_tools_and_not_as_the_protocols(inspect: Inspect)
 def test_the_prompt_is_the_text_of_the_sections(inspect: Inspect) -> None:
     """For clients that show nobody the server's instructions."""
     listed = inspect("prompts/list")
-    assert [prompt["name"] for prompt in listed.result["prompts"]] == ["instructions"]
+    assert listed.result["prompts"][0]["name"] == "instructions"
     seen = inspect("prompts/get", "--prompt-name", "instructions")
     assert "Planning" in seen.result["messages"][0]["content"]["text"]
 
