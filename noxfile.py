@@ -216,13 +216,6 @@ def conformance(session: nox.Session) -> None:
 
 
 @nox.session(python=MAIN, default=False)
-def page(session: nox.Session) -> None:
-    """`wink ui` in a real Chromium, which Debian has as `chromium`."""
-    session.install("-e", ".", *groups("page"))
-    session.run("pytest", "tests/ui/browser", *session.posargs)
-
-
-@nox.session(python=MAIN, default=False)
 def laws(session: nox.Session) -> None:
     """Anything that can happen to files, in any order, on every filesystem at once, against a dictionary; takes minutes."""
     session.install("-e", ".", *groups("test"))
