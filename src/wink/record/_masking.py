@@ -19,7 +19,7 @@ from typing import Any, Final, cast
 from urllib.parse import quote
 
 from wink.errors import MaskPatternError
-from wink.record._masking_rules import ENDINGS, EXACT_NAMES, SHAPES
+from wink.record._masking_rules import ENDINGS, EXACT_NAMES, GATE, NAMED, SHAPES
 
 MASK: Final = "[masked]"
 """What stands in the place of a secret."""
@@ -166,8 +166,8 @@ class Masking:
 
 
 def _either(given: tuple[str, ...], own: str) -> str:
-    names = "|".join([*(_loose(name) for name in sorted({*EXACT_NAMES, *ENDINGS})), *([own] if own else [])])
-    return "|".join([*(f"(?:{pattern})" for pattern in (*given, *SHAPES)), _CANDIDATE_NAME.format(names)])
+    names = f"{NAMED}|{own}" if own else NAMED
+    return "|".join([*(f"(?:{pattern})" for pattern in (*given, *GATE)), _CANDIDATE_NAME.format(names)])
 
 
 @cache

@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import Final
 
 _QUOTE: Final = r"""(?:\\*["'])"""
-_NAME: Final = (
-    r"[A-Za-z0-9_.-]*(?i:passw(?:or)?d|passphrase|secret|credentials?|api[_-]?key|access[_-]?key|private[_-]?key"
+_WORD: Final = (
+    r"(?i:passw(?:or)?d|passphrase|secret|credentials?|api[_-]?key|access[_-]?key|private[_-]?key"
     r"|secret[_-]?key|account[_-]?key|(?:access|refresh|auth|session|id|bearer|api|bot|secret)[_-]?token)"
 )
+_NAME: Final = rf"[A-Za-z0-9_.-]*{_WORD}"
 # not in the middle of a word, such as "task-force"; a line's end may be written out
 _START: Final = r"(?:^|[^A-Za-z0-9]|\\+[nrtbf]|%[0-9A-F]{2})"
 _UNQUOTED: Final = r"[A-Za-z0-9_+/~!#%^&*@=-]"
@@ -83,6 +84,15 @@ SHAPES: Final = (
 )
 """Shapes of secrets in any text, also in text that was put into quotes once more."""
 
+_SIGNS: Final = (
+    r"-----(?:BEGIN|END) [A-Z0-9 ]*PRIVATE KEY",
+    _WORD + _QUOTE + r"?\]?\s*(?:=>|[:=,])",
+    r"(?i:authorization|cookie)\\*[\"']?\s*[:=,]",
+)
+_HAVE_SIGNS: Final = ("PRIVATE KEY", _WORD, "(?i:authorization)", "cookie")
+GATE: Final = (*_SIGNS, *(shape for shape in SHAPES if not any(sign in shape for sign in _HAVE_SIGNS)))
+"""What is found wherever one of the shapes is, and here and there where none is; it is smaller, and looked for first."""
+
 EXACT_NAMES: Final = frozenset(
     {
         "auth",
@@ -99,25 +109,40 @@ EXACT_NAMES: Final = frozenset(
 )
 """Fields whose texts are masked whatever they look like, without case and punctuation."""
 
-ENDINGS: Final = (
+_WORDS: Final = (
     "password",
     "passwd",
     "passphrase",
     "secret",
-    "apikey",
-    "accesskey",
-    "secretkey",
-    "privatekey",
-    "accountkey",
-    "secretaccesskey",
-    "accesstoken",
-    "apitoken",
-    "authtoken",
-    "bearertoken",
-    "bottoken",
-    "idtoken",
-    "refreshtoken",
-    "sessiontoken",
-    "clientsecret",
+    "api key",
+    "access key",
+    "secret key",
+    "private key",
+    "account key",
+    "access token",
+    "api token",
+    "auth token",
+    "bearer token",
+    "bot token",
+    "id token",
+    "refresh token",
+    "session token",
 )
+ENDINGS: Final = tuple(words.replace(" ", "") for words in _WORDS)
 """The same for fields whose names end so: `db_password`, `X-Api-Key`."""
+
+NAMED: Final = "|".join(
+    [words.replace(" ", r"[\W_]{0,2}") for words in _WORDS]
+    + [
+        "auth",
+        "authorization",
+        "bearer",
+        "set[-_]?cookie",
+        "cookie",
+        "credentials?",
+        "proxy[-_]?authorization",
+        "pwd",
+        "token",
+    ]
+)
+"""All of these names, as an expression."""
