@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from wink.batch._cache import Base
-from wink.batch._git import GitFailed, git, make, masked
+from wink.batch._git import GitFailed, commit_at, git, make, masked
 from wink.batch._plan import BUNDLE, NO_CHECKPOINT
 
 REFERENCES: Final = "refs/wink"
@@ -122,8 +122,8 @@ def collect(
     reference = f"{REFERENCES}/{batch}/{name}"
     stream = b"".join(_stream(changed, base.commit, reference, message))
     git(repository, "fast-import", "--quiet", "--done", stdin=stream)
-    commit = git(repository, "rev-parse", "--verify", reference).decode().strip()
-    before = base.commit or git(repository, "rev-parse", "--verify", f"{commit}^").decode().strip()
+    commit = commit_at(repository, reference)
+    before = base.commit or commit_at(repository, f"{reference}-base")
     patch = git(
         repository, "diff-tree", "-p", "--binary", "--full-index", "--no-renames", "--no-ext-diff", "--no-textconv",
         before, commit,

@@ -11,6 +11,7 @@ import select
 import signal
 import socket
 import sys
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, Final
 
@@ -40,17 +41,27 @@ def main() -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(_SUBREAPER, 1, 0, 0, 0)
     sys.path[:0] = [path for path in facts["paths"] if path not in sys.path]
-    for name in (*_USUAL, *facts["modules"]):
-        with suppress(Exception):  # foreign code; whoever needs it is told why it cannot be imported
-            importlib.import_module(name)
-    gc.collect()
-    gc.freeze()
+    _import((*_USUAL, *facts["modules"]))
     with suppress(Gone):
         while True:
             for said in _one(control):
+                if "learn" in said:
+                    _import(said["learn"])
+                    if len(os.listdir("/proc/self/task")) > 1:
+                        return  # a fork of what has threads may wait for ever for what they held
+                    control.tell(learned=True)
                 if "begin" in said:
                     _watch(control, *_begin(control, said["begin"], libc))
     _end_all(-1)
+
+
+def _import(names: Iterable[str]) -> None:
+    """Import what attempts need; whoever needs what cannot be imported is told why then."""
+    for name in names:
+        with suppress(Exception):  # foreign code
+            importlib.import_module(name)
+    gc.collect()
+    gc.freeze()
 
 
 def _one(control: Channel) -> list[dict[str, Any]]:

@@ -133,6 +133,7 @@ class _Supervised:
         self._unmounted = ""
         self._collected = Collected()
         self._copy = ""
+        self._imported: list[str] = []
 
     def run(self) -> Outcome:
         """Run it; over an overlay if that can be, and otherwise over a copy."""
@@ -185,6 +186,7 @@ class _Supervised:
         finally:
             self._end(running)
             running.close()
+        _learn(self._imported)
         if self._unmounted:
             return lost("error", self._unmounted)
         return self._outcome(cause, message)
@@ -243,6 +245,8 @@ class _Supervised:
                 self._meter.slow(said["slow"])
             elif "unmounted" in said:
                 self._unmounted = said["unmounted"]
+            elif "imported" in said:
+                self._imported = said["imported"]
             elif "ended" in said:
                 self._ended = Outcome.from_row(said["ended"])
                 self._usage = self._ended.usage
@@ -348,7 +352,23 @@ def _nursery(paths: tuple[str, ...], modules: tuple[str, ...]) -> Nursery:
         found = None
     if found is None:
         found = _kept.nursery = Nursery(paths, modules)
+        if getattr(_kept, "known", None) is not None:
+            _kept.known = set[str]()
     return found
+
+
+def _learn(modules: list[str]) -> None:
+    """Let this thread's nursery know what attempts import, until something is among it that it cannot have."""
+    nursery: Nursery | None = getattr(_kept, "nursery", None)
+    known: set[str] | None = getattr(_kept, "known", set[str]())
+    if nursery is None or known is None or not (fresh := [name for name in modules if name not in known]):
+        return
+    try:
+        nursery.learn(fresh)
+        _kept.known = known | set(fresh)
+    except Gone:
+        _kept.known = _kept.nursery = None
+        nursery.close()
 
 
 def close_nursery() -> None:

@@ -46,6 +46,7 @@ class _Wrong(Exception):
 
 def work(request: Mapping[str, Any], channel: Channel) -> int:
     """Do one attempt; the exit status. Everything else is told over the channel."""
+    before = set(sys.modules)
     out = os.open(request["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     for number in (1, 2):
         os.dup2(out, number)
@@ -61,7 +62,7 @@ def work(request: Mapping[str, Any], channel: Channel) -> int:
                 return 0
         channel.tell(sign=1)
         os.chdir(request["root"])
-        _Worker(request, channel).run()
+        _Worker(request, channel, before).run()
         return 0
     except (Gone, KeyboardInterrupt):
         return 1
@@ -74,7 +75,8 @@ def work(request: Mapping[str, Any], channel: Channel) -> int:
 class _Worker:
     """One attempt under way."""
 
-    def __init__(self, request: Mapping[str, Any], channel: Channel) -> None:
+    def __init__(self, request: Mapping[str, Any], channel: Channel, before: set[str]) -> None:
+        self._before = before
         task, problems = task_of(request["task"], base="/")
         assert task is not None, problems
         self._task: Task = task
@@ -99,6 +101,7 @@ class _Worker:
             import signal
 
             signal.signal(signal.SIGINT, signal.SIG_IGN)
+            self._channel.tell(imported=_installed(set(sys.modules) - self._before))
             self._channel.tell(ended=outcome.to_row())
             answer = self._channel.hear()[0]
             if answer.get("check"):
@@ -218,6 +221,17 @@ def _cause(error: PromptEvaluationError) -> str:
             inner = inner.__cause__ or inner.__context__
         return "tokens" if "tokens used of" in str(error) else "time"
     return _CAUSES.get(error.phase, "error")
+
+
+def _installed(names: set[str]) -> list[str]:
+    """Those of some modules that every attempt of the kind will import, and that are not the user's own."""
+    found: list[str] = []
+    for name in sorted(names):
+        file = getattr(sys.modules.get(name), "__file__", None) or ""
+        is_ours = name.partition(".")[0].startswith("wink")
+        if is_ours or "site-packages" in file or name.partition(".")[0] in sys.stdlib_module_names:
+            found.append(name)
+    return found
 
 
 def _usage(usage: Usage) -> dict[str, Any]:
