@@ -309,7 +309,10 @@ class RunTable:
             last = "(SELECT max(id) FROM runs)"
             return connection.execute(f"DELETE FROM runs WHERE changed_at < ? AND id < {last}", (before,)).rowcount
 
-        return self._change(work)
+        forgotten = self._change(work)
+        waiting = {row.number for row in self.rows() if row.state != "ended" and row.changed_at >= moment(before)}
+        self._ledger.held.drop_unless(lambda kind, of: kind != "run" or of in waiting)
+        return forgotten
 
     def _ask(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
         with self._ledger.database.hold():

@@ -22,7 +22,13 @@ def export(workspace: Workspace, session: str) -> Exported:
         raise UnknownSession(session, tuple(known))
     versions = Versions(workspace.filesystem.places, record.changes)
     reverts = {past.position: past.reverts for past in record.past()}
-    calls = tuple(_call(row, versions, reverts, masking) for row in reversed(record.calls(session)))
+    rows = record.calls(session)
+    # Calls inside of another one have its changes: they are told with the outermost, which comes last.
+    outermost = {row.transaction: row.position for row in reversed(rows)}
+    calls = tuple(
+        _call(row, versions, reverts, masking, is_outermost=outermost[row.transaction] == row.position)
+        for row in reversed(rows)
+    )
     runs = tuple(_run(workspace, row.number) for row in record.runs.rows() if row.session == session)
     events: list[Event] = []
     for _, one in _stream(workspace, session):
@@ -45,7 +51,9 @@ def _stream(workspace: Workspace, session: str) -> Iterator[tuple[Place, CallRow
         since = piece[-1][0]
 
 
-def _call(row: CallRow, versions: Versions, reverts: dict[int, tuple[int, ...]], masking: Masking) -> Call:
+def _call(
+    row: CallRow, versions: Versions, reverts: dict[int, tuple[int, ...]], masking: Masking, *, is_outermost: bool
+) -> Call:
     return Call(
         number=row.position,
         transaction=row.transaction,
@@ -63,7 +71,9 @@ def _call(row: CallRow, versions: Versions, reverts: dict[int, tuple[int, ...]],
         arguments=masking.json(row.arguments),
         reply=masking.text(row.rendered),
         decisions=tuple((name, ok, why and masking.text(why), asks) for name, ok, why, asks in row.decisions),
-        changes=tuple(_change(versions.with_content(row.transaction, change), masking) for change in row.changes),
+        changes=tuple(_change(versions.with_content(row.transaction, change), masking) for change in row.changes)
+        if is_outermost
+        else (),
         takes_back=reverts.get(row.transaction, ()),
     )
 

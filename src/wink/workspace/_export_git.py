@@ -62,7 +62,7 @@ class _Stream:
         found: dict[str, tuple[bytes, bytes] | None] = {}
         made: dict[str, tuple[bytes, bytes] | None] = {}
         for change in row.changes:
-            if any(protected_as(name) for name in change.path.split("/")):
+            if any(protected_as(name) for name in change.path.split("/")) or not _can_be_named(change.path):
                 self.left_out.append(LeftOut(row.position, change.path, "git keeps no such name"))
                 continue
             origin = change.moved_from if change.before is None and change.moved_from else change.path
@@ -80,7 +80,7 @@ class _Stream:
         if version is None:
             return True, None
         if version.kind == "link" and version.target is not None:
-            return True, (b"120000", os.fsencode(self._masking.text(version.target)))
+            return True, (b"120000", self._masking.text(version.target).encode("utf-8", "surrogateescape"))
         if version.kind != "file":
             return False, None
         mode = b"100755" if version.mode & 0o100 else b"100644"
@@ -124,6 +124,13 @@ def _quoted(path: str) -> bytes:
     data = os.fsencode(path)
     inner = b"".join(_QUOTED.get(byte) or (bytes([byte]) if byte >= 0x20 else b"\\%03o" % byte) for byte in data)
     return b'"' + inner + b'"'
+
+
+def _can_be_named(path: str) -> bool:
+    try:
+        return b"\0" not in os.fsencode(path)
+    except UnicodeEncodeError:
+        return False
 
 
 def _plain(text: str) -> str:
