@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -73,3 +75,39 @@ def test_approvals_are_shown_masked_and_run_as_they_were_asked(
     assert "[masked]" in listed.out
     assert b"Zq3vT9x" not in b"".join(one.read_bytes() for one in (place / ".wink").glob("record*"))
     assert not list((place / ".wink" / "held").glob("*"))
+
+
+def test_what_is_read_from_files_is_in_nothing_that_is_kept_or_shown_of_calls(
+    cli: Cli, place: Path, tmp_path: Path
+) -> None:
+    """A tool reads a file full of secrets, whole and in part; the model gets them, and nothing else does."""
+    secrets = ("sk-proj-Zq3vT9xLm2Rk8wYb", "hunter2-hunter2", "ghp_16C7e42F292c6912E7710c")
+    lines = [f"api_key = '{secrets[0]}'", f"DB_PASSWORD={secrets[1]}", f"url: https://{secrets[2]}@example.org/"]
+    (place / "config.env").write_text("\n".join(lines) + "\n")
+    (place / "large.txt").write_text("x" * 70 + "\n" + ("filler filler\n" * 6000) + "\n".join(lines) + "\n")
+
+    first = cli("call", "read_file", "file_path=config.env")
+    cli("call", "read_file", "file_path=large.txt", "limit=7000")
+    cli("call", "grep", "pattern=hunter2|sk-|ghp_", "path=.")
+    cli("call", "write_file", "file_path=copy.env", "content=" + "\n".join(lines))
+    cli("call", "write_file", "file_path=config.env", "content=" + lines[0])
+    cli("undo", "c4")
+
+    assert all(secret in first.out for secret in secrets)
+    shown = [cli(*command).out for command in (("log",), ("log", "--json"), ("events",), ("runs",), ("tries",))]
+    shown += [cli("show", f"c{number}").out.partition("changed:")[0] for number in range(1, 7)]
+    assert cli("export", str(tmp_path / "s.wink")).status == 0
+    assert cli("export", str(tmp_path / "s.html"), "--html").status == 0
+    assert cli("import", str(tmp_path / "s.wink"), str(tmp_path / "there")).status == 0
+    with zipfile.ZipFile(tmp_path / "s.wink") as archive:
+        shown += [archive.read(name).decode("latin-1") for name in archive.namelist()]
+    shown.append((tmp_path / "s.html").read_text())
+    subprocess.run(["git", "clone", "-q", "there/.wink/history.bundle", "cloned"], cwd=tmp_path, check=True)
+    shown.append(subprocess.run(["git", "log", "-p"], cwd=tmp_path / "cloned", capture_output=True, text=True).stdout)
+    assert "+api_key = '[masked]'" in shown[-1]
+    state = [*(place / ".wink").glob("record.db*"), *(place / ".wink" / "results").glob("*")]
+    assert any("results" in path.parts for path in state)
+    kept = [path.read_bytes() for path in [*state, *(tmp_path / "there" / ".wink").glob("record.db*")]]
+    for secret in secrets:
+        assert not [text[:80] for text in shown if secret in text]
+        assert not [data[:20] for data in kept if secret.encode() in data]
