@@ -45,13 +45,17 @@ def test_offers_of_hooks_are_told_too(site: Any) -> None:
         entry_points={"wink.hooks": {"notes": "fake_hooks"}},
         modules={
             "fake_hooks": "from wink.plugins import SectionOffer, hookimpl\n"
-            "@hookimpl\ndef wink_sections(): yield SectionOffer('notes.late', print, 'Later.')"
+            "from wink.prompt import MarkdownSection\n"
+            "def section(): return MarkdownSection(title='Late', template='x', key='late')\n"
+            "@hookimpl\ndef wink_sections(): yield SectionOffer('notes.late', section, 'Later.')"
         },
     )
 
-    (plugin,) = site.catalog().tried().plugins
+    tried = site.catalog().tried()
+    (plugin,) = tried.plugins
 
     assert [(offer.name, offer.summary) for offer in plugin.offers] == [("notes.late", "Later.")]
+    assert tried.use("section", "notes.late").key == "late"
 
 
 def test_two_plugins_that_bind_one_type_are_in_conflict(site: Any) -> None:

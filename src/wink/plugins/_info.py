@@ -24,6 +24,10 @@ UNUSABLE: Final = frozenset[State]({"disabled", "incompatible", "conflict"})
 """States in which nothing of a plugin is imported or used; `broken` is decided offer by offer."""
 
 
+BY_HOOK: Final = "hook of "
+"""How the target of an offer begins that a hook makes; no entry point's target has a space in it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Offer:
     """Something that a plugin offers under a name: a factory, which is imported when a template uses it.
@@ -44,6 +48,11 @@ class Offer:
     def plugin(self) -> str:
         """The part before the dot."""
         return self.name.partition(".")[0]
+
+    @property
+    def is_late(self) -> bool:
+        """Whether a hook makes it, so that it is known only once the hook has been asked."""
+        return self.target.startswith(BY_HOOK)
 
     @property
     def short(self) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from wink.errors import PluginLoadError, PluginWarning, SettingsError
 from wink.plugins._guard import Failed, guarded
-from wink.plugins._info import Loaded, Offer, PluginInfo
+from wink.plugins._info import BY_HOOK, Loaded, Offer, PluginInfo
 from wink.plugins._load import load, load_target
 from wink.plugins._names import Kind
 from wink.plugins._settings import Settings
@@ -32,6 +32,7 @@ class Inventory:
         self._settings, self._trust = settings, trust
         self._offers = {
             (offer.kind, offer.name): offer for plugin in self.usable() for offer in plugin.offers
+            if not offer.is_late
         }  # fmt: skip
         self._lock = threading.RLock()
         self._hooks: Hooks | None = None
@@ -182,7 +183,7 @@ class Inventory:
         if made.name.partition(".")[0] != plugin.name:
             raise ValueError(f"a hook of {plugin.name!r} offers {made.name!r}, which is another plugin's name")
         offer = Offer(
-            made.kind, made.name, plugin.distribution, f"hook of {plugin.hooks}", "", made.summary, made.factory
+            made.kind, made.name, plugin.distribution, f"{BY_HOOK}{plugin.hooks}", "", made.summary, made.factory
         )
         if (twin := self._offers.get((made.kind, made.name))) is not None:
             problem = (
