@@ -236,7 +236,9 @@ with open("filler", "wb", 0) as file:
 log = subprocess.run([*wink, "log"], capture_output=True, text=True)
 diff = subprocess.run([*wink, "diff", "c2"], capture_output=True, text=True)
 call = subprocess.run([*wink, "call", "write_file", "file_path=b.txt", "content=1"], capture_output=True, text=True)
-print(repr([(one.returncode, one.stdout, one.stderr) for one in (log, diff, call)]))
+gc = subprocess.run([*wink, "gc", "--calls", "0", "--dry-run"], capture_output=True, text=True)
+freeing = subprocess.run([*wink, "gc", "--calls", "0"], capture_output=True, text=True)
+print(repr([(one.returncode, one.stdout, one.stderr) for one in (log, diff, call, gc, freeing)]))
 """
 
 
@@ -267,8 +269,10 @@ def test_what_happened_can_be_read_on_a_full_disk(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
 
     assert done.returncode == 0, done.stderr
-    log, diff, call = eval(done.stdout)
+    log, diff, call, gc, freeing = eval(done.stdout)
     assert (log[0], len(log[1].splitlines()), log[2]) == (0, 4, "")
     assert diff[:2] == (0, "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+two\n")
     assert call[0] == 1
     assert "full" in call[2] or "No space" in call[2]
+    assert (gc[0], gc[1][:10]) == (0, "would free")
+    assert "few megabytes" in freeing[2]

@@ -84,7 +84,7 @@ def test_what_is_read_from_files_is_in_nothing_that_is_kept_or_shown_of_calls(
     secrets = ("sk-proj-Zq3vT9xLm2Rk8wYb", "hunter2-hunter2", "ghp_16C7e42F292c6912E7710c")
     lines = [f"api_key = '{secrets[0]}'", f"DB_PASSWORD={secrets[1]}", f"url: https://{secrets[2]}@example.org/"]
     (place / "config.env").write_text("\n".join(lines) + "\n")
-    (place / "large.txt").write_text("x" * 70 + "\n" + ("filler filler\n" * 6000) + "\n".join(lines) + "\n")
+    (place / "large.txt").write_text("\n".join([*["filler " * 12] * 900, *lines, *["filler " * 12] * 300]))
 
     first = cli("call", "read_file", "file_path=config.env")
     cli("call", "read_file", "file_path=large.txt", "limit=7000")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from datetime import timedelta
 
 import click
 
 from wink.cli._calls import opened_for_reading, workspace_option
 from wink.cli._shorten import one_line
+from wink.errors import RecordUnavailable, WinkError
 from wink.workspace import STATE_DIRECTORY
 
 
@@ -24,7 +26,14 @@ def gc(workspace: str, calls: int, days: int, megabytes: int, dry_run: bool) -> 
     back.
     """
     with opened_for_reading(workspace) as opened:
-        done = opened.gc(calls=calls, age=timedelta(days=days), most_bytes=megabytes << 20, dry_run=dry_run)
+        try:
+            done = opened.gc(calls=calls, age=timedelta(days=days), most_bytes=megabytes << 20, dry_run=dry_run)
+        except WinkError as error:
+            if os.statvfs(opened.root).f_bavail:
+                raise
+            raise RecordUnavailable(
+                opened.state, "the disk is full, and freeing needs a few megabytes first"
+            ) from error
         conflicts = opened.filesystem.conflicts
     what = "would free" if dry_run else "freed"
     click.echo(f"{what} {done.bytes} bytes of {done.calls} calls; {done.bytes_left} bytes stay")
