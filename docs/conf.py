@@ -80,6 +80,12 @@ def as_restructured(*arguments: Any) -> None:
     lines[:] = text.splitlines()
 
 
+def without_nothing(*arguments: Any) -> tuple[str, str] | None:
+    """A protocol is not called, so it has no arguments."""
+    signature, returns = arguments[-2:]
+    return ("", returns) if signature == "(*args, **kwargs)" and arguments[1] == "class" else None
+
+
 def indented(text: str) -> str:
     """Three spaces in front of each line."""
     return (
@@ -89,6 +95,7 @@ def indented(text: str) -> str:
 
 
 def setup(app: Sphinx) -> None:
-    """Register both."""
+    """Register them."""
     app.connect("missing-reference", resolve)
     app.connect("autodoc-process-docstring", as_restructured)
+    app.connect("autodoc-process-signature", without_nothing)

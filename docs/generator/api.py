@@ -23,12 +23,15 @@ PACKAGES: Final = (
     "wink.session",
     "wink.resources",
     "wink.filesystem",
+    "wink.filesystem.fsspec",
     "wink.limits",
     "wink.runtime",
     "wink.adapters",
     "wink.workspace",
+    "wink.workspace.bundles",
     "wink.plugins",
     "wink.testing",
+    "wink.testing.strategies",
     "wink.mcp",
     "wink.ui",
     "wink.batch",
@@ -48,6 +51,8 @@ PACKAGES: Final = (
 """Every package that programs may import from, those that most need first; `wink.errors` has a page of its own kind."""
 
 _ERRORS: Final = "wink.errors"
+_PLAIN: Final = {"object", "Protocol", "Generic"}
+"""Bases that tell a reader nothing."""
 
 
 def pages() -> dict[str, str]:
@@ -60,13 +65,19 @@ def pages() -> dict[str, str]:
 
 
 def home(package: str, name: str) -> str:
-    """The package on whose page a name of `package` is described: where it comes from, as far as that is public."""
+    """The package on whose page a name of `package` is described: where it comes from, as far as that is public.
+
+    A module that is a name of a package is its own.
+    """
     value = getattr(import_module(package), name)
+    if inspect.ismodule(value):
+        return value.__name__
     module = getattr(value, "__module__", "") if _has_doc(value) else ""
     module = module or _imports(package).get(name, package)
     for end in range(module.count("."), -1, -1):
         candidate = ".".join(module.split(".")[: end + 1])
-        if candidate in (*PACKAGES, _ERRORS) and name in _names(candidate):
+        is_public = candidate in (*PACKAGES, _ERRORS) and name in _names(candidate)
+        if is_public and getattr(import_module(candidate), name) is value:
             return candidate
     return package
 
@@ -94,6 +105,8 @@ def _link(package: str, name: str) -> str:
     where = home(package, name)
     if where == _ERRORS:
         return f"[`{name}`](../errors.md#{name.lower()})"
+    if where == f"{package}.{name}":
+        return f"[`{name}`]({where}.md)"
     return f"{{py:obj}}`{name} <{where}.{name}>`"
 
 
@@ -106,10 +119,9 @@ def _summary(package: str, name: str) -> str:
 
 def _directive(package: str, name: str) -> str:
     value = getattr(import_module(package), name)
-    if inspect.ismodule(value):
-        return f".. automodule:: {package}.{name}\n   :members:"
     if inspect.isclass(value):
-        return f".. autoclass:: {package}.{name}\n   :members:\n   :show-inheritance:"
+        shown = "\n   :show-inheritance:" if {base.__name__ for base in value.__bases__} - _PLAIN else ""
+        return f".. autoclass:: {package}.{name}\n   :members:{shown}"
     if _has_doc(value):
         return f".. autofunction:: {package}.{name}"
     written, text = _data_doc(package, name)

@@ -17,7 +17,7 @@ OF_OTHERS = {
     # options of other programs that pages tell of
     "--allowed-mcp-server-names", "--allowed-tools", "--allow-dangerously-skip-permissions", "--allowedTools", "--append",
     "--approval-mode", "--check", "--disallowedTools", "--keep", "--life", "--mcp-config", "--strict-mcp-config", "--only",
-    "--permission-mode", "--sandbox", "--settings", "--tools", "--every", "--minutes", "--pairs", "--way",
+    "--permission-mode", "--sandbox", "--settings", "--tools", "--every", "--group", "--minutes", "--pairs", "--way",
 }  # fmt: skip
 
 
@@ -44,10 +44,15 @@ def problem(line: str) -> str:
     while isinstance(group, click.Group) and words and not words[0].startswith("-"):
         if not words[0].islower():
             return ""  # NAME stands for any command
-        found = group.get_command(context, words[0])
+        try:
+            _, found, rest = group.resolve_command(context, words)
+        except click.UsageError:
+            found, rest = None, []
+        if found is None and group is not wink:  # `wink batch` takes what is no command for the arguments of its `run`
+            found, rest = group.get_command(context, "run"), words
         if found is None:
             return f"there is no command {words[0]!r}"
-        group, words = found, words[1:]
+        group, words = found, rest
         context = click.Context(group, parent=context, info_name=words[0] if words else "")
     known = {spelt for option in group.params for spelt in (*option.opts, *option.secondary_opts)} | {"--help", "-h"}
     if context.allow_interspersed_args is False or "--" in words:

@@ -78,15 +78,22 @@ def test_every_hook_has_a_heading_with_its_signature(name: str) -> None:
 
 def test_every_public_name_is_in_the_reference() -> None:
     """Of every package, and every package is there."""
-    found = {"wink"} | {f"wink.{path.parent.name}" for path in (ROOT / "src/wink").glob("[a-z]*/__init__.py")}
+    found = {
+        ".".join(("wink", *path.relative_to(ROOT / "src/wink").with_suffix("").parts)) for path in _public_modules()
+    }
+    found = {name.removesuffix(".__init__") for name in found}
     assert found - set(api.PACKAGES) == {"wink.cli", "wink.errors"}
     for package in api.PACKAGES:
         page = text_of(REFERENCE / "api" / f"{package}.md")
         for name in importlib.import_module(package).__all__:
             home = api.home(package, name)
-            where = f"[`{name}`](../errors.md#{name.lower()})" if home == "wink.errors" else f"`{name} <{home}.{name}>`"
+            where = f"`{name} <{home}.{name}>`"
+            if home == "wink.errors":
+                where = f"[`{name}`](../errors.md#{name.lower()})"
+            elif home == f"{package}.{name}":  # a module
+                where = f"[`{name}`]({home}.md)"
             assert where in page, f"{package}.{name}"
-            if home != "wink.errors":
+            if where.startswith("`"):
                 described = text_of(REFERENCE / "api" / f"{home}.md")
                 assert re.search(rf":: {re.escape(f'{home}.{name}')}$", described, re.MULTILINE), f"{home}.{name}"
 
@@ -130,6 +137,15 @@ def test_every_offer_of_wink_is_in_the_directory_of_plugins() -> None:
     offers = {name for group, names in groups.items() if group.startswith("wink.") for name in names}
 
     assert {name for name in offers if f"`{name}`" not in page} == set()
+
+
+def _public_modules() -> Iterator[Path]:
+    """Packages and modules without an underscore in front of any of their names."""
+    for path in (ROOT / "src/wink").rglob("*.py"):
+        parts = path.relative_to(ROOT / "src/wink").parts
+        is_private = any(part.startswith("_") for part in parts if part != "__init__.py")
+        if not is_private and parts[:2] not in (("cli", "demo"), ("cli", "scaffold")):
+            yield path
 
 
 def _published(path: Path) -> Iterator[str]:
