@@ -188,6 +188,9 @@ def test_restore_goes_back_to_after_a_call(visitor: Visitor, place: Path) -> Non
         ("/do/undo?call=99", 404),
         ("/do/undo?call=10", 422),
         ("/do/undo?n=500", 422),
+        ("/do/undo?call=c7x", 422),
+        ("/do/undo?call=7&n=x", 422),
+        ("/do/undo?n=0", 422),
         ("/do/redo", 422),
         ("/do/accept?try=none", 404),
         ("/do/accept?try=../x", 422),
@@ -225,6 +228,18 @@ def test_a_try_is_shown_and_accepted_whole(visitor: Visitor, workspace: Workspac
     assert tries(workspace) == ()
     assert visitor.confirm("/do/undo", call="14").status_code == 303
     assert not (place / "setup.cfg").exists()
+
+
+def test_a_large_try_is_shown_as_it_is_asked_for(visitor: Visitor, workspace: Workspace) -> None:
+    """The first files with their diffs, the others by name, each with the way to it."""
+    tried(workspace, "large", **{f"f{number:02}.txt": f"{number}\n" * 290 for number in range(40)})
+
+    page = visitor.get("/tries/large")
+    assert (page.count("<table"), page.count('class="later"'), page.count('type="checkbox"')) == (21, 19, 40)
+    assert "created f39.txt +290" in text_of(visitor.get("/tries/large/files/39"))
+    assert "<html" not in visitor.get("/tries/large/files/39", part=True)
+    visitor.get("/tries/large/files/40", 422)
+    assert visitor.get("/do/accept?try=large").count("<table") == 21
 
 
 def test_a_part_of_a_try_is_accepted_and_the_rest_dropped(visitor: Visitor, workspace: Workspace, place: Path) -> None:

@@ -200,11 +200,11 @@ def test_a_plan_that_is_none_is_left_out(workspace: Workspace, agent: Agent, vis
 
 def test_many_files_of_one_call_are_shown_as_they_are_asked_for(agent: Agent, visit: Visit) -> None:
     """The first with their diffs, the others by name."""
-    agent.call(OWN, files={f"f{number:02}.py": f"x = {number}\n" for number in range(30)})
+    agent.call(OWN, files={f"f{number:02}.py": f"x = {number}\n" * 100 for number in range(30)})
     visitor = visit()
 
     page = visitor.get("/calls/1")
-    assert (page.count("<table"), page.count('class="later"')) == (8, 22)
+    assert (page.count("<table"), page.count('class="later"')) == (6, 24)
     assert "x = " in text_of(visitor.get("/calls/1/files/29", part=True))
     visitor.get("/calls/1/files/30", 404)
 
@@ -258,6 +258,16 @@ def test_what_does_not_exist_is_said_so(visit: Visit, path: str) -> None:
 
     assert "<h1>" in page
     assert "Traceback" not in page
+
+
+def test_a_call_that_changed_only_state_can_be_undone(agent: Agent, visit: Visit) -> None:
+    """A plan is taken back like a file; what a call has only read is not worth a button."""
+    agent.call("planning_setup_plan", objective="x", initial_steps=["a"])
+    agent.call("ls")
+    visitor = visit()
+
+    assert "Undo this call" in visitor.get("/calls/1")
+    assert "Undo this call" not in visitor.get("/calls/2")
 
 
 def test_a_damaged_record_is_told_in_a_page(workspace: Workspace, agent: Agent, visit: Visit, place: Path) -> None:

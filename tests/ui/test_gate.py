@@ -10,6 +10,7 @@ from starlette.testclient import TestClient
 from tests.ui.conftest import HERE, TOKEN, Visitor
 
 from wink.ui._app import Page, page_app
+from wink.workspace import Workspace
 
 EVERYTHING = (
     "/", "/rows", "/glance", "/calls/1", "/calls/1/files/0", "/calls/1/prompt", "/waiting", "/tries/a", "/state", "/back",
@@ -21,7 +22,7 @@ EVERYTHING = (
 @pytest.fixture
 def stranger(place: Path) -> Iterator[TestClient]:
     """Somebody who knows where the page is, and no more."""
-    page = Page(str(place))
+    page = Page(lambda: Workspace.open(place))
     yield TestClient(page_app(page, TOKEN), base_url=HERE)
     page.close()
 

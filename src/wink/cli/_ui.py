@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import click
 
-from wink.cli._calls import workspace_option
+from wink.cli._calls import opened_for_reading, workspace_option
 
 
 @click.command()
@@ -30,12 +31,21 @@ def ui(workspace: str, port: int, opens: bool) -> int:
         if opens:
             _open(url)
 
-    return serve_page(workspace_root(workspace), port, listening=listening)
+    root = workspace_root(workspace)
+    return serve_page(lambda: opened_for_reading(root), port, listening=listening)
 
 
 def _open(url: str) -> None:
-    """Open the page, on a thread: some browsers keep whoever started them."""
+    """Open the page, on a thread: some browsers keep whoever started them.
+
+    Without a screen, only a browser that the user has chosen: one for the terminal would take that over.
+    """
     import threading
     import webbrowser
 
+    has_screen = sys.platform == "darwin" or any(
+        os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
+    )
+    if not has_screen:
+        return
     threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()

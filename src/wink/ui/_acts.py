@@ -25,6 +25,8 @@ from wink.ui._words import plural
 from wink.workspace import Reverted
 
 Done = Reverted | Accepted
+ROWS: Final = 6000
+"""So many rows of diffs are shown before an act; of the other files only the names."""
 
 
 class Moved(Exception):
@@ -83,7 +85,7 @@ def _preview(asked: Asked, wanted: Act, *, moved: bool = False) -> Response:
         act=wanted,
         moved=moved,
         seal=asked.seal(_facts(wanted, done)),
-        files=files_of(done.changes),
+        files=files_of(done.changes, ROWS),
         files_left=max(len(done.changes) - LISTED, 0),
         paths=plural(len(done.changes), "path"),
         calls=done.calls if isinstance(done, Reverted) else (),
@@ -115,8 +117,8 @@ def _after(wanted: Act, done: Done) -> str:
 
 
 def _undo(asked: Asked) -> Act:
-    call, workspace = asked.number("call"), asked.workspace
-    n = asked.number("n") or 1
+    call, n, workspace = asked.exact_number("call"), asked.exact_number("n"), asked.workspace
+    n = 1 if n is None else n
 
     def run(dry_run: bool, confirm: Callable[[Done], object] | None) -> Done:
         return workspace.undo(call, n=n, dry_run=dry_run, confirm=confirm)
@@ -139,7 +141,7 @@ def _redo(asked: Asked) -> Act:
 
 
 def _restore(asked: Asked) -> Act:
-    workspace, name, call = asked.workspace, asked.value("checkpoint"), asked.number("call")
+    workspace, name, call = asked.workspace, asked.value("checkpoint"), asked.exact_number("call")
     to: str | int = call if call is not None else name
     if call is None and not name:
         raise UnknownCheckpoint(name, tuple(one.name for one in workspace.checkpoints()))
@@ -184,20 +186,11 @@ def _tried(asked: Asked) -> tuple[Try, tuple[str, ...], tuple[tuple[str, str], .
     tried = Try(asked.workspace, asked.value("try"))
     chosen = asked.values("path") if asked.value("scope") == "chosen" else ()
     if asked.value("scope") == "chosen" and not chosen:
-        raise NothingChosen(tried.name)
+        raise ValueError(
+            f"no path of the try {tried.name} was chosen; go back and tick those that you mean, or take all"
+        )
     fields = (("try", tried.name), *((("scope", "chosen"),) if chosen else ()), *(("path", path) for path in chosen))
     return tried, tuple(path_of(path) for path in chosen), fields, plural(len(chosen), "path") if chosen else "all"
-
-
-class NothingChosen(WinkError):
-    """Paths were to be chosen, and none was."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        super().__init__(name)
-
-    def __str__(self) -> str:
-        return f"no path of the try {self.name!r} was chosen; tick those that you mean, or take all"
 
 
 _ACTS: Final[dict[str, Callable[[Asked], Act]]] = {

@@ -8,6 +8,7 @@ import logging
 import secrets
 import threading
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, Final
 
 from starlette.applications import Starlette
@@ -34,7 +35,7 @@ from wink.ui._live import Live
 from wink.ui._pages import STATIC, problem
 from wink.ui._state import items, make_checkpoint, state, ways_back
 from wink.ui._sums import Sums
-from wink.ui._waiting import answer_request, one_try, waiting
+from wink.ui._waiting import answer_request, file_of_try, one_try, waiting
 from wink.workspace import Workspace
 
 _logger: Final = logging.getLogger("wink.ui")
@@ -48,10 +49,14 @@ _STATIC: Final = {
 
 
 class Page:
-    """What one page works with: the workspace, opened when it can be, and its sums."""
+    """What one page works with: the workspace, opened when it can be, and its sums.
 
-    def __init__(self, root: str) -> None:
-        self._root, self._lock = root, threading.Lock()
+    `opening` opens it, or is its directory.
+    """
+
+    def __init__(self, opening: Callable[[], Workspace] | str) -> None:
+        self._opening = partial(Workspace.open, opening) if isinstance(opening, str) else opening
+        self._lock = threading.Lock()
         self._opened: Workspace | None = None
         self._key = secrets.token_bytes(32)
         self.sums = Sums(lambda: Browsing(self.workspace().record))
@@ -61,7 +66,7 @@ class Page:
         """The workspace; raises where its record cannot be read, and tries again the next time."""
         with self._lock:
             if self._opened is None:
-                self._opened = Workspace.open(self._root)
+                self._opened = self._opening()
             return self._opened
 
     def seal(self, facts: object) -> str:
@@ -76,14 +81,17 @@ class Page:
 
 
 def page_app(page: Page | str, token: str) -> Gate:
-    """The application for a page, or for the workspace in a directory; only requests that show the token get in."""
+    """The application for a page, or for that of a directory; only requests that show the token get in."""
     if isinstance(page, str):
         page = Page(page)
     routes = [
         *_answered(page, "GET", {"/": timeline, "/rows": rows, "/glance": show_glance}),
         *_answered(page, "GET", {"/calls/{call:int}": call, "/calls/{call:int}/files/{file:int}": file_of_call}),
         *_answered(page, "GET", {"/calls/{call:int}/prompt": prompt_of_call}),
-        *_answered(page, "GET", {"/waiting": waiting, "/tries/{try}": one_try, "/state": state, "/back": ways_back}),
+        *_answered(
+            page, "GET", {"/waiting": waiting, "/tries/{try}": one_try, "/tries/{try}/files/{file:int}": file_of_try}
+        ),
+        *_answered(page, "GET", {"/state": state, "/back": ways_back}),
         *_answered(page, "GET", {"/slices/{slice:int}": items}),
         *_answered(page, "POST", {"/approvals/{request:int}": answer_request, "/checkpoints": make_checkpoint}),
         *(

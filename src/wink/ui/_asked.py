@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Final
 from urllib.parse import parse_qsl, quote, unquote_to_bytes
 
 from starlette.responses import Response
@@ -13,8 +14,10 @@ from wink.record._browsing import Browsing, Wanted
 from wink.ui._sums import Sums
 from wink.workspace import Workspace
 
-LONGEST_FORM = 8 << 20
+LONGEST_FORM: Final = 8 << 20
 """How many bytes a form may have."""
+LONGEST_FILTER: Final = 1000
+"""How many characters are looked for at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +33,6 @@ class Asked:
     query: Mapping[str, str]
     form: tuple[tuple[str, str], ...] = ()
     is_part: bool = False
-    said: tuple[str, ...] = field(default=())
 
     @property
     def browsing(self) -> Browsing:
@@ -41,7 +43,7 @@ class Asked:
     def wanted(self) -> Wanted:
         """The filters in the address."""
         names = ("session", "tool", "outcome", "path", "text")
-        return Wanted(**{name: self.query.get(name, "").strip() for name in names})
+        return Wanted(**{name: self.query.get(name, "").strip()[:LONGEST_FILTER] for name in names})
 
     def value(self, name: str, otherwise: str = "") -> str:
         """A field of the form, or of the address."""
@@ -52,9 +54,16 @@ class Asked:
         return tuple(value for key, value in self.form if key == name)
 
     def number(self, name: str) -> int | None:
-        """A field that is a number, or None."""
+        """A field that is a number; None for anything else, as in an address that somebody has typed."""
         text = self.value(name).removeprefix("c")
         return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else None
+
+    def exact_number(self, name: str) -> int | None:
+        """A field that is a number, or None where there is none; raises `ValueError` for anything else."""
+        number = self.number(name)
+        if number is None and self.value(name):
+            raise ValueError(f"{self.value(name)!r} is no number; go back and try again")
+        return number
 
 
 Answer = Callable[[Asked], Response]

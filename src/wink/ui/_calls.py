@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from starlette.responses import Response
@@ -10,18 +11,18 @@ from wink.errors import UnknownCall
 from wink.filesystem import FileChange
 from wink.record import CallRow, PromptRow
 from wink.ui._asked import Asked
-from wink.ui._diffs import FileDiff, file_diff
+from wink.ui._diffs import LONGEST, FileDiff, file_diff
 from wink.ui._glance import glance
 from wink.ui._pages import address, answer
 from wink.ui._words import ENDINGS, arguments_of
+from wink.workspace._undo import UNSEEN
 
 PAGE: Final = 50
 """So many calls are shown at once."""
 _MOST: Final = 500
-OPEN: Final = 8
-"""The diffs of so many files are shown with a call; the others when they are asked for."""
+ROWS: Final = 600
+"""So many rows of diffs are shown with a call; those of the other files when they are asked for."""
 LISTED: Final = 500
-_ROWS_OF_ALL: Final = 20_000
 
 
 def timeline(asked: Asked) -> Response:
@@ -57,7 +58,8 @@ def file_of_call(asked: Asked) -> Response:
     if number >= len(row.changes):
         raise UnknownCall(row.position)
     change = asked.workspace.diff(row.position)[number]
-    return answer(asked, "file.html", diff=file_diff(change, _ROWS_OF_ALL), row=row)
+    back = f"/calls/{row.position}"
+    return answer(asked, "file.html", diff=file_diff(change, LONGEST), back=back, name=f"c{row.position}")
 
 
 def prompt_of_call(asked: Asked) -> Response:
@@ -129,10 +131,27 @@ def _details(asked: Asked, row: CallRow) -> dict[str, object]:
         "files_left": max(len(changes) - LISTED, 0),
         "query": filters(asked),
         "has_prompt": bool(row.run) and _prompt(asked, row) is not None,
-        "can_undo": row.committed and not undone and ending == "ok" and bool(row.changes),
+        "can_undo": ending == "ok" and _has_effect(asked, row),
     }
 
 
-def files_of(changes: tuple[FileChange, ...]) -> list[FileDiff | FileChange]:
-    """The diffs of the first files, and the names of the others."""
-    return [file_diff(change) if number < OPEN else change for number, change in enumerate(changes[:LISTED])]
+def _has_effect(asked: Asked, row: CallRow) -> bool:
+    """Whether there is anything to undo that a person would see."""
+    if row.changes or row.effects == "read":
+        return bool(row.changes)
+    record = asked.workspace.record
+    return any(not record.types_written(past) <= UNSEEN for past in record.past(row.transaction, row.transaction))
+
+
+def files_of(changes: Sequence[FileChange], most_rows: int = ROWS) -> list[FileDiff | FileChange]:
+    """The diffs of the first files, up to so many rows, and the names of the others."""
+    found: list[FileDiff | FileChange] = []
+    rows = 0
+    for change in changes[:LISTED]:
+        if rows >= most_rows:
+            found.append(change)
+            continue
+        diff = file_diff(change)
+        rows += len(diff.rows) + 1
+        found.append(diff)
+    return found

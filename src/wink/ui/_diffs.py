@@ -15,6 +15,8 @@ from wink.ui._text import shown
 
 ROWS: Final = 300
 """So many rows of one file are shown at first."""
+LONGEST: Final = 20_000
+"""So many rows of one file are shown at most."""
 _ALIKE: Final = 4_000_000
 """How many pairs of lines are compared at most; beyond, a block is shown as replaced as a whole."""
 _WIDEST: Final = 2000

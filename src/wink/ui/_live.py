@@ -16,7 +16,6 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from wink.errors import WinkError
 from wink.record._browsing import Browsing
 from wink.tries._try import DIRECTORY
 from wink.workspace import Workspace
@@ -87,7 +86,7 @@ class Live:
     def _look(self) -> str:
         try:
             return look(self._workspace())
-        except (WinkError, OSError) as error:
+        except Exception as error:  # whatever it is: the next look may find it mended
             return json.dumps({"problem": str(error)})
 
 

@@ -14,15 +14,18 @@ import uvicorn
 from wink.mcp._address import Address
 from wink.mcp._stopping import Stopping
 from wink.ui._app import Page, page_app
+from wink.workspace import Workspace
 
 
-def serve_page(root: str, port: int = 0, *, listening: Callable[[str], object], token: str = "") -> int:
-    """Serve the page of the workspace in `root` until it is asked to end; the exit status.
+def serve_page(
+    opening: Callable[[], Workspace], port: int = 0, *, listening: Callable[[str], object], token: str = ""
+) -> int:
+    """Serve the page of a workspace until it is asked to end; the exit status.
 
-    `listening` is told the address to open. Port 0 takes any that is free; raises `AddressRefused` where one is taken.
+    `opening` opens the workspace; where it raises, the page says why, and it is asked again. `listening` is told the address to open. Port 0 takes any that is free; raises `AddressRefused` where one is taken.
     """
     token = token or secrets.token_urlsafe(32)
-    page, stopping = Page(root), Stopping(tuple)
+    page, stopping = Page(opening), Stopping(tuple)
     with Address("127.0.0.1", port).bind() as socket:
         listening(f"http://127.0.0.1:{socket.getsockname()[1]}/?token={token}")
         with stopping.on_signals():

@@ -8,13 +8,14 @@ from typing import Any
 
 from starlette.responses import RedirectResponse, Response
 
-from wink.errors import ApprovalChanged, ParseError
+from wink.errors import ApprovalChanged, NothingTried, ParseError
 from wink.runtime import Answer, ApprovalRequest, answer_approval, pending_approvals
 from wink.runtime._approval_answers import request_to_answer
 from wink.tries import Try, tries
+from wink.ui._acts import ROWS
 from wink.ui._asked import Asked
-from wink.ui._calls import LISTED
-from wink.ui._diffs import file_diff
+from wink.ui._calls import LISTED, files_of
+from wink.ui._diffs import LONGEST, file_diff
 from wink.ui._pages import answer
 from wink.ui._proposed import proposed
 from wink.ui._text import is_plain
@@ -64,10 +65,21 @@ def one_try(asked: Asked) -> Response:
         "try.html",
         tried=tried,
         runs=[(" ".join(run.argv), run) for run in tried.runs],
-        files=[file_diff(change) for change in changes[:LISTED]],
+        files=list(zip(changes, files_of(changes, ROWS), strict=False)),
         files_left=max(len(changes) - LISTED, 0),
         notes=found.notes,
         total=len(changes),
+    )
+
+
+def file_of_try(asked: Asked) -> Response:
+    """The diff of one file of a try, whole; `n` is which of them, as they are listed."""
+    tried = Try(asked.workspace, asked.place["try"])
+    changes, number = tried.differences().changes(), int(asked.place["file"])
+    if number >= len(changes):
+        raise NothingTried(f"file {number}", tried.name)
+    return answer(
+        asked, "file.html", diff=file_diff(changes[number], LONGEST), back=f"/tries/{tried.name}", name=tried.name
     )
 
 
