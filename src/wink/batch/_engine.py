@@ -13,7 +13,7 @@ from wink.batch._meter import MeterLike
 from wink.batch._outcome import Outcome, lost
 from wink.batch._supervise import close_nursery, run_attempt
 
-Run = Callable[[Attempt, "MeterLike | None", Callable[[], bool]], Outcome]
+Run = Callable[[Attempt, "MeterLike | None", Callable[[], int]], Outcome]
 
 
 class Engine(Protocol):
@@ -53,7 +53,7 @@ class LocalEngine:
         self._meter, self._run = meter, run
         self._todo: queue.SimpleQueue[Attempt | None] = queue.SimpleQueue()
         self._done: queue.SimpleQueue[tuple[Key, Outcome]] = queue.SimpleQueue()
-        self._stopping = threading.Event()
+        self._stopping = 0
         self._threads = [
             threading.Thread(target=self._work, name=f"wink-batch-{number}", daemon=True)
             for number in range(self._parallel)
@@ -88,11 +88,11 @@ class LocalEngine:
 
     def stop(self) -> None:
         """Tell all attempts to end."""
-        self._stopping.set()
+        self._stopping = max(1, self._stopping)
 
     def close(self) -> None:
-        """End the threads, and with them what they run."""
-        self._stopping.set()
+        """End the threads, and with them at once what they run."""
+        self._stopping = 2
         for _ in self._threads:
             self._todo.put(None)
         for thread in self._threads:
@@ -101,11 +101,11 @@ class LocalEngine:
     def _work(self) -> None:
         try:
             while (attempt := self._todo.get()) is not None:
-                if self._stopping.is_set():
+                if self._stopping:
                     self._done.put((attempt.key, Outcome("stopped", "interrupted", "it had not begun")))
                     continue
                 try:
-                    outcome = self._run(attempt, self._meter, self._stopping.is_set)
+                    outcome = self._run(attempt, self._meter, lambda: self._stopping)
                 except BaseException as error:  # foreign code; the driver must not wait for ever
                     outcome = lost("error", f"{type(error).__name__}: {error}")
                 self._done.put((attempt.key, outcome))

@@ -30,7 +30,8 @@ from wink.batch._plan import NO_CHECKPOINT, ORIGIN
 from wink.errors import SourceUnavailable
 from wink.limits import utc_now
 
-Stopping = Callable[[], bool]
+Stopping = Callable[[], int]
+"""Is asked whether an attempt is to end: 0 for no, 1 when it may take back what it is in the middle of, 2 for at once."""
 
 GRACE: Final = 20.0
 """Seconds in which an attempt that was told to end can take back what it is in the middle of."""
@@ -46,7 +47,7 @@ _no_overlays: Final[dict[str, str]] = {}
 """Directories in which overlays cannot be mounted, and why."""
 
 
-def run_attempt(attempt: Attempt, meter: MeterLike | None = None, stopping: Stopping = lambda: False) -> Outcome:
+def run_attempt(attempt: Attempt, meter: MeterLike | None = None, stopping: Stopping = lambda: 0) -> Outcome:
     """What an attempt comes to; `stopping` is asked a few times a second whether it is to end."""
     started, clock = utc_now(), time.monotonic()
     try:
@@ -226,6 +227,8 @@ class _Supervised:
                 most = limits.idle if limits.idle is not None else 3600.0
                 if now - heard > max(most, self._attempt.plan.check_seconds) + GRACE:
                     return "hang", f"its check gave no sign of life for {now - heard:.0f} s"
+            if self._stopping() > 1:
+                return "interrupted", "the batch was interrupted"
             if told_at is not None and now - told_at > GRACE and self._ended is None:
                 return cause, f"{message}, and did not end when it was told to"
         return cause, message

@@ -69,7 +69,7 @@ def run(tasks: str | None, **given: Any) -> int:
             return _work(journal, given)
     if tasks is None:
         raise wrong("name a table of tasks, as in wink batch tasks.jsonl --model openai:NAME")
-    plan, rows = _plan(tasks, given), read_tasks(tasks)
+    plan, rows = _plan(tasks, given), [replace(one, model=_script_here(one.model)) for one in read_tasks(tasks)]
     _check_models(rows, given)
     rows = _pinned(rows)
     out = given["out"] or os.path.join("batches", plan.name)
@@ -87,11 +87,8 @@ def _plan(tasks: str, given: dict[str, Any]) -> Plan:
     checkpoint = given["checkpoint"] or "bundle"
     if checkpoint not in ("bundle", "none", "origin") and "://" not in checkpoint and ":" not in checkpoint:
         checkpoint = os.path.abspath(checkpoint)
-    model = given["model"]
-    if model and model.startswith("scripted:"):
-        model = f"scripted:{os.path.abspath(model.removeprefix('scripted:'))}"
     options = {
-        "model": model,
+        "model": _script_here(given["model"] or ""),
         "base_url": given["base_url"],
         "template": given["template"],
         "sections": list(given["sections"]),
@@ -126,6 +123,12 @@ def _limits(given: dict[str, Any]) -> tuple[Limits, Limits]:
         Limits(given["task_time"], given["task_tokens"], given["task_cost"], given["idle_time"]),
         Limits(given["batch_time"], given["batch_tokens"], given["batch_cost"]),
     )
+
+
+def _script_here(model: str) -> str:
+    """A script's path means the directory that the batch begins in, and not the one that an attempt works in."""
+    kind, _, path = model.partition(":")
+    return f"scripted:{os.path.abspath(path)}" if kind == "scripted" and path else model
 
 
 def _absolute(address: str) -> str:

@@ -21,6 +21,7 @@ from wink.cli._warnings import plugin_warnings_in_a_line
 from wink.cli._wrong import ReaderGone, WrongInput, nearest, wrong
 from wink.errors import (
     ApprovalChanged,
+    EngineFailed,
     PromptEvaluationError,
     RecordError,
     ReplayMismatch,
@@ -75,6 +76,7 @@ WORK_FAILED: Final = (
     ScriptMismatch,
     ReplayMismatch,
     ApprovalChanged,
+    EngineFailed,
 )
 """The errors that say that work failed; every other one of wink's means that the input was wrong."""
 FAILED, WRONG, INTERRUPTED, UNREAD = 1, 2, 130, 141
