@@ -39,7 +39,7 @@ pytest_plugins = ["pytester"]
 
 def look() -> None:
     """Reads what it must not."""
-    open("/etc/hostname").close()
+    open("/etc/passwd").close()
 
 
 def test_what_and_where_is_told_with_what_to_do() -> None:
@@ -80,7 +80,7 @@ def test_what_tasks_and_threads_do_counts() -> None:
         run_in_thread(lambda: run_in_thread(lambda: quietly(look)))
 
     for act in (lambda: asyncio.run(tasks()), pool, nested):
-        with pytest.raises(UndeclaredEffects, match="/etc/hostname"), audit_effects("workspace"):
+        with pytest.raises(UndeclaredEffects, match="/etc/passwd"), audit_effects("workspace"):
             act()
 
 
@@ -131,7 +131,7 @@ def test_a_pool_of_the_plugin_counts_wherever_it_began() -> None:
     pool.submit(int).result()
     def look():
         try:
-            open("/etc/hostname").close()
+            open("/etc/passwd").close()
         except Exception:
             pass
     def peek(params: None, *, context: ToolContext) -> ToolResult[None]:
@@ -142,7 +142,7 @@ def test_a_pool_of_the_plugin_counts_wherever_it_began() -> None:
     with fake_distribution("wink-birds", modules={"wink_birds_of_a_test": module}), Harness() as harness:
         found: Any = __import__("wink_birds_of_a_test")
         harness.use(found.PEEK)
-        with pytest.raises(UndeclaredEffects, match="/etc/hostname"):
+        with pytest.raises(UndeclaredEffects, match="/etc/passwd"):
             harness.call("peek")
         found.pool.shutdown()
 
@@ -166,7 +166,7 @@ def test_what_a_thread_does_later_is_told_at_the_end() -> None:
     assert harness.call("start").success
     go_on.set()
     threads[0].join()
-    with pytest.raises(UndeclaredEffects, match="/etc/hostname"):
+    with pytest.raises(UndeclaredEffects, match="/etc/passwd"):
         harness.close()
 
 
@@ -293,7 +293,7 @@ def test_a_time_is_only_asked_for_when_it_is_given() -> None:
     """And who took it is told."""
     with fake_distribution("wink-birds", modules={"wink_birds": "import json, decimal"}):
         assert_import_light("wink_birds", under_ms=60_000)
-        with pytest.raises(AssertionError, match=r"and may take 0; the slowest(.|\n)*ms  wink_birds"):
+        with pytest.raises(AssertionError, match=r"and may take 0; the slowest of what it loads:\n +\d+\.\d ms  \w+"):
             assert_import_light("wink_birds", under_ms=0)
     with fake_distribution("wink-birds", modules={"wink_birds": "raise SystemExit('no')"}):
         with pytest.raises(AssertionError, match="cannot be imported by itself:\nno"):

@@ -301,6 +301,7 @@ class TestSound(SectionContract):
         return Sound(policies=[Rule()])
 
 
+@pytest.mark.timeout(600)
 def test_every_broken_promise_is_found(pytester: pytest.Pytester) -> None:
     """By the test that is there for it, whose report says what was promised and what to do."""
     assert_each_is_caught(pytester, __name__, "BROKEN", [contract.__name__ for contract, _ in BROKEN])

@@ -259,8 +259,8 @@ BROKEN: list[tuple[type[ToolContract], str]] = [
         (broken(f"Effects{number}", doing(act)), EFFECTS)
         for number, act in enumerate(
             [
-                lambda context: open("/etc/hostname").close(),
-                lambda context: Path("/etc/hostname").read_bytes(),
+                lambda context: open("/etc/passwd").close(),
+                lambda context: Path("/etc/passwd").read_bytes(),
                 lambda context: quietly(lambda: Path("/nowhere/a").write_text("x")),
                 lambda context: quietly(lambda: os.unlink("/nowhere/a")),
                 lambda context: quietly(lambda: os.open("/nowhere/a", os.O_RDONLY)),
@@ -274,7 +274,7 @@ BROKEN: list[tuple[type[ToolContract], str]] = [
                 lambda context: sqlite3.connect("/nowhere/a"),
                 lambda context: quietly(lambda: os.chdir("/")),
                 lambda context: quietly(lambda: os.environ.update(WINK_TRY="1")),
-                in_thread(lambda: open("/etc/hostname").close()),
+                in_thread(lambda: open("/etc/passwd").close()),
                 in_thread(lambda: subprocess.run(["true"], check=True)),
                 own_files,
             ]
@@ -335,7 +335,8 @@ def careful(context: ToolContext) -> None:
     import zoneinfo
 
     importlib.reload(colorsys)
-    zoneinfo.ZoneInfo.no_cache("Europe/Vienna")
+    for key in sorted(zoneinfo.available_timezones())[:1]:
+        zoneinfo.ZoneInfo.no_cache(key)
     io.StringIO("x").read()
     sqlite3.connect(":memory:").close()
     with open(os.devnull, "w") as nothing:
@@ -365,6 +366,7 @@ class TestProgram(TestSound):
         return doing(act, effects="process")()
 
 
+@pytest.mark.timeout(600)
 def test_every_broken_promise_is_found(pytester: pytest.Pytester) -> None:
     """By the test that is there for it, whose report says what was promised and what to do."""
     assert_each_is_caught(pytester, __name__, "BROKEN", [contract.__name__ for contract, _ in BROKEN])

@@ -12,6 +12,7 @@ pytest_plugins = ["pytester"]
 GUIDE = Path(__file__).parents[2] / "docs/guide/test-your-plugin.md"
 
 
+@pytest.mark.timeout(600)
 def test_the_guides_tests_pass(pytester: pytest.Pytester) -> None:
     """Put together as they stand, with the line for `conftest.py` where it belongs."""
     conftest, *blocks = re.findall(

@@ -65,7 +65,7 @@ async def aadd(params: Add, *, context: ToolContext) -> ToolResult[Add]:
 
 def peek(params: None, *, context: ToolContext) -> ToolResult[None]:
     """Look around the handle."""
-    open("/etc/hostname").close()
+    open("/etc/passwd").close()
     return ToolResult("looked", None)
 
 
@@ -183,7 +183,7 @@ def test_limits_are_the_tests(harness: Harness) -> None:
 def test_a_handler_that_goes_around_its_handle_fails_the_test(harness: Harness) -> None:
     """Whatever it replies."""
     harness.use(Tool[None, None]("peek", "Look.", peek))
-    with pytest.raises(UndeclaredEffects, match=r"opens '/etc/hostname' to read it, at testing/test_harness\.py:"):
+    with pytest.raises(UndeclaredEffects, match=r"opens '/etc/passwd' to read it, at testing/test_harness\.py:"):
         harness.call("peek")
 
 
@@ -300,6 +300,7 @@ def test_nothing_of_a_plugin_of_a_test_is_left() -> None:
 # -- pytest
 
 
+@pytest.mark.timeout(600)
 def test_a_plugins_tests_ask_for_the_fixtures(pytester: pytest.Pytester) -> None:
     """With a line in `conftest.py`, strict markers and warnings as errors; also beside other imports of the kit."""
     pytester.makeini("[pytest]\naddopts = --strict-markers\nfilterwarnings = error\n")

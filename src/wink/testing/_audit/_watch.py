@@ -136,10 +136,10 @@ def audit_effects(
 
     >>> try:
     ...     with audit_effects("workspace"):
-    ...         open("/etc/hostname")
+    ...         open("/etc/passwd")
     ... except UndeclaredEffects as error:
     ...     error.actions[0].partition(",")[0]
-    "opens '/etc/hostname' to read it"
+    "opens '/etc/passwd' to read it"
     """
     watch = Watch(effects, tool, files=files, allow=allow)
     watch.block = _frame(2)  # around this generator and the context manager that it makes
