@@ -1,6 +1,6 @@
 """What a person waits for in the page of `wink ui`, over ten thousand calls and a hundred thousand files, in one run.
 
-    python -m benchmarks.ui_page [--calls 10000] [--files 100000] [--rounds 15]
+    python -m benchmarks.ui_page [--calls 10000] [--files 100000] [--rounds 15] [--place DIRECTORY]
 
 A real `wink ui` serves a real workspace: every call has written a file, and the record and the staged pre-images are those
 that `write_file` leaves. `first paint` is what Chromium itself reports, in a browser that has not seen the page before,
@@ -170,11 +170,13 @@ def main() -> None:
     parser.add_argument("--calls", type=int, default=10_000)
     parser.add_argument("--files", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--place", type=Path, help="where to make the project, and leave it; one that is there is used")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
-        place = Path(temporary) / "project"
-        place.mkdir()
-        make(place, given.calls, given.files)
+        place = (given.place or Path(temporary)) / "project"
+        if not place.exists():
+            place.mkdir(parents=True)
+            make(place, given.calls, given.files)
         with served(place) as url:
             figures = {"first paint": first_paints(url, given.rounds), **requests(url, given.calls, given.rounds)}
     print(f"{given.calls:,} calls, {given.files:,} files, {given.rounds} rounds; milliseconds")

@@ -22,12 +22,14 @@ from wink.errors import (
 from wink.filesystem import FileChange, HostFilesystem, PuttingBack, Target, Versions, plan, preview
 from wink.limits import utc_now
 from wink.record import CallRow, Past, Record
+from wink.record._browsing import Browsing
 from wink.session import Session
 from wink.transactions import CommitEntry, current_transaction
 from wink.workspace._storing import entry, store
 
 _SECONDS: Final = 30.0
 _numbers: Final = itertools.count(1)
+_FEW: Final = 50
 
 Everything = Callable[
     [Versions, Sequence[tuple[int, FileChange]]], tuple[dict[str, Target], list[tuple[str, str]], tuple[str, ...]]
@@ -77,8 +79,16 @@ class Reverting:
         """
         positions = {past.position for past in targets}
         first = min(positions, default=self._record.last_position() + 1)
-        versions = Versions(self._files.places, partial(self._record.changes, first))
-        changes = [change for change in self._record.changes(first) if change[0] in positions]
+        later: Callable[[], Sequence[tuple[int, FileChange]]] = partial(self._record.changes, first)
+        if everything is None and len(positions) <= _FEW:
+            # A record may hold very much else, and reading it takes longer than the undo itself.
+            changes = [change for position in sorted(positions) for change in self._record.changes(position, position)]
+            touched = {change.path for _, change in changes}
+            if len(touched) <= _FEW:
+                later = partial(Browsing(self._record).changes_around, touched, first)
+        else:
+            changes = [change for change in later() if change[0] in positions]
+        versions = Versions(self._files.places, later)
         if paths:
             changes = [change for change in changes if any(_is_in(change[1].path, path) for path in paths)]
             if not changes and everything is None:
