@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, Final, cast
 
 import pytest
 
@@ -19,6 +19,8 @@ from wink.testing._contracts._base import Contract, Fresh
 from wink.testing._harness import Harness
 from wink.testing._moment import Moment
 from wink.tools import Tool, render_value
+
+_JSON: Final = frozenset(("array", "boolean", "integer", "null", "number", "object", "string"))
 
 
 class SectionContract(Contract):
@@ -165,6 +167,8 @@ class SectionContract(Contract):
             )
             broken = [name for name in _references(schema) if not _resolves(schema, name)]
             assert not broken, f"{tool.name}: its schema refers to {broken}, which it does not have"
+            odd = _kinds(schema) - _JSON
+            assert not odd, f"{tool.name}: its schema speaks of {odd}, which JSON does not have"
             unknown = set(schema.get("required", ())) - set(schema.get("properties", {}))
             assert not unknown, f"{tool.name}: its schema requires {unknown}, which it does not describe"
         for provider in PROVIDERS:
@@ -268,16 +272,31 @@ def _items(output: Any) -> Iterator[Any]:
         yield output
 
 
-def _references(schema: object) -> Iterator[str]:
-    if isinstance(schema, dict):
-        for key, value in schema.items():  # pyright: ignore[reportUnknownVariableType]
-            if key == "$ref" and isinstance(value, str):
-                yield value
-            else:
-                yield from _references(value)  # pyright: ignore[reportUnknownArgumentType]
-    elif isinstance(schema, list):
-        for value in schema:  # pyright: ignore[reportUnknownVariableType]
-            yield from _references(value)  # pyright: ignore[reportUnknownArgumentType]
+def _parts(schema: Any) -> Iterator[Mapping[str, Any]]:
+    """A schema and all schemas in it."""
+    if not isinstance(schema, Mapping):
+        return
+    node = cast("Mapping[str, Any]", schema)
+    yield node
+    for word in ("properties", "$defs", "patternProperties"):
+        for one in dict(node.get(word, {})).values():
+            yield from _parts(one)
+    for word in ("anyOf", "oneOf", "allOf", "prefixItems"):
+        for one in node.get(word, ()):
+            yield from _parts(one)
+    for word in ("items", "additionalProperties", "propertyNames", "not"):
+        yield from _parts(node.get(word))
+
+
+def _kinds(schema: Mapping[str, Any]) -> set[str]:
+    """Every type that a schema speaks of."""
+    said = [part.get("type", ()) for part in _parts(schema)]
+    return {kind for one in said for kind in ([one] if isinstance(one, str) else one)}
+
+
+def _references(schema: Mapping[str, Any]) -> list[str]:
+    """Everything that a schema refers to."""
+    return [str(part["$ref"]) for part in _parts(schema) if "$ref" in part]
 
 
 def _resolves(schema: Mapping[str, Any], reference: str) -> bool:
