@@ -115,11 +115,20 @@ def test_some_places_may_be_allowed(tmp_path: Path) -> None:
 
 def test_imports_and_data_of_packages_may_be_read() -> None:
     """They are code, and not the workspace."""
-    with fake_distribution(
-        "wink-birds", modules={"wink_birds_of_a_test": "with open(__file__) as file: names = file.read()"}
-    ):
+    inner = """
+    import os
+    here = os.path.dirname(__file__)
+    def look(path):
+        open(os.path.join(here, path)).close()
+    """
+    modules = {"wink_birds.inner.look": inner, "wink_birds.inner": "", "wink_birds.data": ""}
+    modules["wink_birds"] = "with open(__file__) as file: names = file.read()"
+    with fake_distribution("wink-birds", modules=modules):
         with audit_effects("workspace"):
-            __import__("wink_birds_of_a_test")
+            found: Any = __import__("wink_birds.inner.look").inner.look
+            found.look("../data.py")
+        with pytest.raises(UndeclaredEffects, match="elsewhere"), audit_effects("workspace"):
+            found.look("../../elsewhere")
 
 
 def test_a_pool_of_the_plugin_counts_wherever_it_began() -> None:

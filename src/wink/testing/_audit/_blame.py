@@ -84,7 +84,18 @@ def blame(
     line = (
         f"{os.path.basename(os.path.dirname(code.co_filename))}/{os.path.basename(code.co_filename)}:{found.f_lineno}"
     )
-    return Blame(f"{line} in {code.co_qualname}", os.path.dirname(os.path.realpath(code.co_filename)), through)
+    return Blame(f"{line} in {code.co_qualname}", _home(found), through)
+
+
+def _home(frame: FrameType) -> str:
+    """The directory of the package that a frame's code belongs to; of the module, where it belongs to none."""
+    file = os.path.realpath(frame.f_code.co_filename)
+    package = sys.modules.get((frame.f_globals.get("__name__") or "").partition(".")[0])
+    for place in getattr(package, "__path__", ()):
+        home = os.path.realpath(place)
+        if file.startswith(home + os.sep):
+            return home
+    return os.path.dirname(file)
 
 
 def is_of(frame: FrameType | None, package: str) -> bool:
