@@ -171,6 +171,19 @@ def test_a_batch_is_one_processs_at_a_time_and_says_when_it_is_damaged(tmp_path:
         Journal(str(tmp_path))
 
 
+def test_what_the_meter_has_stopped_is_left_for_later(tmp_path: Path) -> None:
+    """It knows before the journal does that nothing is left to spend; the tasks that it stopped did nothing wrong."""
+
+    class Stopping(FakeEngine):
+        def wait(self, seconds: float) -> list[tuple[Key, Outcome]]:
+            return [(self.running.pop().key, Outcome("failed", "budget", "all is spent", usage=Usage(1, 1)))]
+
+    with Journal.begin(str(tmp_path / "out"), Plan("b", "m:f"), [Task("a", "x"), Task("b", "x")]) as journal:
+        assert Driver(journal, Stopping(Random(1), 2)).run() == "budget"
+        assert journal.results == {}
+        assert journal.failures() == {}
+
+
 def test_limits_of_the_batch_end_it_and_can_be_raised(tmp_path: Path) -> None:
     """What was not begun is begun when there is more to spend."""
     from wink.batch import Limits

@@ -103,6 +103,8 @@ class Driver:
                 watcher.turn(len(schedule.running), schedule.waiting)
             for sink in self.sinks:
                 sink.turn()
+        if self._ending == "over" and len(journal.results) < len(journal.tasks):
+            return "budget"  # the meter has told the last of them to stop, before the journal knew
         return self._ending
 
     def _look(self, began: float) -> None:

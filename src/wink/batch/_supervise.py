@@ -10,12 +10,11 @@ import io
 import os
 import shutil
 import signal
-import tempfile
 import threading
 import time
 import zipfile
-from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
@@ -27,6 +26,7 @@ from wink.batch._meter import MeterLike
 from wink.batch._nursery import Nursery, Running
 from wink.batch._outcome import Outcome, Usage, Verdict, lost
 from wink.batch._plan import NO_CHECKPOINT, ORIGIN
+from wink.batch._room import room_for, size_of, without_state
 from wink.errors import SourceUnavailable
 from wink.limits import utc_now
 
@@ -74,52 +74,8 @@ def _run(attempt: Attempt, meter: MeterLike | None, stopping: Stopping) -> Outco
     base = cache.base(attempt.task.workspace, attempt.plan.name)
     if (os.path.realpath(place) + "/").startswith(base.tree.rstrip("/") + "/") and base.tree != f"{place}/empty":
         raise SourceUnavailable(base.tree, f"the cache {place!r} lies in it; name another with --cache")
-    with _room(place) as room:
+    with room_for(place) as room:
         return _Supervised(attempt, base, room, meter, stopping).run()
-
-
-@contextmanager
-def _room(place: str) -> Generator[str]:
-    """A directory for one attempt; what killed workers left is swept when nobody holds it."""
-    import fcntl
-
-    above = os.path.join(place, "work")
-    os.makedirs(above, mode=0o700, exist_ok=True)
-    _sweep(above)
-    room = tempfile.mkdtemp(dir=above)
-    lock = os.open(f"{room}/lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield room
-    finally:
-        _remove(room)
-        os.close(lock)
-
-
-def _sweep(above: str) -> None:
-    import fcntl
-
-    for name in os.listdir(above):
-        room = os.path.join(above, name)
-        try:
-            lock = os.open(f"{room}/lock", os.O_RDWR | os.O_CLOEXEC)
-        except OSError:
-            continue
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            _remove(room)
-        except BlockingIOError:
-            pass
-        finally:
-            os.close(lock)
-
-
-def _remove(room: str) -> None:
-    # What the kernel works in is closed even to its owner.
-    for work in (f"{room}/overlay/work/work", f"{room}/check/work/work"):
-        with suppress(OSError):
-            os.chmod(work, 0o700)
-    shutil.rmtree(room, ignore_errors=True)
 
 
 class _Supervised:
@@ -145,7 +101,7 @@ class _Supervised:
                 return outcome
             _no_overlays[place] = self._unmounted
         self._copy = os.path.join(self._room, "copy")
-        shutil.copytree(self._base.tree, self._copy, symlinks=True, ignore=_without_state(self._base.tree))
+        shutil.copytree(self._base.tree, self._copy, symlinks=True, ignore=without_state(self._base.tree))
         return self._once({"root": self._copy, "mount": None})
 
     def _with_overlay(self) -> dict[str, Any]:
@@ -321,7 +277,7 @@ class _Supervised:
             commit=got.commit,
             base=got.base,
             record=self._record(),
-            disk_bytes=_size(self._room),
+            disk_bytes=size_of(self._room),
             shared="copy" if self._copy else "overlay",
         )
 
@@ -380,20 +336,3 @@ def close_nursery() -> None:
     if found is not None:
         _kept.nursery = None
         found.close()
-
-
-def _without_state(tree: str) -> Callable[[str, list[str]], list[str]]:
-    def ignore(directory: str, names: list[str]) -> list[str]:
-        return [name for name in names if name == ".wink" and directory == tree]
-
-    return ignore
-
-
-def _size(room: str) -> int:
-    """What an attempt took of the disk, with all that is removed when it ends."""
-    total = 0
-    for above, _, names in os.walk(room):
-        for name in (*names, ""):
-            with suppress(OSError):
-                total += os.lstat(os.path.join(above, name)).st_blocks * 512
-    return total

@@ -61,6 +61,10 @@ def run(tasks: str | None, **given: Any) -> int:
 
     The exit status is 0 when all tasks are done, 1 when some failed, 4 when a limit of the batch ended it.
     """
+    if sys.platform != "linux":
+        raise wrong(
+            "attempts need Linux's processes and namespaces; on macOS run wink in a virtual machine, as podman machine makes"
+        )
     if given["resume"] is not None:
         if tasks is not None:
             raise wrong("a batch goes on with the tasks that it was begun with; leave out TASKS, or --resume")
