@@ -330,3 +330,37 @@ def test_turns_are_shown_masked_and_said_exactly(record: Record) -> None:
     assert "hunter22" not in record.runs.turns(number)[0].turn
     assert json.loads(record.runs.turns(number)[0].turn)["format"] == 1
     assert record.runs.turns(number, exact=True)[0].turn == text
+
+
+@pytest.mark.parametrize(
+    ("written", "secret"),
+    [
+        (r'{"k": "gh\u0070_16C7e42F292c6912E7710c"}', "16C7e42F292c6912"),
+        (r'{"pass\u0077ord": "hunter22x"}', "hunter22x"),
+        (r'{"u": "https:\/\/me:hunter22x@host"}', "hunter22x"),
+        (json.dumps({"contraseña": "hunter22x"}), "hunter22x"),
+        (json.dumps({"CONTRASEÑA": "hunter22x"}), "hunter22x"),
+        (json.dumps({"a": "with clé-12345"}), "12345"),
+        (json.dumps({"calls": [{"arguments": r'{"k": "gh\u0070_16C7e42F292c6912E7710c"}'}]}), "16C7e42F292c6912"),
+    ],
+)
+def test_a_secret_is_found_however_json_spells_it(written: str, secret: str) -> None:
+    """A model may escape any character, and JSON escapes all but ASCII: names and patterns of other languages, too."""
+    rules = Masking(names=["contraseña"], patterns=["clé-[0-9]+"])
+
+    found = rules.json(written)
+
+    assert secret not in found
+    assert MASK in found
+    assert rules.json(found) == found
+
+
+def test_a_call_is_masked_however_its_arguments_are_spelt(state: Path, entry: MakeEntry) -> None:
+    """The record asks once for all that it stores, before it looks closely at anything."""
+    record = Record(str(state), masking=Masking(names=["contraseña"]))
+    try:
+        record.commit(entry(arguments=json.dumps({"contraseña": "hunter22x"})))
+        assert json.loads(record.calls()[0].arguments) == {"contraseña": MASK}
+        assert scan(state, "hunter22x") == []
+    finally:
+        record.close()

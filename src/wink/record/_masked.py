@@ -33,7 +33,7 @@ def masked(
         if call.error is not None:
             texts.append(call.error)
         texts += [reason for _, _, reason, _ in call.decisions if reason]
-    if not masking.finds(*texts):
+    if not masking.finds_in_json(*texts):
         return calls, encoded
     return [masked_call(masking, call) for call in calls], [_items(masking, one) for one in encoded]
 

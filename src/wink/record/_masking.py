@@ -75,18 +75,22 @@ class Masking:
         data = "\n".join(texts).encode("utf-8", "surrogatepass")
         return (self._gate or self._compiled()).search(data) is not None
 
+    def finds_in_json(self, *texts: str) -> bool:
+        """The same of texts that may be JSON: with escapes a secret has many spellings, so such a text has to be read."""
+        return any("\\u" in text or "\\/" in text for text in texts) or self.finds(*texts)
+
     def text(self, text: str) -> str:
         """The text with `[masked]` in the place of each secret."""
         return self._masked(text) if text and self.finds(text) else text
 
     def json(self, text: str) -> str:
         """JSON with the texts in it masked, still JSON; anything else is masked as text."""
-        if not text or not self.finds(text):
+        if not text or not self.finds_in_json(text):
             return text
         try:
             value = json.loads(text)
         except (ValueError, RecursionError):
-            return self._masked(text)
+            return self.text(text)
         masked = self._walk(value, is_secret=False)
         return text if masked == value else json.dumps(masked)
 
