@@ -207,6 +207,16 @@ def test_progress_comes_only_when_asked_for_and_never_after_the_result(wire: Wir
     assert [message for message in wire.rest() if "method" in message] == []
 
 
+def test_changes_come_in_the_order_in_which_they_were_asked_for(wire: Wire, place: Path) -> None:
+    """Clients send them in parallel, and what each finds is what those before it left."""
+    for number in range(40):
+        wire.ask(number, "append", number=number)
+    for number in range(40):
+        assert "result" in wire.answer(number)
+
+    assert list(map(int, (place / "numbers.txt").read_text().split())) == list(range(40))
+
+
 def test_two_servers_work_on_one_workspace(
     wire: Wire, command: list[str], environment: dict[str, str], place: Path
 ) -> None:

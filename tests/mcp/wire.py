@@ -20,6 +20,7 @@ class Wire:
             command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )
         self._lines: queue.Queue[bytes] = queue.Queue()
+        self._kept: dict[object, dict[str, Any]] = {}
         self.said = b""
         self._threads = [threading.Thread(target=work, daemon=True) for work in (self._read, self._listen)]
         for thread in self._threads:
@@ -61,11 +62,15 @@ class Wire:
         return json.loads(line)
 
     def answer(self, request_id: int | str | None) -> dict[str, Any]:
-        """The next answer to this request; what comes before it is passed over."""
+        """The answer to this request; other answers are kept, and all else that comes before it is passed over."""
+        if request_id in self._kept:
+            return self._kept.pop(request_id)
         while True:
             message = self.next()
-            if "method" not in message and message["id"] == request_id:
-                return message
+            if "method" not in message:
+                if message["id"] == request_id:
+                    return message
+                self._kept[message["id"]] = message
 
     def rest(self) -> list[dict[str, Any]]:
         """All further messages until the server ends."""

@@ -73,11 +73,13 @@ class Turns:
             self._pass_on()
             raise
 
-    async def aacquire(self, timeout: float) -> None:
-        """Like `acquire`, without blocking the event loop."""
+    async def aacquire(self, timeout: float, queued: Callable[[], object] | None = None) -> None:
+        """Like `acquire`, without blocking the event loop; `queued` is told when there is a place in the line."""
         started = time.monotonic()
         loop = _running_loop()
         ticket = self._queue(loop)
+        if queued is not None:
+            queued()
         if ticket is not None:
             import asyncio
 

@@ -6,6 +6,8 @@ import asyncio
 import contextvars
 import time
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from functools import partial
 from typing import Any, Final, TypeVar
 
 from wink.mcp._loops import Running
@@ -30,17 +32,31 @@ class Apart:
     def __init__(self) -> None:
         self._contexts: dict[asyncio.Future[Any], contextvars.Context] = {}
         self._room = {True: asyncio.Semaphore(AT_ONCE), False: asyncio.Semaphore(AT_ONCE)}
+        self._starting = asyncio.Lock()
 
     def open_transactions(self) -> tuple[Transaction, ...]:
         """The transactions of the calls that are running; may be asked from any thread."""
         found = (current_transaction(context) for context in tuple(self._contexts.values()))
         return tuple(transaction for transaction in found if transaction is not None)
 
-    async def run(self, call: Callable[[], Coroutine[Any, Any, T]], *, only_reads: bool) -> T:
-        """Run a coroutine on a thread.
+    async def run(self, call: Callable[[Callable[[], object]], Coroutine[Any, Any, T]], *, effects: str) -> T:
+        """Run a call on a thread.
 
-        When this is cancelled, the call is taken back before the cancellation goes on.
+        Those that take turns to change something begin in the order in which they came: each after the one before has
+        said, with what it is given, that it has a place in the line. When this is cancelled, the call is taken back before the
+        cancellation goes on.
         """
+        if effects not in ("workspace", "external"):
+            return await self._run(partial(call, _nobody), only_reads=effects == "read")
+        loop = asyncio.get_running_loop()
+        await self._starting.acquire()
+        begun = _Once(self._starting.release)
+        try:
+            return await self._run(partial(call, lambda: _tell(loop, begun)), only_reads=False)
+        finally:
+            begun()
+
+    async def _run(self, call: Callable[[], Coroutine[Any, Any, T]], *, only_reads: bool) -> T:
         async with self._room[only_reads]:
             context = contextvars.copy_context()
             own = Running(call, context)
@@ -70,6 +86,25 @@ class Apart:
             await _end_of(undoing)
             if not undoing.cancelled():
                 undoing.exception()  # the executor's own attempt, or recovery, will say
+
+
+class _Once:
+    def __init__(self, act: Callable[[], object]) -> None:
+        self._act: Callable[[], object] | None = act
+
+    def __call__(self) -> None:
+        act, self._act = self._act, None
+        if act is not None:
+            act()
+
+
+def _nobody() -> None:
+    """Nobody waits for this call."""
+
+
+def _tell(loop: asyncio.AbstractEventLoop, what: Callable[[], object]) -> None:
+    with suppress(RuntimeError):  # the loop has been closed
+        loop.call_soon_threadsafe(what)
 
 
 async def _end_of(running: asyncio.Future[Any], timeout: float | None = None) -> None:

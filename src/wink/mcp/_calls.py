@@ -116,7 +116,7 @@ class Calls:
         try:
             heartbeat = None if beats is None else beats.heartbeat()
             execute = partial(self._execute, name, arguments, session, heartbeat, approvals)
-            return await self._apart.run(execute, only_reads=self._views.effects_of(name, session) == "read")
+            return await self._apart.run(execute, effects=self._views.effects_of(name, session))
         except (SystemExit, KeyboardInterrupt) as error:
             # A task must not let these out: they would end the loop, and the server with it.
             return failed(f"{name} tried to end the server ({type(error).__name__}); nothing was changed")
@@ -140,6 +140,7 @@ class Calls:
         session: str | None,
         heartbeat: Heartbeat | None,
         approvals: Approvals | None,
+        queued: Callable[[], object],
     ) -> types.CallToolResult:
         """Execute one call, away from the server's loop; what it raises is told where it is waited for."""
         view = self._views.shown(session, tool=name)
@@ -151,7 +152,7 @@ class Calls:
             approvals=approvals,
         )
         call = ToolCall(name, _without_additions(name, arguments, view))
-        return answered(await executor.aexecute(call, apart=True))
+        return answered(await executor.aexecute(call, apart=True, queued=queued))
 
     async def _open_sections(
         self,

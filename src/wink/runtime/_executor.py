@@ -6,7 +6,7 @@ import functools
 import itertools
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any, Literal, overload
 
@@ -83,12 +83,15 @@ class ToolExecutor:
         """Execute one call and wait for its end; an async handler gets an event loop of its own."""
         return drive(self._execute(call, Blocking()))
 
-    async def aexecute(self, call: ToolCall, *, apart: bool = False) -> ToolReply:
+    async def aexecute(
+        self, call: ToolCall, *, apart: bool = False, queued: Callable[[], object] | None = None
+    ) -> ToolReply:
         """Execute one call without blocking the event loop, except for sync handlers without a timeout.
 
-        With `apart` every handler runs on a thread of its own, so that none can block the loop or end it.
+        With `apart` every handler runs on a thread of its own, so that none can block the loop or end it; `queued` is
+        told when such a call has its place among those that change something, which it takes in the order of places.
         """
-        return await self._execute(call, Apart() if apart else Cooperative())
+        return await self._execute(call, Apart(queued) if apart else Cooperative())
 
     @overload
     def execute_batch(

@@ -151,7 +151,14 @@ class Apart(Cooperative):
     For a server: whatever a handler does, its loop goes on answering. An async handler gets an event loop of its own.
     """
 
-    __slots__ = ()
+    __slots__ = ("_queued",)
+
+    def __init__(self, queued: Callable[[], object] | None = None) -> None:
+        self._queued = queued
+
+    async def turn(self, turns: Turns, timeout: float) -> None:
+        """Take the turn, and say when there is a place in the line for it."""
+        await turns.aacquire(timeout, self._queued)
 
     async def handler(
         self, call: Callable[[], Any], *, is_async: bool, timeout: float | None, apart: bool = False
