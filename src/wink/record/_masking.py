@@ -11,12 +11,10 @@ from __future__ import annotations
 
 import json
 import re
-from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from typing import Any, Final, cast
-from urllib.parse import quote
 
 from wink.errors import MaskPatternError
 from wink.record._masking_rules import ENDINGS, EXACT_NAMES, GATE, NAMED, SHAPES
@@ -201,6 +199,9 @@ def _quoted(text: str) -> str:
 
 def _forms(value: str) -> set[str]:
     """How a value may be written down."""
+    from base64 import b64encode
+    from urllib.parse import quote
+
     in_json = {json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
     again = {json.dumps(form)[1:-1] for form in in_json}
     raw = value.encode("utf-8", "surrogatepass")

@@ -146,11 +146,14 @@ class Queries:
             connection = self._ledger.reach()
             if connection is None:
                 return ()
-            connection.execute("BEGIN")  # calls and the rest as of one moment
+            is_ours = not connection.in_transaction
+            if is_ours:
+                self._ledger.ask("BEGIN")  # calls and the rest as of one moment
             try:
                 return read_stream(self._ledger.ask, since, session, limit)
             finally:
-                connection.execute("ROLLBACK")
+                if is_ours and connection.in_transaction:
+                    self._ledger.ask("ROLLBACK")
 
     def place_of(self, call: int) -> Place:
         """The place in the stream right after a call."""
