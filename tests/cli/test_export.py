@@ -244,6 +244,25 @@ ATTACKS: dict[str, tuple[Callable[[dict[str, bytes]], bytes], str]] = {
     "a huge number": (lambda m: packed(edited(m, "calls.jsonl", number=1 << 62)), "do not rise"),
     "a number below": (lambda m: packed(edited(m, "calls.jsonl", number=-1)), "do not rise"),
     "a time that cannot be": (lambda m: packed(edited(m, "calls.jsonl", started_at=-1)), "time that cannot be"),
+    "a call that lasts for ever": (lambda m: packed(edited(m, "calls.jsonl", duration=1 << 62)), "number in it"),
+    "a number that no database holds": (lambda m: packed(edited(m, "calls.jsonl", approval=10**30)), "number in it"),
+    "a size that no file has": (
+        lambda m: packed(
+            edited(
+                m,
+                "calls.jsonl",
+                changes=[{"path": "a", "moved_from": None, "before": None, "after": _side(size=1 << 70)}],
+            )
+        ),
+        "number in it",
+    ),
+    "tokens below nothing": (lambda m: packed(edited(m, "runs.jsonl", input_tokens=-1)), "less than nothing"),
+    "an event of no run": (lambda m: packed(edited(m, "events.jsonl", run=10**30)), "number in it"),
+    "a key twice": (
+        lambda m: packed(edited(m, "slices.jsonl", items=[["k", "{}"], ["k", "{}"]])),
+        "a key twice",
+    ),
+    "a path through itself": (lambda m: packed(_changed(m, "a/../../b")), "no path in a workspace"),
     "a deep nest": (
         lambda m: packed({**m, "events.jsonl": b'{"number":1,"data":' + b"[" * 100_000 + b"]" * 100_000 + b"}\n"}),
         "",
@@ -253,6 +272,21 @@ ATTACKS: dict[str, tuple[Callable[[dict[str, bytes]], bytes], str]] = {
     "text": (lambda m: b"hello", "damaged"),
     "nothing": (lambda m: b"", "damaged"),
 }
+
+
+@pytest.mark.parametrize("name", ["caf\udce9.txt", "a\\b", "a\nb"])
+def test_names_that_only_programs_make_come_along(
+    cli: Cli, members: dict[str, bytes], tmp_path: Path, name: str
+) -> None:
+    """A program in a try may name its files in any bytes; that is no reason to lose the session."""
+    (tmp_path / "odd.wink").write_bytes(packed(edited(_changed(members, name), "calls.jsonl", reply="\udcff")))
+    there = str(tmp_path / "there")
+
+    assert cli("import", str(tmp_path / "odd.wink"), there).status == 0
+
+    row = cli("log", "--json", "--workspace", there).rows[-1]
+    assert name in json.dumps(row, ensure_ascii=False) or json.dumps(name)[1:-1] in json.dumps(row)
+    assert cli("show", "c1", "--json", "--workspace", there).status == 0
 
 
 @pytest.mark.parametrize("attack", ATTACKS)

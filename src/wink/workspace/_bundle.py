@@ -10,13 +10,12 @@ import hashlib
 import io
 import os
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import IO, Any, Final, TypeVar
 
-from wink.errors import BundleRefused, ParseError, PathRefused, SessionNameError
-from wink.filesystem import workspace_path
+from wink.errors import BundleRefused, ParseError, SessionNameError
 from wink.record import microseconds
 from wink.workspace._export_rows import FORMAT, Call, Event, Exported, LeftOut, Manifest, Member, Run, Slice
 from wink.workspace._names import session_name
@@ -208,6 +207,14 @@ def _check(path: str, manifest: Manifest, session: Exported) -> None:
         raise BundleRefused(path, "the transactions of its calls do not rise")
     if len({one.type for one in session.slices}) != len(session.slices):
         raise BundleRefused(path, "it has a slice twice")
+    for one in session.slices:
+        keys = [key for key, _ in one.items if key is not None]
+        if len(set(keys)) != len(keys):
+            raise BundleRefused(path, f"its slice {one.type!r} has a key twice")
+    if any(abs(number) >= _LAST_NUMBER for number in _numbers(session)):
+        raise BundleRefused(path, "there is a number in it that cannot be")
+    if any(number < 0 for run in session.runs for number in _counts(run)):
+        raise BundleRefused(path, "it counts less than nothing")
     for call in session.calls:
         for change in call.changes:
             for name in (change.path, change.moved_from):
@@ -215,8 +222,24 @@ def _check(path: str, manifest: Manifest, session: Exported) -> None:
                     raise BundleRefused(path, f"call c{call.number} names {name!r}, which is no path in a workspace")
 
 
+def _numbers(session: Exported) -> Iterator[int]:
+    """All numbers of which only the size matters."""
+    for call in session.calls:
+        yield from (call.duration, call.approval, *call.takes_back)
+        for change in call.changes:
+            for side in (change.before, change.after):
+                if side is not None:
+                    yield from (side.size, side.mode)
+    for event in session.events:
+        yield from (event.position, event.run)
+    for run in session.runs:
+        yield from (run.attempt, *_counts(run), *(prompt.position for prompt in run.prompts))
+
+
+def _counts(run: Run) -> tuple[int, ...]:
+    return run.turns, run.input_tokens, run.output_tokens, run.cached_tokens
+
+
 def _is_inside(name: str) -> bool:
-    try:
-        return bool(name) and str(workspace_path(name)) == name and "\0" not in name
-    except PathRefused:
-        return False
+    """Whether it leads to something in a workspace; it may be a name that only programs make, in any bytes."""
+    return "\0" not in name and all(part not in ("", ".", "..") for part in name.split("/"))

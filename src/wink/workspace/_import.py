@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from wink.errors import ImportRefused
 from wink.record import create_imported
+from wink.record._binding import run as execute
 from wink.workspace._bundle import HISTORY, Bundle
 from wink.workspace._export_rows import Call, Exported, Side
 from wink.workspace._root import STATE_DIRECTORY
@@ -44,8 +46,10 @@ def write_import(bundle: Bundle, directory: str) -> None:
 
 
 def _fill(connection: sqlite3.Connection, session: Exported) -> None:
-    put = connection.execute
-    put("INSERT INTO sessions VALUES (1, ?, ?, ?)", (session.session, session.session_id, session.created_at))
+    def put(table: str, *row: object) -> None:
+        _put(connection, table, row)
+
+    put("sessions", 1, session.session, session.session_id, session.created_at)
     seen: set[int] = set()
     outermost = {call.transaction: call for call in session.calls}
     for call in session.calls:
@@ -54,48 +58,49 @@ def _fill(connection: sqlite3.Connection, session: Exported) -> None:
             _put_transaction(connection, outermost[call.transaction])
         _put_call(connection, call)
     for event in session.events:
-        row = (event.number, event.position, event.at, event.kind, session.session, event.run, json.dumps(event.data))
-        put("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+        data = json.dumps(event.data)
+        put("events", event.number, event.position, event.at, event.kind, session.session, event.run, data)
     for run in session.runs:
         tokens = run.turns, run.input_tokens, run.output_tokens, run.cached_tokens
         state = "stopped" if run.state == "running" else run.state
         facts = (run.number, session.session, run.plan, "imported", state, run.problem)
-        row = (*facts, run.started_at, run.changed_at, run.attempt, *tokens)
-        put("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+        put("runs", *facts, run.started_at, run.changed_at, run.attempt, *tokens)
         for one in run.prompts:
             digest = f"{run.number}.{one.number}"
-            put("INSERT INTO prompts VALUES (?, ?)", (digest, one.text))
-            row = (run.number, one.number, one.position, one.at, one.prompt, digest, json.dumps(one.tools))
-            put("INSERT INTO run_prompts VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+            put("prompts", digest, one.text)
+            put("run_prompts", run.number, one.number, one.position, one.at, one.prompt, digest, json.dumps(one.tools))
     for number, one in enumerate(session.slices, 1):
-        put("INSERT INTO slices VALUES (?, 1, ?, ?)", (number, one.type, one.policy))
+        put("slices", number, 1, one.type, one.policy)
         for n, (key, value) in enumerate(one.items):
-            put("INSERT INTO slice_items VALUES (?, 0, ?, ?, ?)", (number, n, key, value))
+            put("slice_items", number, 0, n, key, value)
+
+
+def _put(connection: sqlite3.Connection, into: str, row: Sequence[object]) -> None:
+    """Insert a row; its texts may be any, as names of files are."""
+    marks = ", ".join("CAST(? AS TEXT)" if isinstance(value, str) else "?" for value in row)
+    execute(connection, f"INSERT INTO {into} VALUES ({marks})", row)
 
 
 def _put_transaction(connection: sqlite3.Connection, call: Call) -> None:
     reverts = json.dumps(call.takes_back) if call.takes_back else None
-    row = (call.transaction, f"imported-{call.transaction}", call.committed, len(call.changes), reverts)
-    connection.execute("INSERT INTO transactions VALUES (?, ?, 1, ?, 0, ?, NULL, ?)", row)
+    facts = (call.transaction, f"imported-{call.transaction}", 1, call.committed, 0, len(call.changes), None, reverts)
+    _put(connection, "transactions", facts)
     for n, change in enumerate(call.changes):
         before, after = _side(change.before), _side(change.after)
         contents = [
-            None if side is None or side.content is None else side.content.encode()
+            None if side is None or side.content is None else side.content.encode("utf-8", "backslashreplace")
             for side in (change.after, change.before)
         ]
-        connection.execute(
-            """INSERT INTO changes (tx, n, path, moved_from, before_kind, before_size, before_mode, before_target,
-                after_kind, after_size, after_mode, after_target, content, before_content)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
-            (call.transaction, n, change.path, change.moved_from, *before, *after, *contents),
-        )
+        into = """changes (tx, n, path, moved_from, before_kind, before_size, before_mode, before_target,
+            after_kind, after_size, after_mode, after_target, content, before_content)"""
+        _put(connection, into, (call.transaction, n, change.path, change.moved_from, *before, *after, *contents))
 
 
 def _put_call(connection: sqlite3.Connection, call: Call) -> None:
     facts = (call.number, call.transaction, call.call_id, call.tool, call.prompt, call.outcome, call.started_at)
     texts = (json.dumps(call.decisions), call.arguments, call.reply, call.effects)
     row = (*facts, call.duration, *texts, None, call.run or None, call.approval or None, call.error)
-    connection.execute("INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+    _put(connection, "calls", row)
 
 
 def _side(side: Side | None) -> tuple[Any, ...]:
