@@ -176,6 +176,7 @@ def scan(state: Path, part: str) -> list[str]:
     place=st.sampled_from(
         [
             "arguments",
+            "tool",
             "rendered",
             "error",
             "reason",
@@ -222,6 +223,8 @@ def test_no_secret_is_in_the_record(
             record.commit(entry(arguments=quoted))
         case "rendered":
             record.commit(entry(rendered=text))
+        case "tool":
+            record.attempt(entry(tool=text, outcome="refused"))
         case "reason":
             record.commit(entry(decisions=(("p", False, text, False),)))
         case "error":

@@ -29,7 +29,7 @@ def masked(
     """The same with secrets masked; one search where there are none."""
     texts = [text for _, items in encoded for text in items]
     for call in calls:
-        texts += (call.arguments, call.rendered)
+        texts += (call.tool, call.arguments, call.rendered)
         if call.error is not None:
             texts.append(call.error)
         texts += [reason for _, _, reason, _ in call.decisions if reason]
@@ -45,6 +45,7 @@ def masked_call(masking: Masking, call: CommitEntry) -> CommitEntry:
     )
     return replace(
         call,
+        tool=masking.text(call.tool),  # a model may call anything
         arguments=masking.json(call.arguments),
         rendered=masking.text(call.rendered),
         error=call.error and masking.text(call.error),
