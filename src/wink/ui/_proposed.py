@@ -7,11 +7,12 @@ from typing import Any
 
 from wink.errors import WinkError
 from wink.filesystem import DIFFABLE_BYTES, FileChange, Filesystem, FileVersion
+from wink.record import Masking
 from wink.ui._diffs import FileDiff, file_diff
 
 
-def proposed(arguments: str, files: Filesystem) -> FileDiff | None:
-    """The diff that writing or editing a file would make, or None where that cannot be told."""
+def proposed(arguments: str, files: Filesystem, masking: Masking) -> FileDiff | None:
+    """The diff that writing or editing a file would make, without secrets, or None where that cannot be told."""
     values: dict[str, Any] = json.loads(arguments)
     path, content = values.get("file_path", values.get("path")), values.get("content")
     old, new = values.get("old_string"), values.get("new_string")
@@ -26,7 +27,8 @@ def proposed(arguments: str, files: Filesystem) -> FileDiff | None:
         return None
     if max(len(after), len(before or "")) > DIFFABLE_BYTES:
         return None
-    return file_diff(FileChange(path, None if before is None else _version(before), _version(after)))
+    found = None if before is None else _version(before, masking)
+    return file_diff(FileChange(path, found, _version(after, masking)))
 
 
 def _text(files: Filesystem, path: str) -> str | None:
@@ -38,6 +40,6 @@ def _text(files: Filesystem, path: str) -> str | None:
         return None
 
 
-def _version(text: str) -> FileVersion:
-    data = text.encode("utf-8", "backslashreplace")
+def _version(text: str, masking: Masking) -> FileVersion:
+    data = masking.content(text.encode("utf-8", "backslashreplace"))
     return FileVersion("file", len(data), 0o644, load=lambda: data)

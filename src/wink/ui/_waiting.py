@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from starlette.responses import RedirectResponse, Response
 
 from wink.errors import ApprovalChanged, NothingTried, ParseError
-from wink.runtime import Answer, ApprovalRequest, answer_approval, pending_approvals
+from wink.record import Masking
+from wink.runtime import Answer, ApprovalRequest, PolicyVerdict, answer_approval, pending_approvals
 from wink.runtime._approval_answers import request_to_answer
 from wink.tries import Try, tries
 from wink.ui._acts import ROWS
@@ -24,12 +25,13 @@ from wink.ui._words import as_text
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One argument in a form: its name and text, and whether it is JSON, and can be edited."""
+    """One argument in a form: its name and text without secrets, and whether it is JSON, has a secret, and can be edited."""
 
     name: str
     text: str
     is_json: bool
     can_edit: bool
+    is_masked: bool = False
 
 
 def waiting(asked: Asked) -> Response:
@@ -84,12 +86,12 @@ def file_of_try(asked: Asked) -> Response:
 
 
 def _page(asked: Asked, status: int = 200, problem: str = "") -> Response:
-    workspace = asked.workspace
+    workspace, masking = asked.workspace, asked.workspace.masking
     requests = [
         (
-            request,
-            fields_of_request(request),
-            proposed(request.arguments, workspace.filesystem),
+            replace(request, policies=tuple(_verdict(masking, one) for one in request.policies)),
+            fields_of_request(request, masking),
+            proposed(request.arguments, workspace.filesystem, masking),
             asked.seal(request.fingerprint),
         )
         for request in pending_approvals(workspace)
@@ -97,17 +99,29 @@ def _page(asked: Asked, status: int = 200, problem: str = "") -> Response:
     found = [(one, one.runs[-1:], len(one.differences().changes())) for one in tries(workspace)]
     lost = workspace.record.runs.started()
     return answer(
-        asked, "waiting.html", status, requests=requests, tries=found, lost=lost, problem=problem, query=asked.query
+        asked,
+        "waiting.html",
+        status,
+        requests=requests,
+        tries=found,
+        lost=lost,
+        problem=masking.text(problem),
+        query=asked.query,
     )
 
 
-def fields_of_request(request: ApprovalRequest) -> list[Field]:
-    """The arguments of a request as fields."""
+def _verdict(masking: Masking, verdict: PolicyVerdict) -> PolicyVerdict:
+    return verdict._replace(reason=verdict.reason and masking.text(verdict.reason))
+
+
+def fields_of_request(request: ApprovalRequest, masking: Masking) -> list[Field]:
+    """The arguments of a request as fields; one with a secret in it stays what it is, whatever a form says."""
     values: dict[str, Any] = json.loads(request.arguments)
     found: list[Field] = []
     for name, value in values.items():
-        text = as_text(value)
-        found.append(Field(name, text, not isinstance(value, str), is_plain(text)))
+        ((_, shown),) = masking.value({name: value}).items()
+        text, is_masked = as_text(shown), shown != value
+        found.append(Field(name, text, not isinstance(value, str), is_plain(text) and not is_masked, is_masked))
     return found
 
 
@@ -115,7 +129,7 @@ def _edited(asked: Asked, request: ApprovalRequest) -> str | None:
     """The arguments with what the person has changed, or None; raises `ValueError` for what is no JSON."""
     values: dict[str, Any] = json.loads(request.arguments)
     changed = False
-    for number, field in enumerate(fields_of_request(request)):
+    for number, field in enumerate(fields_of_request(request, asked.workspace.masking)):
         given = next((value for key, value in asked.form if key == f"argument-{number}"), None)
         if given is None or not field.can_edit:
             continue
