@@ -8,13 +8,13 @@ import logging
 import secrets
 import threading
 from collections.abc import Awaitable, Callable
-from functools import partial
+from functools import cache, partial
 from typing import Any, Final
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import FileResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from wink.errors import (
@@ -167,4 +167,11 @@ async def _static(request: Request) -> Response:
     if name not in _STATIC:
         return problem("There is nothing here", f"{request.url.path} is no part of this page", 404)
     headers = {"cache-control": "private, max-age=31536000, immutable"}
-    return FileResponse(f"{STATIC}/{name}", media_type=_STATIC[name], headers=headers)
+    return Response(_content(name), media_type=_STATIC[name], headers=headers)
+
+
+@cache
+def _content(name: str) -> bytes:
+    """A file beside the templates; they are few and small, and a page waits for them."""
+    with open(f"{STATIC}/{name}", "rb") as file:
+        return file.read()
