@@ -324,6 +324,25 @@ def test_an_approval_stands_for_exactly_the_call_that_was_asked_about(record: Re
     assert scan(state, "Zq3vT9xLm2Rk8wY") == []
 
 
+def test_what_a_person_put_in_the_place_of_arguments_is_never_used_masked(record: Record, state: Path) -> None:
+    """Where it is gone, the answer is to nothing that any policy asks; words that only look masked stay what they are."""
+    for number, text in enumerate(("sk-proj-Zq3vT9xLm2Rk8wYc", MASK), 1):
+        row = ApprovalRow(0, "s", "", "c", "deploy", "workspace", '{"key": "k"}', '[["p","r"]]', "{}", f"f{number}")
+        edited = json.dumps({"key": text})
+        assert record.approvals.answer(
+            record.approvals.ask(row), approved=True, note="", edited=edited, edited_facts=None
+        )
+        found = record.approvals.find(number)
+        assert found is not None
+        assert (found.edited, found.policies) == (edited, row.policies)
+
+    (state / "held" / "approval-1").unlink()
+
+    found = record.approvals.find(1)
+    assert found is not None
+    assert found.policies != '[["p","r"]]'
+
+
 def test_turns_are_shown_masked_and_said_exactly(record: Record) -> None:
     """Whoever lists a run's turns is no model."""
     number = record.runs.begin("default", "{}")

@@ -33,6 +33,8 @@ ApprovalState = Literal["pending", "approved", "denied", "claimed", "used", "rep
 
 _TEXTS: Final = ("arguments", "policies", "facts", "note", "edited", "edited_facts")
 """What may hold secrets."""
+_LOST: Final = '[["record","what a person put in the place of the arguments is gone"]]'
+"""No policy asks so, and an answer to this is an answer to nothing that is asked."""
 
 _EPOCH: Final = moment(0)
 KEPT: Final = 500
@@ -235,16 +237,19 @@ class ApprovalTable:
         return replace(row, **{name: text and masking.json(text) for name, text in _texts(row).items()})
 
     def _hold(self, row: ApprovalRow, kept: ApprovalRow) -> None:
-        """Keep aside what the record has masked: the answer is for exactly this call."""
-        if kept != row:
+        """Keep aside what the record has masked, or what looks so: the answer is for exactly this call."""
+        if kept != row or _looks_masked(row):
             self._ledger.held.keep(f"approval-{row.number}", row.fingerprint, _texts(row))
 
     def _exact(self, row: ApprovalRow) -> ApprovalRow:
         """The row as it was asked and answered; where that is gone, the answer stands for nothing, and it is asked anew."""
-        if not any(text and MASK in text for text in _texts(row).values()):
+        if not _looks_masked(row):
             return row
         held = self._ledger.held.find(f"approval-{row.number}", row.fingerprint)
-        return row if held is None else replace(row, **{name: held.get(name) for name in _TEXTS})
+        if held is not None:
+            return replace(row, **{name: held.get(name) for name in _TEXTS})
+        # Other arguments than those that are asked about cannot be told from what they were.
+        return row if row.edited is None or MASK not in row.edited else replace(row, policies=_LOST)
 
     def _change(self, work: Callable[[sqlite3.Connection], T]) -> T:
         with self._ledger.database.hold():
@@ -267,6 +272,10 @@ def use_up(connection: sqlite3.Connection, entry: CommitEntry, *, committed: boo
     used = connection.execute(_USE, (entry.approval, stands, entry.outcome == "denied"))
     if stands and used.rowcount == 0:
         raise CommitFailed(f"the approval a{entry.approval} was used by another call; call the tool again")
+
+
+def _looks_masked(row: ApprovalRow) -> bool:
+    return any(text and MASK in text for text in _texts(row).values())
 
 
 def _texts(row: ApprovalRow) -> dict[str, str | None]:
