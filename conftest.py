@@ -11,7 +11,7 @@ collect_ignore = ["docs/conf.py"]  # Sphinx's, which the tests do without
 
 pytest_collect_file = Sybil(
     parsers=[PythonCodeBlockParser(), SkipParser()],
-    patterns=["README.md", "docs/**/*.md"],
+    patterns=["README.md", "docs/**/*.md", "docs/guide/serve/*.md"],
     exclude="docs/tutorial/your-first-plugin.md",  # its files are written and run where its reader would, in tests/tutorial
 ).pytest()
 
