@@ -269,6 +269,7 @@ BROKEN: list[tuple[type[ToolContract], str]] = [
                 lambda context: quietly(lambda: os.rename("/nowhere/a", "/nowhere/b")),
                 lambda context: subprocess.run(["true"], check=True),
                 lambda context: os.system("true"),
+                lambda context: quietly(lambda: os.kill(os.getpid(), 0)),
                 lambda context: quietly(connect),
                 lambda context: quietly(lambda: socket.getaddrinfo("localhost", 80)),
                 lambda context: sqlite3.connect("/nowhere/a"),

@@ -31,7 +31,6 @@ class TestEvaluate(ToolContract):
     }
     files = {"in.txt": "hello\n"}
     allow = (sys.executable,)  # scripts are evaluated in a process that can be killed
-    test_an_interruption_leaves_nothing = None  # what programs leave when they are interrupted is tried elsewhere
 
     @pytest.fixture
     def section(self) -> Section[Any]:

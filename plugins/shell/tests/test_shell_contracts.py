@@ -29,7 +29,6 @@ class TestRunCommand(ToolContract):
     arguments = {"command": "echo two >> a.txt; echo n > n.txt; rm b.txt"}
     files = {"a.txt": "one\n", "b.txt": "b\n"}
     repeatable = False  # the reply says how long it took
-    test_an_interruption_leaves_nothing = None  # what programs leave when they are interrupted is tried elsewhere
 
     @pytest.fixture
     def section(self) -> Section[Any]:

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal, NamedTuple
 
-Sort = Literal["reads", "changes", "programs", "network", "local", "process"]
+Sort = Literal["reads", "changes", "programs", "signals", "network", "local", "process"]
 """`local` is a socket on this machine that has a path; `process` is what all threads share, such as the directory."""
 
 
@@ -116,8 +116,8 @@ ACTS: Final[Mapping[str, Callable[[tuple[Any, ...]], Act | None]]] = {
     "os.system": _program,
     "pty.spawn": _program,
     "subprocess.Popen": _popen,
-    "os.kill": _fixed("programs", "sends a signal to process"),
-    "os.killpg": _fixed("programs", "sends a signal to process group"),
+    "os.kill": _fixed("signals", "sends a signal to process"),
+    "os.killpg": _fixed("signals", "sends a signal to process group"),
     "socket.bind": _address("listens on"),
     "socket.connect": _address("connects to"),
     "socket.sendmsg": _address("sends to"),

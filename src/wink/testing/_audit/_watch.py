@@ -28,14 +28,15 @@ _ALWAYS: Final[dict[str, frozenset[Sort]]] = {
     # effects    what may be done beside the handle; files only outside of the workspace
     "read": frozenset(),
     "workspace": frozenset(),
-    "process": frozenset[Sort](("programs", "local", "reads", "changes")),
-    "external": frozenset[Sort](("programs", "local", "reads", "changes", "network", "process")),
+    "process": frozenset[Sort](("programs", "signals", "local", "reads", "changes")),
+    "external": frozenset[Sort](("programs", "signals", "local", "reads", "changes", "network", "process")),
 }  # fmt: skip
 
 _REMEDIES: Final[dict[Sort, str]] = {
     "reads": "read the workspace through context.filesystem, which stays inside it and knows what was read",
     "changes": "change files through context.filesystem, which takes it back when the call fails",
     "programs": "declare effects='process' for a tool that runs programs, and run them with wink.sandbox",
+    "signals": "declare effects='process' for a tool that ends programs",
     "network": "declare effects='external' for a tool that speaks with other machines",
     "local": "declare effects='process' for a tool that speaks with programs, or 'external'",
     "process": "leave alone what every thread of the process shares; pass cwd= and env= to programs instead",
@@ -101,6 +102,8 @@ class Watch:
         """Note and refuse an act that is not declared."""
         if self._may(act):
             return
+        if act.sort == "signals" and frame.f_globals.get("__name__") == "subprocess":
+            return  # to a program of its own, which was judged when it was started
         found = blame(frame, act.sort, self.files, self.package, self.block)
         if found is None or (act.sort == "reads" and _is_beneath(act.path, (*trusted_places(), found.directory))):
             return
