@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _STORE_BYTES: Final = 256 * 1024 * 1024
 _ACTOR_SECONDS: Final = 120.0
+_PREFIX: Final = "wink-ray-"
 _CONNECT_SECONDS: Final = 15.0
 _QUIET: Final = {
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -99,7 +100,8 @@ class RayEngine:
             self._ray.init(address=self._address, **quiet)
             return
         # Sockets beneath the directory must have short names.
-        self._temporary = tempfile.mkdtemp(prefix="wink-ray-")
+        _sweep(tempfile.gettempdir())
+        self._temporary = tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-")
         if self._logs:
             os.makedirs(self._logs, exist_ok=True)
             link = os.path.join(self._logs, "ray")
@@ -267,6 +269,20 @@ def _run(attempt: Attempt, actor: Any) -> Outcome:
             continue
         except KeyboardInterrupt:
             stop.set()
+
+
+def _sweep(above: str) -> None:
+    """Remove what drivers left that were killed; their Ray has ended with them."""
+    for name in os.listdir(above):
+        pid = name.removeprefix(_PREFIX).partition("-")[0]
+        place = os.path.join(above, name)
+        if name.startswith(_PREFIX) and pid.isdigit() and os.lstat(place).st_uid == os.geteuid():
+            try:
+                os.kill(int(pid), 0)
+            except ProcessLookupError:
+                shutil.rmtree(place, ignore_errors=True)
+            except PermissionError:
+                pass
 
 
 def _reached(address: str) -> None:
