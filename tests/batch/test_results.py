@@ -11,7 +11,7 @@ import pytest
 
 from wink.batch import _sinks as sinks
 from wink.batch import sink
-from wink.errors import BatchError
+from wink.errors import BatchBusy, BatchError
 
 
 def row(name: str) -> dict[str, Any]:
@@ -102,3 +102,16 @@ def test_a_place_that_cannot_be_written_says_so(tmp_path: Path) -> None:
     to.add(row("a"))
     with pytest.raises(BatchError, match="--resume"):
         to.close()
+
+
+def test_a_file_that_was_somebodys_keeps_its_last_line_and_is_written_to_by_one_batch_at_a_time(tmp_path: Path) -> None:
+    """Two writers would overwrite one another's records; and a file need not end with a newline."""
+    place = tmp_path / "all.jsonl"
+    place.write_text('{"id": "theirs"}')
+    first = sink(str(place), str(tmp_path), {"a": {"id": "a"}})
+    with pytest.raises(BatchBusy):
+        sink(str(place), str(tmp_path), {"b": {"id": "b"}})
+    first.close()
+    sink(str(place), str(tmp_path), {"b": {"id": "b"}}).close()
+
+    assert [json.loads(line)["id"] for line in place.read_text().splitlines()] == ["theirs", "a", "b"]

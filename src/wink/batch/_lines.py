@@ -2,26 +2,50 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, cast
 
-from wink.errors import BatchDamaged
+from wink.errors import BatchBusy, BatchDamaged
 
 _PIECE: Final = 1 << 20
 
 
 class Lines:
-    """Rows in a file; the last one, if a crash has cut it off, never was."""
+    """Rows in a file; the last one, if a crash has cut it off, never was.
 
-    def __init__(self, path: str) -> None:
+    One that is `shared` may have been somebody's before, or be meant for several batches: raises `BatchBusy` while another
+    one has it open, and takes a last line that is whole but for its end for a row.
+    """
+
+    def __init__(self, path: str, *, shared: bool = False) -> None:
         self.path = path
         self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        self.rows, end = _whole(path, self._fd)
-        """What was there when it was opened."""
-        os.ftruncate(self._fd, end)
-        os.lseek(self._fd, end, os.SEEK_SET)
+        try:
+            if shared:
+                self._lock()
+            self.rows, end = _whole(path, self._fd)
+            """What was there when it was opened."""
+            os.lseek(self._fd, end, os.SEEK_SET)
+            rest = os.read(self._fd, os.fstat(self._fd).st_size - end) if shared else b""
+            if (last := _row(rest)) is not None:  # what was cut off is never whole
+                self.rows.append(last)
+                if not rest.endswith(b"\n"):
+                    os.write(self._fd, b"\n")
+            else:
+                os.ftruncate(self._fd, end)
+                os.lseek(self._fd, end, os.SEEK_SET)
+        except BaseException:
+            os.close(self._fd)
+            raise
+
+    def _lock(self) -> None:
+        try:
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise BatchBusy(self.path) from None
 
     def add(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Add rows; they survive the end of the machine when this returns."""
@@ -55,6 +79,15 @@ def read_lines(path: str) -> list[dict[str, Any]]:
         return _whole(path, fd)[0]
     finally:
         os.close(fd)
+
+
+def _row(line: bytes) -> dict[str, Any] | None:
+    """A line as a row; None for what is none."""
+    try:
+        row: object = json.loads(line)
+    except ValueError:
+        return None
+    return cast("dict[str, Any]", row) if isinstance(row, dict) else None
 
 
 def _whole(path: str, fd: int) -> tuple[list[dict[str, Any]], int]:

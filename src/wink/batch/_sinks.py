@@ -49,7 +49,7 @@ class LocalLines:
 
     def __init__(self, path: str, rows: Mapping[str, Row]) -> None:
         os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
-        self._lines = Lines(path)
+        self._lines = Lines(path, shared=True)
         known = {row.get("id") for row in self._lines.rows}
         self._lines.add(row for name, row in rows.items() if name not in known)
 
