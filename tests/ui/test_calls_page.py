@@ -207,6 +207,7 @@ def test_many_files_of_one_call_are_shown_as_they_are_asked_for(agent: Agent, vi
     assert (page.count("<table"), page.count('class="later"')) == (6, 24)
     assert "x = " in text_of(visitor.get("/calls/1/files/29", part=True))
     visitor.get("/calls/1/files/30", 404)
+    visitor.get(f"/calls/{10**30}", 404)
 
 
 HOSTILE = '<img src=x onerror="alert(1)"><script>alert(2)</script>\u202egnp.exe\x1b[31m\r\n</textarea>{{7*7}}'

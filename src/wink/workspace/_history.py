@@ -11,11 +11,13 @@ from wink.record import CallRow, Record
 from wink.record._browsing import Browsing
 
 _FEW: Final = 100
+_LAST: Final = 1 << 63
+"""No database numbers further."""
 
 
 def call_at(record: Record, position: int) -> CallRow:
     """One call; raises `UnknownCall`."""
-    found = record.call(position)
+    found = record.call(position) if 0 < position < _LAST else None
     if found is None:
         raise UnknownCall(position)
     return found
