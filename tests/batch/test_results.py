@@ -115,3 +115,17 @@ def test_a_file_that_was_somebodys_keeps_its_last_line_and_is_written_to_by_one_
     sink(str(place), str(tmp_path), {"b": {"id": "b"}}).close()
 
     assert [json.loads(line)["id"] for line in place.read_text().splitlines()] == ["theirs", "a", "b"]
+
+
+def test_the_parts_of_another_batch_are_not_written_over(tmp_path: Path) -> None:
+    """Both would number theirs from nought on."""
+    address = f"file://{tmp_path}/table/run.parquet"
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+    first = sink(address, str(tmp_path / "one"), {"a": {"id": "a", "status": "done"}})
+    first.close()
+
+    with pytest.raises(BatchError, match="another batch"):
+        sink(address, str(tmp_path / "two"), {})
+
+    sink(address, str(tmp_path / "one"), {"a": {"id": "a", "status": "done"}}).close()

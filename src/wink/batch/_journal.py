@@ -71,6 +71,10 @@ class Journal:
         if os.path.isdir(path) and os.listdir(path):
             raise BatchError(f"{directory} has other files in it; name a new directory with --out")
         os.makedirs(path, exist_ok=True)
+        try:
+            os.close(os.open(os.path.join(path, "lock"), os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        except FileExistsError:
+            raise BatchBusy(path) from None  # somebody else has begun one here just now
         rows = "".join(json.dumps(task.to_row()) + "\n" for task in tasks)
         _write(os.path.join(path, _TASKS), rows.encode())
         # The plan comes last: where it is, there is a batch.

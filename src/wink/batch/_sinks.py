@@ -81,7 +81,9 @@ class Parts:
         mine = self._index.rows
         self._number = len(mine)
         published = {name for row in mine for name in row["ids"]}
-        if mine:
+        if not mine:
+            self._refuse_others()
+        else:
             self._put(mine[-1]["part"], [rows[name] for name in mine[-1]["ids"] if name in rows])
         self._waiting: list[Row] = [row for name, row in rows.items() if name not in published]
         self._flush(all_of_it=False)
@@ -111,6 +113,22 @@ class Parts:
             self._number += 1
             self._put(part, rows)
         self._last = self._clock()
+
+    def _refuse_others(self) -> None:
+        """Parts are numbered from nought on, and those of another batch would be written over."""
+        import fsspec  # pyright: ignore[reportMissingTypeStubs]
+
+        try:
+            fs: Any
+            fs, path = fsspec.core.url_to_fs(f"{self.address}/part-00000{self._ending}")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+            is_taken = fs.exists(path)
+        except Exception as error:  # foreign code: any filesystem
+            raise BatchError(f"{self.address} cannot be read: {type(error).__name__}: {error}"[:300]) from error
+        if is_taken:
+            self._index.close()
+            raise BatchError(
+                f"{self.address} has the records of another batch in it; name another place with --results"
+            )
 
     def _put(self, part: str, rows: list[Row]) -> None:
         import fsspec  # pyright: ignore[reportMissingTypeStubs]

@@ -39,16 +39,8 @@ class Live:
     async def stream(self, request: Request) -> Response:
         """A stream of server-sent events for one page."""
         del request
-        queue: asyncio.Queue[str | None] = asyncio.Queue()
-        self._listeners.add(queue)
-        if self._watching is None:
-            self._watching = asyncio.get_running_loop().create_task(self._watch())
-        if self._last:
-            queue.put_nowait(self._last)
-        if self._is_over:
-            queue.put_nowait(None)
         headers = {"x-accel-buffering": "no"}
-        return StreamingResponse(self._events(queue), media_type="text/event-stream", headers=headers)
+        return StreamingResponse(self._events(), media_type="text/event-stream", headers=headers)
 
     def end(self) -> None:
         """End all streams; to be called on the loop."""
@@ -58,8 +50,17 @@ class Live:
         if self._watching is not None:
             self._watching.cancel()
 
-    async def _events(self, queue: asyncio.Queue[str | None]) -> AsyncIterator[str]:
+    async def _events(self) -> AsyncIterator[str]:
+        # Not before it is read: of who has left by then nothing would ever be forgotten.
+        queue: asyncio.Queue[str | None] = asyncio.Queue()
+        self._listeners.add(queue)
         try:
+            if self._watching is None:
+                self._watching = asyncio.get_running_loop().create_task(self._watch())
+            if self._last:
+                queue.put_nowait(self._last)
+            if self._is_over:
+                queue.put_nowait(None)
             yield "retry: 1000\n\n"
             while True:
                 try:
