@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from tests.filesystem.model import Model, Thing, Tree, differing
 from wink.errors import PathRefused, WinkError
 from wink.filesystem import DIFFABLE_BYTES, FileChange, FileStat, Filesystem, FileVersion, workspace_path
 from wink.filesystem._paths import unportable_name
+from wink.filesystem._roots import RootAccess
 
 
 def is_honest(name: str) -> bool:
@@ -71,16 +73,25 @@ def carry_out(operation: Any, files: Filesystem) -> object:
         return files.delete(path, rest[0])
     if kind in ("move", "copy"):
         return getattr(files, kind)(path, rest[0], overwrite=rest[1])
-    part = files.begin()
-    try:
-        with part.changing(path) as frame:
-            getattr(frame, kind)(path, *rest)
-        part.prepare()
-        part.publish()
-    except BaseException:
-        part.undo()
-        raise
+    step(files, kind, path, *rest)
     return None
+
+
+def step(files: Filesystem, kind: str, path: str, *rest: object) -> None:
+    """A change that tools have no operation for, in a part of its own; a root waits for its turn, as for all others."""
+    with ExitStack() as held:
+        if isinstance(files._access, RootAccess):  # type: ignore[attr-defined]
+            files.turns.acquire(10)
+            held.callback(files.turns.release)
+        part = files.begin()
+        try:
+            with part.changing(path) as frame:
+                getattr(frame, kind)(path, *rest)
+            part.prepare()
+            part.publish()
+        except BaseException:
+            part.undo()
+            raise
 
 
 def imagine(operation: Any, model: Model) -> None:

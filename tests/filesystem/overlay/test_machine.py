@@ -26,6 +26,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 from tests.filesystem.model import DIRECTORY, Fails, Model, Thing, Tree, differing
+from tests.filesystem.operations import step
 
 from wink.filesystem import FilePart, Filesystem, HostFilesystem, InMemoryFilesystem, OverlayFilesystem
 
@@ -331,15 +332,7 @@ def _carry_out(operation: Any, files: Filesystem) -> None:
     elif kind in ("mkdir", "delete"):
         getattr(files, kind)(path, *rest)
     else:
-        part = files.begin()
-        try:
-            with part.changing(path) as frame:
-                getattr(frame, kind)(path, *rest)
-            part.prepare()
-            part.publish()
-        except BaseException:
-            part.undo()
-            raise
+        step(files, kind, path, *rest)
 
 
 def _imagine(operation: Any, model: Model) -> None:
