@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -173,3 +174,29 @@ def test_a_full_disk_is_called_that(
     database = Database(str(tmp_path), on_open=opened)
 
     assert ("the disk is full" in str(database.error(error))) == told
+
+
+def test_what_was_read_on_a_full_disk_can_be_written_to_when_there_is_room_again(tmp_path: Path) -> None:
+    """The same process goes on; nobody has to begin again."""
+
+    def opened(connection: sqlite3.Connection, is_same: bool) -> None:
+        """Nobody wants to know."""
+
+    made = Database(str(tmp_path), on_open=opened)
+    made.writable()
+    made.abandon()
+    failures = [13]
+
+    def connect(*arguments: Any, **options: Any) -> sqlite3.Connection:
+        if failures:
+            error = sqlite3.OperationalError("database or disk is full")
+            error.sqlite_errorcode = failures.pop()
+            raise error
+        return sqlite3.connect(*arguments, **options)
+
+    database = Database(str(tmp_path), on_open=opened, connect=connect)
+    assert database.existing() is not None
+
+    database.writable().execute("INSERT INTO meta (key, value) VALUES ('room', 'again')")
+
+    database.abandon()

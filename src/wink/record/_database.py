@@ -98,7 +98,8 @@ class Database:
 
     def writable(self) -> sqlite3.Connection:
         """The connection, with the record created when there is none; raises `WorkspaceReadOnly`."""
-        if self._connection is None or _file_at(self.path) != self._file:
+        # Where there was no room, there may be some now.
+        if self._connection is None or self._is_crammed or _file_at(self.path) != self._file:
             self.abandon()
             make_state_directory(self.state)
             self._open()
