@@ -18,8 +18,7 @@ MAIN = f"{sys.version_info.major}.{sys.version_info.minor}"
 # Attacks, containers, crashes, browsers, whole commands and files by the thousand: minutes of work of the system and of
 # other programs, which is the same under every Python.
 OF_THE_SYSTEM = [
-    "tests/adapters/providers/test_command.py",
-    "tests/adapters/providers/test_faults.py",
+    "tests/adapters/providers",
     "tests/approvals",
     "tests/batch/test_attempts.py",
     "tests/batch/test_command.py",
@@ -35,6 +34,7 @@ OF_THE_SYSTEM = [
     "tests/mcp/test_asking.py",
     "tests/mcp/test_ending.py",
     "tests/mcp/test_http.py",
+    "tests/mcp/test_wire.py",
     "tests/plugins",
     "tests/sandbox",
     "tests/saves",
@@ -42,6 +42,7 @@ OF_THE_SYSTEM = [
     "tests/tries",
     "tests/tutorial",
     "tests/ui",
+    "tests/workspace",
     "plugins/podman/tests",
     "plugins/shell/tests",
 ]
