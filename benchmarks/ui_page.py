@@ -28,7 +28,6 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx2
-from playwright.sync_api import sync_playwright
 from tests.ui.scene import Agent
 
 from wink.workspace import Workspace
@@ -79,6 +78,8 @@ def served(place: Path) -> Iterator[str]:
 
 def first_paints(url: str, rounds: int) -> dict[str, list[float]]:
     """What Chromium reports, each time in a new profile that only has the cookie; and for a page of one sentence."""
+    from playwright.sync_api import sync_playwright
+
     program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     assert program is not None, "install Chromium: apt-get install chromium"
     arguments = ["--no-sandbox"] if os.getuid() == 0 else []
