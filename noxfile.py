@@ -20,8 +20,6 @@ MAIN = f"{sys.version_info.major}.{sys.version_info.minor}"
 OF_THE_SYSTEM = [
     "tests/adapters/providers",
     "tests/approvals",
-    "tests/batch/test_attempts.py",
-    "tests/batch/test_command.py",
     "tests/batch",
     "tests/cli",
     "tests/docs",
