@@ -72,9 +72,9 @@ def test_pictures_are_pictures_and_load_nothing() -> None:
 
 @PAGES
 def test_a_page_has_one_title_and_says_nothing_of_where_it_was_written(page: Path) -> None:
-    """Paths of one machine mean nothing to a reader."""
+    """Paths of one person's home mean nothing to a reader."""
     text = text_of(page)
     assert text.startswith("# ")
     assert text.count("\n# ") == sum(block.count("\n# ") + block.startswith("# ") for _, block in fences(page))
-    for word in ("/work/", "/tmp/venv", "pypi.org", "TODO", "TBD"):
+    for word in ("/root/", "TODO", "TBD"):
         assert word not in text
