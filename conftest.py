@@ -1,5 +1,8 @@
 """Run the examples in the pages: README and docs as Sybil sees them, docstrings as doctests."""
 
+import os
+import shutil
+import tempfile
 from collections.abc import Iterator
 
 import pytest
@@ -14,6 +17,15 @@ pytest_collect_file = Sybil(
     patterns=["README.md", "docs/**/*.md", "docs/guide/serve/*.md"],
     exclude="docs/tutorial/your-first-plugin.md",  # its files are written and run where its reader would, in tests/tutorial
 ).pytest()
+
+# The key by which wink knows its own states is the test run's own, and not that of whoever runs the tests.
+_OWN = tempfile.mkdtemp(prefix="wink-tests-")
+os.environ["XDG_STATE_HOME"] = _OWN
+
+
+def pytest_unconfigure() -> None:
+    """Leave nothing behind."""
+    shutil.rmtree(_OWN, ignore_errors=True)
 
 
 @pytest.fixture(autouse=True)

@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 from tests.approvals.working import WORKING, Work
+from tests.states import adopted
 
 from wink.adapters import RecordJournal
-from wink.errors import ApprovalChanged, RunBusy, UnknownRun
+from wink.errors import ApprovalChanged, RunBusy, StateNotKnown, UnknownRun
 from wink.runtime import Answer, answer_approval, pending_approvals
 from wink.workspace import Workspace
 
@@ -186,6 +187,9 @@ def test_a_copy_of_a_workspace_brings_neither_answers_nor_runs(work: Work, tmp_p
     step(work, "go")
     answers(work, one=YES, two=YES, three=YES)
     shutil.copytree(work.root, tmp_path / "copy", symlinks=True)
+    with pytest.raises(StateNotKnown):
+        Workspace.open(tmp_path / "copy")
+    adopted(tmp_path / "copy")
     copy = Work(tmp_path / "copy", tmp_path / "elsewhere.txt")
 
     with Workspace.open(copy.root) as workspace, pytest.raises(UnknownRun, match="no run can be resumed"):

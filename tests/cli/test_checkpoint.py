@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Done
+from tests.states import state_of
 
 Cli = Callable[..., Done]
 
@@ -84,12 +85,12 @@ def test_gc_keeps_what_somebody_has_written_to_since(cli: Cli, place: Path) -> N
     """A program that had the replaced file open goes on writing to it, and only wink knows where that is."""
     cli("call", "read_file", "file_path=a.txt")
     assert cli("call", "write_file", "file_path=a.txt", "content=new\n").status == 0
-    (replaced,) = (place / ".wink/staged").iterdir()
+    (replaced,) = (state_of(place) / "staged").iterdir()
     with replaced.open("a") as theirs:
         theirs.write("three\n")
 
     told = cli("gc", "--calls", "0").out
 
-    (kept,) = (place / ".wink/conflicts").iterdir()
+    (kept,) = (state_of(place) / "conflicts").iterdir()
     assert kept.read_text() == "one\ntwo\nthree\n"
-    assert f"it is kept in .wink/conflicts/{kept.name}\n" in told
+    assert f"it is kept in {kept.relative_to(place)}\n" in told

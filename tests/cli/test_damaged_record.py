@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Done
+from tests.states import made_state, state_of
 
 Cli = Callable[..., Done]
 
@@ -100,7 +101,7 @@ def damaged(cli: Cli, place: Path, script: Callable[[str], str]) -> Callable[[Ca
     """A workspace with three calls, whose record is then damaged; the place of the record."""
     assert cli("call", "read_file", "file_path=a.txt").status == 0
     assert cli("call", "write_file", "file_path=a.txt", "content=2\n").status == 0
-    path = place / ".wink" / "record.db"
+    path = state_of(place) / "record.db"
     _sql(path, "PRAGMA wal_checkpoint(TRUNCATE)")
     _sql(path, "PRAGMA journal_mode = DELETE")
 
@@ -178,7 +179,7 @@ def test_damage_further_in_is_named_where_it_is_met(cli: Cli, place: Path) -> No
     """A page in the middle: commands work as far as they do not need it, and the others say what is wrong."""
     for number in range(8):
         assert cli("call", "write_file", f"file_path={number}.txt", "content=" + "x" * 3000).status == 0
-    path = place / ".wink" / "record.db"
+    path = state_of(place) / "record.db"
     _sql(path, "PRAGMA wal_checkpoint(TRUNCATE)")
     _sql(path, "PRAGMA journal_mode = DELETE")
     whole = path.read_bytes()
@@ -193,8 +194,8 @@ def test_damage_further_in_is_named_where_it_is_met(cli: Cli, place: Path) -> No
 
 def test_an_empty_file_is_the_beginning_of_a_record(cli: Cli, place: Path) -> None:
     """What a process leaves that was killed when it made it."""
-    (place / ".wink").mkdir()
-    (place / ".wink" / "record.db").touch()
+    made_state(place)
+    (state_of(place) / "record.db").touch()
 
     assert (cli("log").out, cli("events").status, cli("undo").status) == ("no calls yet\n", 0, 2)
     assert cli("call", "read_file", "file_path=a.txt").status == 0

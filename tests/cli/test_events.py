@@ -15,6 +15,7 @@ from typing import IO
 import jsonschema
 import pytest
 from tests.cli.conftest import Done
+from tests.states import state_of
 
 from wink.transactions import CommitEntry
 from wink.workspace import Workspace
@@ -156,12 +157,12 @@ def test_watching_shows_lines_and_ends_with_the_reader(worked: Cli, place: Path)
 
 def test_watching_takes_no_turn_and_leaves_the_rest_of_the_state_alone(worked: Cli, place: Path) -> None:
     """Whoever looks must never be the one that others wait for."""
-    before = {path.name: path.stat().st_mtime_ns for path in (place / ".wink").iterdir() if "record" not in path.name}
+    before = {path.name: path.stat().st_mtime_ns for path in state_of(place).iterdir() if "record" not in path.name}
     with following("watch", "--json") as process:
         row = json.loads(_line(process.stdout))
         assert row["event"] == "call"
         work(place, "other", 1)
-    after = {path.name: path.stat().st_mtime_ns for path in (place / ".wink").iterdir() if "record" not in path.name}
+    after = {path.name: path.stat().st_mtime_ns for path in state_of(place).iterdir() if "record" not in path.name}
     assert before == after
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Done
+from tests.states import state_of
 
 Cli = Callable[..., Done]
 
@@ -31,7 +32,7 @@ def test_settings_add_patterns_names_and_variables(cli: Cli, place: Path, monkey
     assert row["arguments"] == {"file_path": "[masked]", "content": "[masked] [masked] [masked] and more"}
     assert "+" + text in cli("diff", "c1").out  # what is in a file is the user's own
     for part in ("acme-1234", "open sesame", "q8ZtWv2Lw7"):
-        assert part.encode() not in b"".join(path.read_bytes() for path in (place / ".wink").glob("record*"))
+        assert part.encode() not in b"".join(path.read_bytes() for path in state_of(place).glob("record*"))
         assert part not in cli("show", "c1").out.partition("changed:")[0]
 
 
@@ -73,8 +74,8 @@ def test_approvals_are_shown_masked_and_run_as_they_were_asked(
     said = first.out + first.err + listed.out + machine.out + approved.out + again.out + again.err + cli("runs").out
     assert "Zq3vT9x" not in said.replace(json.dumps(path), "")
     assert "[masked]" in listed.out
-    assert b"Zq3vT9x" not in b"".join(one.read_bytes() for one in (place / ".wink").glob("record*"))
-    assert not list((place / ".wink" / "held").glob("*"))
+    assert b"Zq3vT9x" not in b"".join(one.read_bytes() for one in state_of(place).glob("record*"))
+    assert not list((state_of(place) / "held").glob("*"))
 
 
 def test_what_is_read_from_files_is_in_nothing_that_is_kept_or_shown_of_calls(
@@ -102,12 +103,13 @@ def test_what_is_read_from_files_is_in_nothing_that_is_kept_or_shown_of_calls(
     with zipfile.ZipFile(tmp_path / "s.wink") as archive:
         shown += [archive.read(name).decode("latin-1") for name in archive.namelist()]
     shown.append((tmp_path / "s.html").read_text())
-    subprocess.run(["git", "clone", "-q", "there/.wink/history.bundle", "cloned"], cwd=tmp_path, check=True)
+    there = state_of(tmp_path / "there")
+    subprocess.run(["git", "clone", "-q", str(there / "history.bundle"), "cloned"], cwd=tmp_path, check=True)
     shown.append(subprocess.run(["git", "log", "-p"], cwd=tmp_path / "cloned", capture_output=True, text=True).stdout)
     assert "+api_key = '[masked]'" in shown[-1]
-    state = [*(place / ".wink").glob("record.db*"), *(place / ".wink" / "results").glob("*")]
+    state = [*state_of(place).glob("record.db*"), *(state_of(place) / "results").glob("*")]
     assert any("results" in path.parts for path in state)
-    kept = [path.read_bytes() for path in [*state, *(tmp_path / "there" / ".wink").glob("record.db*")]]
+    kept = [path.read_bytes() for path in [*state, *there.glob("record.db*")]]
     for secret in secrets:
         assert not [text[:80] for text in shown if secret in text]
         assert not [data[:20] for data in kept if secret.encode() in data]

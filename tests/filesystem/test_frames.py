@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from tests.states import state_of
 
 from wink.filesystem import HostFilesystem
 
@@ -50,8 +51,8 @@ def test_what_a_recorded_call_replaced_is_kept_until_told(tmp_path: Path) -> Non
         part.handle.write("a.txt", "after")
         part.prepare()
         part.publish()
-        kept = [path.read_text() for path in (tmp_path / ".wink/staged").iterdir()]
+        kept = [path.read_text() for path in (state_of(tmp_path) / "staged").iterdir()]
         files.discard_preimages("call-1")
 
         assert kept == ["before"]
-        assert list((tmp_path / ".wink/staged").iterdir()) == []
+        assert list((state_of(tmp_path) / "staged").iterdir()) == []

@@ -12,6 +12,7 @@ from typing import Any
 from unittest import mock
 
 import pytest
+from tests.states import state_of
 
 from wink.filesystem import (
     FileChange,
@@ -187,7 +188,7 @@ def puts_back_blindly() -> Iterator[None]:
     def undo(part: FilePart) -> None:
         changes, root = part.changes(), Path(part.tree.store.root)
         sound(part)
-        shutil.rmtree(root / ".wink/conflicts", ignore_errors=True)
+        shutil.rmtree(state_of(root) / "conflicts", ignore_errors=True)
         for change in changes:
             (root / change.path).write_bytes((change.before and change.before.content()) or b"")
 

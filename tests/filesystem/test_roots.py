@@ -4,6 +4,7 @@ import pickle
 from pathlib import Path
 
 import pytest
+from tests.states import state_of
 
 from wink.filesystem import HostFilesystem, InMemoryFilesystem, Listing
 
@@ -38,9 +39,9 @@ def test_what_direct_changes_replaced_does_not_pile_up(tmp_path: Path) -> None:
     with HostFilesystem(tmp_path) as files:
         for number in range(200):
             files.write("a.txt", str(number))
-        assert len(list((tmp_path / ".wink/staged").iterdir())) < 100
+        assert len(list((state_of(tmp_path) / "staged").iterdir())) < 100
 
-    assert list((tmp_path / ".wink/staged").iterdir()) == []
+    assert list((state_of(tmp_path) / "staged").iterdir()) == []
 
 
 def test_large_wide_text_is_read_by_pages(memory: InMemoryFilesystem) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.states import state_of
 
 from wink.workspace import Workspace
 
@@ -54,4 +55,4 @@ def workspace(root: Path) -> Iterator[Workspace]:
 @pytest.fixture
 def store(root: Path) -> Path:
     """Where the history is or will be."""
-    return root / ".wink/store.git"
+    return state_of(root) / "store.git"

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from tests.history.conftest import fsck, git
 from tests.history.killed_folds import die_in
+from tests.states import state_of
 from tests.workspace.test_undo import tree
 from tests.workspace.working import call
 
@@ -42,7 +43,7 @@ def made(root: Path) -> list[dict[str, object]]:
 
 
 def check(root: Path, states: list[dict[str, object]]) -> None:
-    store = root / ".wink/store.git"
+    store = state_of(root) / "store.git"
     fsck(store)
     with Workspace.open(root) as workspace:
         workspace.gc(calls=2)

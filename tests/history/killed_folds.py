@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.history.conftest import fsck, git
+from tests.states import state_of
 from tests.workspace.test_undo import tree
 from tests.workspace.working import call
 
@@ -69,20 +70,20 @@ def die_in(work: Callable[[Workspace], object], root: Path, at: int) -> int | No
 
 
 def check(root: Path, states: list[dict[str, object]], at: int) -> None:
-    store = root / ".wink/store.git"
+    store = state_of(root) / "store.git"
     if (store / "HEAD").exists():
         fsck(store)
     with Workspace.open(root) as workspace:
         if at % 2:
             workspace.fold()
-            assert [name for name in os.listdir(root / ".wink/staged") if not name.startswith("times.")] == []
+            assert [name for name in os.listdir(state_of(root) / "staged") if not name.startswith("times.")] == []
         for state in reversed(states[:-1]):
             workspace.undo()
             assert tree(root) == state
         workspace.fold()
     fsck(store)
     # Of the process that was killed while it tried how fine times are there.
-    assert [name for name in os.listdir(root / ".wink/staged") if not name.startswith("times.")] == []
+    assert [name for name in os.listdir(state_of(root) / "staged") if not name.startswith("times.")] == []
     assert [name for name in os.listdir(store / "objects/pack") if not name.startswith("pack-")] == []
     told = git(store, "log", "--reverse", "--format=%s").splitlines()
     assert told[0] == "found: a.txt"

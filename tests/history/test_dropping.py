@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.history.conftest import fsck, git
+from tests.states import state_of
 from tests.workspace.test_undo import tree
 from tests.workspace.working import call
 
@@ -199,8 +200,8 @@ def test_as_many_calls_as_were_to_stay_can_be_undone(
                 workspace.restore(name)
             assert tree(root) == state
         workspace.fold()
-    if (root / ".wink/store.git").exists():
-        fsck(root / ".wink/store.git")
+    if (state_of(root) / "store.git").exists():
+        fsck(state_of(root) / "store.git")
 
 
 def test_a_checkpoint_is_restored_over_calls_that_wrote_the_same_once_more(workspace: Workspace, root: Path) -> None:

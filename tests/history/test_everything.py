@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.history.conftest import fsck, git
+from tests.states import state_of
 from tests.workspace.test_undo import tree
 from tests.workspace.working import call
 
@@ -308,4 +309,4 @@ def test_restored_is_what_there_was(
         assert tree(root) == {**{path: one for path, one in now.items() if path not in before}, **before}
         workspace.undo()
         assert tree(root) == now
-    fsck(root / ".wink/store.git")
+    fsck(state_of(root) / "store.git")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.history.conftest import fsck, git
+from tests.states import adopted, made_state, state_of
 from tests.workspace.test_undo import tree
 from tests.workspace.working import call
 
@@ -23,7 +24,7 @@ def subjects(store: Path) -> list[str]:
 
 
 def staged(root: Path) -> list[str]:
-    return os.listdir(root / ".wink/staged")
+    return os.listdir(state_of(root) / "staged")
 
 
 def test_log_shows_what_each_call_changed(workspace: Workspace, root: Path, store: Path) -> None:
@@ -153,7 +154,7 @@ def test_nothing_to_fold_makes_nothing(workspace: Workspace, root: Path) -> None
     call(workspace, lambda files, _: files.exists("a"))
 
     assert workspace.fold() == 0
-    assert not (root / ".wink/store.git").exists()
+    assert not (state_of(root) / "store.git").exists()
 
 
 def test_changes_that_cancel_out_leave_nothing_to_fold(workspace: Workspace, root: Path) -> None:
@@ -161,7 +162,7 @@ def test_changes_that_cancel_out_leave_nothing_to_fold(workspace: Workspace, roo
     call(workspace, lambda files, _: (files.write("a", "x"), files.delete("a")))
 
     assert workspace.fold() == 0
-    assert not (root / ".wink/store.git").exists()
+    assert not (state_of(root) / "store.git").exists()
 
 
 def test_second_fold_adds_nothing(workspace: Workspace, store: Path) -> None:
@@ -185,10 +186,11 @@ def test_same_calls_give_the_same_commits(tmp_path: Path) -> None:
     for portions in ((5,), (1, 4), (2, 2, 1)):
         copy = tmp_path / f"copy{len(heads)}"
         subprocess.run(["cp", "-a", str(root), str(copy)], check=True)
+        adopted(copy)
         with Workspace.open(copy) as workspace:
             for portion in portions:
                 workspace._folding.fold(most=portion)  # type: ignore[attr-defined]
-        heads.append(git(copy / ".wink/store.git", "rev-parse", "HEAD"))
+        heads.append(git(state_of(copy) / "store.git", "rev-parse", "HEAD"))
 
     assert heads[0] == heads[1] == heads[2]
 
@@ -250,12 +252,12 @@ def test_replaced_file_that_a_program_goes_on_writing_to_is_not_freed(workspace:
     (root / "log").write_text("one\n")
     call(workspace, lambda files, _: files.write("log", "new\n"))
     (name,) = staged(root)
-    with (root / ".wink/staged" / name).open("a") as file:
+    with (state_of(root) / "staged" / name).open("a") as file:
         file.write("two\n")
 
     workspace.fold()
 
-    kept = [path.read_text() for path in (root / ".wink").rglob("*") if path.is_file() and name in path.name]
+    kept = [path.read_text() for path in state_of(root).rglob("*") if path.is_file() and name in path.name]
     assert kept == ["one\ntwo\n"]
     with pytest.raises(UndoConflict):
         workspace.undo()
@@ -361,7 +363,7 @@ def test_many_calls_are_folded_beside_them(
 
 def test_a_fold_that_fails_loses_nothing(workspace: Workspace, root: Path, store: Path) -> None:
     """Closing must not fail because of the history, and undoing must not either."""
-    (root / ".wink").mkdir()
+    made_state(root)
     store.write_text("somebody's file")
     for number in range(_folding.WORTH):
         call(workspace, lambda files, _, number=number: files.write("a.txt", str(number)))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tests.history.conftest import fsck, git
 from tests.history.killed_folds import made
+from tests.states import state_of
 from tests.workspace.test_undo import tree
 
 from wink.workspace import Workspace
@@ -34,9 +35,9 @@ def test_several_processes_fold_at_once(tmp_path: Path) -> None:
     running = [subprocess.Popen([sys.executable, "-W", "error", "-c", program, str(root)]) for _ in range(4)]
 
     assert [process.wait() for process in running] == [0] * 4
-    fsck(root / ".wink/store.git")
+    fsck(state_of(root) / "store.git")
     with Workspace.open(root) as workspace:
         workspace.fold()
-        assert len(git(root / ".wink/store.git", "log", "--format=%s").splitlines()) == 5
+        assert len(git(state_of(root) / "store.git", "log", "--format=%s").splitlines()) == 5
         workspace.undo(n=4)
     assert tree(root) == states[0]

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import rule, run_state_machine_as_test
 from tests.history.conftest import fsck, git
+from tests.states import state_of
 from tests.workspace.test_undo import tree
 from tests.workspace.test_undo_laws import Machine, carry_out
 from tests.workspace.working import call
@@ -36,13 +37,13 @@ class Folded(Machine):
 
     @rule()
     def somebody_tidies_up(self) -> None:
-        store = self.root / ".wink/store.git"
+        store = state_of(self.root) / "store.git"
         if store.exists():
             git(store, "gc", "--prune=now", "--quiet")
 
     def teardown(self) -> None:
         self.workspace.fold()
-        store = self.root / ".wink/store.git"
+        store = state_of(self.root) / "store.git"
         if store.exists():
             fsck(store)
         super().teardown()
@@ -100,7 +101,7 @@ def test_each_commit_is_the_tree_as_its_call_left_it(
             for most in portions:
                 workspace._folding.fold(most=most)  # type: ignore[attr-defined]
             workspace.fold()
-        store = root / ".wink/store.git"
+        store = state_of(root) / "store.git"
         if not store.exists():
             return
         fsck(store)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.states import state_of
 
 from wink.adapters import Exchange, ModelTurn, RecordJournal, RunState
 from wink.adapters._run_state import told
@@ -293,7 +294,7 @@ def test_a_run_is_resumed_with_exactly_what_was_said(tmp_path: Path) -> None:
             assert journal.state is not None
             assert journal.state.exchanges[0].turn == turn
             journal.ended("done")
-        assert list((tmp_path / ".wink" / "held").iterdir()) == []
+        assert list((state_of(tmp_path) / "held").iterdir()) == []
 
 
 def test_a_run_whose_exact_words_are_gone_cannot_be_resumed(tmp_path: Path) -> None:
@@ -301,7 +302,7 @@ def test_a_run_whose_exact_words_are_gone_cannot_be_resumed(tmp_path: Path) -> N
     with Workspace.open(tmp_path) as workspace:
         with RecordJournal.begin(workspace, plan={"password": "hunter22"}) as journal:
             journal.stopped("no network")
-        for path in (tmp_path / ".wink" / "held").iterdir():
+        for path in (state_of(tmp_path) / "held").iterdir():
             path.unlink()
         with pytest.raises(RunStateError, match="masked"):
             RecordJournal.resume(workspace, "r1")

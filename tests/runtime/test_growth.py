@@ -12,6 +12,7 @@ from typing import Final
 
 import pytest
 from tests.runtime.conftest import Note, Rig, Text
+from tests.states import state_of
 
 from wink.filesystem import FileVersion
 from wink.runtime import ToolInvoked
@@ -69,7 +70,7 @@ def wait_for_folds() -> None:
 
 def stored(root: Path) -> Counter[str]:
     """How many files there are in each directory of the state; those of SQLite come and go."""
-    found = [path for path in (root / ".wink").rglob("*") if path.is_file()]
+    found = [path for path in state_of(root).rglob("*") if path.is_file()]
     return Counter(path.parent.name for path in found if not path.name.startswith("record.db"))
 
 

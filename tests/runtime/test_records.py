@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from tests.runtime.conftest import Note, Rig, Text, change_everything, succeed
+from tests.states import state_of
 
 from wink.errors import CommitFailed, PromptEvaluationError, RollbackFailed, WorkspaceNeedsRecovery
 from wink.filesystem._journal_undo import Undo
@@ -340,7 +341,7 @@ def sabotaged(kept: Rig, tmp_path: Path) -> Rig:
     @kept.tool
     def sabotage(params: Text, *, context: ToolContext) -> ToolResult[Note]:
         change_everything(context)
-        for preimage in (tmp_path / ".wink" / "staged").iterdir():
+        for preimage in (state_of(tmp_path) / "staged").iterdir():
             preimage.unlink()
         raise ValueError("no")
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.states import made_state, state_of
 
 from wink.filesystem import Filesystem, InMemoryFilesystem
 from wink.prompt import MarkdownSection, Prompt, PromptTemplate
@@ -119,8 +120,8 @@ def test_what_was_asked_for_wrongly_is_answered_with_what_there_is() -> None:
 def test_a_result_that_cannot_be_kept_is_still_answered(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """The call has succeeded; the reply says that the rest is gone."""
     with Workspace.open(tmp_path) as workspace:
-        (tmp_path / ".wink").mkdir()
-        (tmp_path / ".wink" / "results").write_text("in the way")
+        made_state(tmp_path)
+        (state_of(tmp_path) / "results").write_text("in the way")
         reply = executor(workspace.session("s"), workspace.filesystem).execute(ToolCall("say", {"lines": 9_000}))
     assert reply.success
     assert "are left out, and could not be kept (NotADirectoryError)" in reply.text
@@ -138,7 +139,7 @@ def test_the_oldest_results_give_way(tmp_path: Path) -> None:
     results = Results(str(tmp_path / ".wink"))
     for number in range(KEPT_RESULTS + 3):
         results.keep(f"{number:08x}", str(number))
-    assert len(list((tmp_path / ".wink" / "results").iterdir())) == KEPT_RESULTS
+    assert len(list((state_of(tmp_path) / "results").iterdir())) == KEPT_RESULTS
     assert results.find(f"{KEPT_RESULTS + 2:08x}") == str(KEPT_RESULTS + 2)
     assert results.find("../../etc/passwd") is None
 
@@ -146,8 +147,8 @@ def test_the_oldest_results_give_way(tmp_path: Path) -> None:
 def test_a_link_in_the_place_of_a_result_is_not_followed(tmp_path: Path) -> None:
     """The state may have come with a workspace from a stranger."""
     (tmp_path / "secret").write_text("secret")
-    (tmp_path / ".wink" / "results").mkdir(parents=True)
-    (tmp_path / ".wink" / "results" / "0badcafe.txt").symlink_to(tmp_path / "secret")
+    (state_of(tmp_path) / "results").mkdir(parents=True)
+    (state_of(tmp_path) / "results" / "0badcafe.txt").symlink_to(tmp_path / "secret")
     assert Results(str(tmp_path / ".wink")).find("0badcafe") is None
 
 

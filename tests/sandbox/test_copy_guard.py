@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from tests.sandbox.test_exactness import PYTHON, SCRIPT, changed_by, described, programs
+from tests.states import state_of
 
 from wink.errors import MergeConflict, MergeRefused, SandboxUnavailable
 from wink.filesystem import FileChange, HostFilesystem
@@ -178,7 +179,7 @@ def test_a_damaged_index_or_copy_is_made_anew(root: Path) -> None:
     """It only says what need not be copied."""
     with workspace(root) as files:
         run(files, "true")
-        copies = root / ".wink/copies/0"
+        copies = state_of(root) / "copies/0"
         (copies / "index.json").write_text('{"a.txt": [1')
         (copies / "upper/a.txt").write_text("forged\n")
         ended, changes, _ = run(files, "cat a.txt")

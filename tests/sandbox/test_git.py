@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.sandbox.conftest import Place
+from tests.states import state_of
 
 from wink.errors import MergeRefused
 
@@ -110,4 +111,4 @@ def test_forging_winks_own_state_changes_nothing(place: Place) -> None:
     assert dict(ran.found.notes).keys() == {"sub/.wink", ".WINK"}
     assert not (place.root / "sub/.wink").exists()
     assert not (place.root / ".WINK").exists()
-    assert not (place.root / ".wink/record.db").exists()
+    assert not (state_of(place.root) / "record.db").exists()

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.sandbox.conftest import Place
+from tests.states import state_of
 
 from wink.errors import ProgramNotStarted
 from wink.sandbox import MIB, Stop, launcher
@@ -181,7 +182,7 @@ def test_killing_wink_ends_its_programs(place: Place) -> None:
         wink.kill()
     _wait_for(handles)
     assert processes(MARK) == []
-    programs = place.root / ".wink/programs"
+    programs = state_of(place.root) / "programs"
     assert len(list(programs.iterdir())) == 1
 
     from wink.sandbox import sweep

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import pytest
 from tests.filesystem.confinement.test_races import Striker
+from tests.states import state_of
 
 from wink.errors import WinkError
 from wink.filesystem import Filesystem, HostFilesystem
@@ -254,7 +255,7 @@ class Laboratory:
 
     def _look_at_replaced(self, root: Path, editor: Editor, found: Found) -> None:
         """Which saves are in what the call replaced, and so come back with an undo."""
-        staged = b"".join(_contents(root / ".wink/staged"))
+        staged = b"".join(_contents(state_of(root) / "staged"))
         self._in_replaced = {mark for mark in editor.saved if mark in staged}
 
     def _judge(
@@ -262,7 +263,9 @@ class Laboratory:
     ) -> None:
         where = f"{case}, before call {at} of {found.steps}"
         shown = b"".join(_contents(root))
-        aside = {str(path.relative_to(root / ".wink")): path.read_bytes() for path in _files(root / ".wink/conflicts")}
+        aside = {
+            str(path.relative_to(root / ".wink")): path.read_bytes() for path in _files(state_of(root) / "conflicts")
+        }
         reported = b"".join(content for name, content in aside.items() if name in conflicts)
         unreported = b"".join(aside.values())
         # What was saved before the call looked at the file is what it was told to replace.
@@ -282,9 +285,9 @@ class Laboratory:
                 found.problems.append(f"{where}: {mark!r} is nowhere, looked {self._looked}, replaced {self._replaced}")
             found.places[place] += 1
         # What a checkpoint needs is not freed.
-        is_freed = case.ending != "restore" and (root / ".wink/staged").exists()
-        left = os.listdir(root / ".wink/staged") if is_freed else []
-        left += os.listdir(root / ".wink/wal") if (root / ".wink/wal").exists() else []
+        is_freed = case.ending != "restore" and (state_of(root) / "staged").exists()
+        left = os.listdir(state_of(root) / "staged") if is_freed else []
+        left += os.listdir(state_of(root) / "wal") if (state_of(root) / "wal").exists() else []
         found.problems += [f"{where}: {name} was left" for name in left]
 
 

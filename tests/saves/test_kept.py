@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.states import state_of
 
 from wink.errors import FileConflict
 from wink.filesystem import Filesystem, HostFilesystem
@@ -48,7 +49,7 @@ def late(root: Path) -> Iterator[dict[str, int]]:
 
 def aside(root: Path) -> list[bytes]:
     """What was kept."""
-    return sorted(path.read_bytes() for path in (root / ".wink/conflicts").iterdir())
+    return sorted(path.read_bytes() for path in (state_of(root) / "conflicts").iterdir())
 
 
 @pytest.mark.usefixtures("no_leases")
@@ -66,8 +67,8 @@ def test_what_is_written_to_a_replaced_file_is_not_freed_with_it(root: Path, lat
     (conflict,) = files.conflicts
     assert conflict.path == ("d/b.txt" if act == "delete all" else "a.txt")
     assert conflict.kept is not None
-    assert (root / ".wink" / conflict.kept).read_bytes() == b"before\ntheirs\n"
-    assert list((root / ".wink/staged").iterdir()) == []
+    assert (state_of(root) / conflict.kept).read_bytes() == b"before\ntheirs\n"
+    assert list((state_of(root) / "staged").iterdir()) == []
 
 
 @pytest.mark.usefixtures("no_leases")
@@ -91,7 +92,7 @@ def test_the_next_process_keeps_it_too(root: Path, late: dict[str, int]) -> None
     told = [conflict for one in recovered for conflict in one.conflicts]
     assert aside(root) == [b"before\ntheirs\n", b"before\ntheirs\n"]
     assert {conflict.kept for conflict in told} == {
-        f"conflicts/{path.name}" for path in (root / ".wink/conflicts").iterdir()
+        f"conflicts/{path.name}" for path in (state_of(root) / "conflicts").iterdir()
     }
 
 
@@ -106,8 +107,8 @@ def test_nothing_is_kept_of_what_nobody_wrote_to(root: Path) -> None:
             files.edit("a.txt", f"{number}", "edited")
 
     assert files.conflicts == ()
-    assert not (root / ".wink/conflicts").exists()
-    assert list((root / ".wink/staged").iterdir()) == []
+    assert not (state_of(root) / "conflicts").exists()
+    assert list((state_of(root) / "staged").iterdir()) == []
 
 
 @pytest.mark.parametrize("act", ["write", "edit"])

@@ -36,8 +36,9 @@ def place(tmp_path: Path) -> Path:
 @pytest.fixture
 def environment(place: Path) -> dict[str, str]:
     """The environment of a person without settings."""
+    own = {"XDG_STATE_HOME": os.environ["XDG_STATE_HOME"]}
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("WINK_", "XDG_"))}
-    return {**kept, "HOME": str(place.parent / "home"), "PYTHONWARNINGS": "error"}
+    return {**kept, "HOME": str(place.parent / "home"), "PYTHONWARNINGS": "error", **own}
 
 
 @pytest.fixture

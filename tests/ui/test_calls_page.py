@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.states import state_of
 from tests.ui.conftest import Visitor, text_of
 from tests.ui.scene import OWN, Agent, tried, worked
 
@@ -275,11 +276,11 @@ def test_a_damaged_record_is_told_in_a_page(workspace: Workspace, agent: Agent, 
     """And left as it is; when it is back, so is the page."""
     agent.call("ls")
     workspace.close()
-    record = place / ".wink/record.db"
+    record = state_of(place) / "record.db"
     kept = record.read_bytes()
     record.write_bytes(b"no record at all" * 1000)
     for name in ("record.db-wal", "record.db-shm"):
-        (place / ".wink" / name).unlink(missing_ok=True)
+        (state_of(place) / name).unlink(missing_ok=True)
     visitor = visit()
 
     page = text_of(visitor.get("/", 503))

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.states import state_of
 from tests.workspace.working import call
 
 from wink.errors import UnknownCall
@@ -80,7 +81,7 @@ def test_moved_and_deleted_files_are_shown(workspace: Workspace) -> None:
 def test_content_that_is_gone_is_summed_up(workspace: Workspace, root: Path) -> None:
     """A diff must not fail for want of a pre-image that somebody deleted."""
     first = call(workspace, lambda files, _: files.write("a.txt", "one\n"))
-    for kept in (root / ".wink/staged").iterdir():
+    for kept in (state_of(root) / "staged").iterdir():
         kept.unlink()
 
     assert text(workspace.diff(first)) == "a.txt: a file of 7 bytes became a file of 4 bytes\n"

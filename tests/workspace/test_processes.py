@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tests.states import state_of
 
 from wink.errors import WorkspaceBusy
 from wink.workspace import Workspace
@@ -30,7 +31,7 @@ Note.__module__ = "items"
 
 
 def journals(root: Path) -> list[str]:
-    wal = root / ".wink" / "wal"
+    wal = state_of(root) / "wal"
     return sorted(os.listdir(wal)) if wal.exists() else []
 
 

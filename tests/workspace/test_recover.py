@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.states import state_of
 from tests.workspace.conftest import Run
 
 from wink.errors import RecordError, WinkError
@@ -33,7 +34,7 @@ def test_without_a_readable_record_a_person_decides(run: Run, root: Path, otherw
     """Nobody but a person can say then what should become of a call that was cut short."""
     run(DIES)
     for name in ("record.db", "record.db-wal", "record.db-shm"):
-        (root / ".wink" / name).write_bytes(b"no database at all" * 100)
+        (state_of(root) / name).write_bytes(b"no database at all" * 100)
 
     with pytest.raises(RecordError):
         Workspace.open(root)

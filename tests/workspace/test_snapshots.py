@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.states import state_of
 from tests.workspace.conftest import Run
 from tests.workspace.test_undo import Note
 from tests.workspace.working import call
@@ -266,7 +267,7 @@ class TestRestore:
         workspace.filesystem.write("a.txt", "one")
         snapshot = workspace.filesystem.snapshot()
         workspace.close()
-        shutil.rmtree(root / ".wink")
+        shutil.rmtree(state_of(root))
         with Workspace.open(root) as again:
             again.filesystem.write("a.txt", "two")
             again.filesystem.write("a.txt", "three")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tests.states import state_of
 from tests.workspace.conftest import Run
 from tests.workspace.working import call
 
@@ -276,7 +277,7 @@ def test_link_that_leads_out_is_named(workspace: Workspace, root: Path) -> None:
 def test_lost_preimage_is_a_conflict(workspace: Workspace, root: Path) -> None:
     """What is not kept cannot come back, and half of a call must not."""
     call(workspace, lambda files, _: (files.write("a.txt", "1"), files.write("b.txt", "1")))
-    for kept in (root / ".wink/staged").iterdir():
+    for kept in (state_of(root) / "staged").iterdir():
         kept.unlink()
     before = tree(root)
 

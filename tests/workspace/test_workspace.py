@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tests.states import made_state, state_of
 
 import wink.errors
 from wink.errors import (
@@ -80,22 +81,22 @@ def test_a_link_to_the_state_of_another_workspace_is_not_followed(root: Path, tm
     other.mkdir()
     with Workspace.open(other) as workspace:
         workspace.filesystem.write("a.txt", "theirs")
-    before = (other / ".wink/record.db").read_bytes()
+    before = (state_of(other) / "record.db").read_bytes()
     (root / ".wink").symlink_to(other / ".wink")
 
-    with pytest.raises(RecordCorrupt, match=r"it is a link, and could lead anywhere; .* move it away"):
+    with pytest.raises(RecordCorrupt, match=r"it is a link, or no directory; .* move it away"):
         Workspace.open(root)
-    assert (other / ".wink/record.db").read_bytes() == before
+    assert (state_of(other) / "record.db").read_bytes() == before
 
 
 @pytest.mark.parametrize("name", ["programs", "scratch", "staged", "store.git", "tries", "wal", "record.db"])
 def test_links_within_the_state_are_not_followed(root: Path, tmp_path: Path, name: str) -> None:
     """Leftovers of programs are deleted, tries are made: in no directory that a downloaded workspace names."""
     (tmp_path / "other").mkdir()
-    (root / ".wink").mkdir()
-    (root / ".wink" / name).symlink_to(tmp_path / "other")
+    made_state(root)
+    (state_of(root) / name).symlink_to(tmp_path / "other")
 
-    with pytest.raises(RecordCorrupt, match=f"{name}.*it is a link"):
+    with pytest.raises(RecordCorrupt, match=f"{name}.*it is a link, or no file"):
         Workspace.open(root)
 
 
@@ -103,7 +104,7 @@ def test_a_file_in_the_place_of_the_state_is_told(root: Path) -> None:
     """Rather than each call failing for a reason that is hard to find."""
     (root / ".wink").write_text("x")
 
-    with pytest.raises(RecordCorrupt, match="it is no directory"):
+    with pytest.raises(RecordCorrupt, match="no directory"):
         Workspace.open(root)
 
 
@@ -228,26 +229,26 @@ def test_newer_record_stops_the_opening(root: Path) -> None:
 
     with Workspace.open(root) as workspace:
         workspace.session()[Note].append(Note("one"))
-    connection = sqlite3.connect(root / ".wink" / "record.db")
+    connection = sqlite3.connect(state_of(root) / "record.db")
     connection.execute("PRAGMA user_version = 7")
     connection.close()
-    before = (root / ".wink" / "record.db").read_bytes()
+    before = (state_of(root) / "record.db").read_bytes()
 
     with pytest.raises(RecordTooNew, match="format 7"):
         Workspace.open(root)
 
-    assert (root / ".wink" / "record.db").read_bytes() == before
+    assert (state_of(root) / "record.db").read_bytes() == before
 
 
 def test_damaged_record_stops_the_opening(root: Path) -> None:
     """A new record in its place would call everything that was done undone."""
-    (root / ".wink").mkdir()
-    (root / ".wink" / "record.db").write_bytes(b"x" * 5000)
+    made_state(root)
+    (state_of(root) / "record.db").write_bytes(b"x" * 5000)
 
     with pytest.raises(RecordCorrupt, match="not a database"):
         Workspace.open(root)
 
-    assert (root / ".wink" / "record.db").read_bytes() == b"x" * 5000
+    assert (state_of(root) / "record.db").read_bytes() == b"x" * 5000
 
 
 @pytest.mark.parametrize(

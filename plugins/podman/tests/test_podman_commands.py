@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.states import state_of
 
 from wink.errors import PromptValidationError
 from wink.filesystem import Filesystem, InMemoryFilesystem
@@ -161,7 +162,7 @@ def test_nothing_outside_can_be_reached_or_changed(agent: Agent, tmp_path: Path)
     )
     assert told.stdout.splitlines()[-1] == "done"
     assert "secret" not in told.stdout
-    assert not (agent.root / ".wink/forged").exists()
+    assert not (state_of(agent.root) / "forged").exists()
 
 
 def test_a_planted_git_hook_fails_the_call(agent: Agent) -> None:
@@ -195,7 +196,7 @@ def test_what_somebody_else_changed_meanwhile_fails_the_merge(agent: Agent) -> N
     command = "echo late > a.txt; touch started; sleep 3"
     thread = threading.Thread(target=lambda: replies.append(agent.call("shell_execute", command=command)))
     thread.start()
-    programs = agent.root / ".wink/programs"
+    programs = state_of(agent.root) / "programs"
     while not any(programs.glob("*/upper/started")):
         assert thread.is_alive()
     (agent.root / "a.txt").write_text("theirs\n")
@@ -242,7 +243,7 @@ with Workspace.open({str(root)!r}) as workspace:
     process = subprocess.Popen([sys.executable, "-c", words], stdin=subprocess.DEVNULL)
     while not containers():
         assert process.poll() is None
-    while not list((root / ".wink/programs").glob("*/upper/a.txt")):
+    while not list((state_of(root) / "programs").glob("*/upper/a.txt")):
         assert process.poll() is None
     process.kill()
     process.wait()
@@ -253,7 +254,7 @@ with Workspace.open({str(root)!r}) as workspace:
         pass
     again = Agent(root)
     again.run("true")
-    assert not any((root / ".wink/programs").glob("*/upper"))
+    assert not any((state_of(root) / "programs").glob("*/upper"))
     again.workspace.close()
 
 

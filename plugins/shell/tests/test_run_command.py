@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.states import state_of
 
 from wink.runtime import ToolCall
 from wink_shell import CommandResult, ShellConfig
@@ -251,7 +252,7 @@ def test_cancelled_call_ends_its_command(agent: Any) -> None:
     async def cancelled() -> None:
         call = ToolCall("run_command", {"command": "echo x > made; sleep 600"})
         task = asyncio.ensure_future(agent.executor.aexecute(call))
-        while not any((agent.root / ".wink/programs").glob("*/upper/made")):
+        while not any((state_of(agent.root) / "programs").glob("*/upper/made")):
             await asyncio.sleep(0)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -275,7 +276,7 @@ def test_command_that_meets_a_change_of_somebody_else_fails_and_names_it(
     agent = make(readable=(str(seen),))
 
     def person() -> None:
-        while not any((agent.root / ".wink/programs").glob("*/upper/README.md")):
+        while not any((state_of(agent.root) / "programs").glob("*/upper/README.md")):
             pass
         (agent.root / "README.md").write_text("mine\n")
         (seen / "go").touch()

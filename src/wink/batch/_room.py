@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 @contextmanager
 def room_for(place: str) -> Generator[str]:
     """A directory for one attempt; what killed workers left is swept when nobody holds it."""
-    above = os.path.join(place, "work")
+    above = os.path.realpath(os.path.join(place, "work"))
     os.makedirs(above, mode=0o700, exist_ok=True)
     _sweep(above)
     while True:

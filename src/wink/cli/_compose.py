@@ -52,7 +52,7 @@ def open_workspace(path: str) -> Workspace:
         from wink.cli._recover import recovery_lines
 
         click.echo("wink: a process was killed in the middle of a call:", err=True)
-        for line in recovery_lines(workspace.recovered):
+        for line in recovery_lines(workspace.recovered, workspace.state):
             click.echo(visible(f"  {line}"), err=True)
     return workspace
 

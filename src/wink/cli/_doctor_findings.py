@@ -11,8 +11,9 @@ from typing import Final, NamedTuple
 
 from wink import __version__
 from wink.cli._settings import VARIABLES, installed_catalog
-from wink.errors import WinkError
+from wink.errors import RecordError, WinkError
 from wink.sandbox import Report
+from wink.workspace import state_place
 
 _GIT: Final = "apt-get install git (Debian, Ubuntu), dnf install git (Fedora), brew install git (macOS)"
 _SECONDS: Final = 10
@@ -76,7 +77,11 @@ def _files(workspace: str) -> Iterable[Finding]:
         remedy = "give yourself the right to write to the workspace, or choose another with --workspace"
         yield Finding("workspace", "writing", ok=False, detail="it cannot be written to", remedy=remedy)
         return
-    state = os.path.join(workspace, ".wink")
+    try:
+        state = state_place(os.path.abspath(workspace), None)
+    except RecordError as error:
+        yield Finding("workspace", "state", ok=False, detail=str(error), remedy="do as it says")
+        return
     try:
         swaps = can_exchange(state if os.path.isdir(state) else workspace)
     except OSError as error:

@@ -10,7 +10,6 @@ import click
 from wink.cli._calls import opened_for_reading, workspace_option
 from wink.cli._shorten import one_line
 from wink.errors import RecordUnavailable, WinkError
-from wink.workspace import STATE_DIRECTORY
 
 
 @click.command()
@@ -34,8 +33,8 @@ def gc(workspace: str, calls: int, days: int, megabytes: int, dry_run: bool) -> 
             raise RecordUnavailable(
                 opened.state, "the disk is full, and freeing needs a few megabytes first"
             ) from error
-        conflicts = opened.filesystem.conflicts
+        conflicts, state = opened.filesystem.conflicts, os.path.relpath(opened.state, opened.root)
     what = "would free" if dry_run else "freed"
     click.echo(f"{what} {done.bytes} bytes of {done.calls} calls; {done.bytes_left} bytes stay")
     for conflict in conflicts:
-        click.echo(one_line(f"{conflict.path} {conflict.reason}; it is kept in {STATE_DIRECTORY}/{conflict.kept}"))
+        click.echo(one_line(f"{conflict.path} {conflict.reason}; it is kept in {state}/{conflict.kept}"))

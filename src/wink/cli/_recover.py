@@ -12,9 +12,12 @@ from wink.cli._calls import workspace_option
 from wink.cli._shorten import one_line, visible
 from wink.cli._warnings import show_warnings
 from wink.cli._wrong import wrong
-from wink.errors import RecordCorrupt, RecordTooNew, RecordUnavailable
+from wink.errors import RecordCorrupt, RecordTooNew, RecordUnavailable, StateNotKnown
 from wink.filesystem import HostFilesystem, Recovered
-from wink.workspace import STATE_DIRECTORY, Otherwise, Workspace, has_journals, open_record, put_aside
+from wink.limits import utc_now
+from wink.state import locate, unknown
+from wink.state import put_aside as put_stranger_aside
+from wink.workspace import Otherwise, Workspace, has_journals, open_record, put_aside
 from wink.workspace import recover as recover_files
 
 _SHOWN: Final = 20
@@ -27,14 +30,14 @@ _SHOWN: Final = 20
 @click.option(
     "--set-aside",
     is_flag=True,
-    help="Move a record that cannot be used, with all that belongs to it, to a directory of its own.",
+    help="Move a record that cannot be used, or a state that is not yours, to a directory of its own.",
 )
 def recover(workspace: str, keep: bool, undo: bool, set_aside: bool) -> None:
     """End the calls that killed processes left half done.
 
     This happens by itself before the next call. Here it can be asked for, and where it fails, be decided with --keep or
-    --undo. A record that is damaged, or of a later wink, is never written to: --set-aside moves it to `.wink/aside-…` as it
-    is, and a new one begins.
+    --undo. A record that is damaged, or of a later wink, is never written to: --set-aside moves it to a directory
+    `aside-…` as it is, and a new one begins. The same for a state that came with the workspace, or was copied.
     """
     if keep and undo:
         raise wrong("give --keep or --undo, not both")
@@ -45,14 +48,16 @@ def recover(workspace: str, keep: bool, undo: bool, set_aside: bool) -> None:
         return
     try:
         with Workspace.open(workspace) as opened:
+            state = opened.state
             opened.recover(otherwise=otherwise)
             done = opened.recovered
     except (RecordCorrupt, RecordUnavailable):
         if otherwise is None:
             raise
-        with HostFilesystem(workspace, state=os.path.join(workspace, STATE_DIRECTORY)) as files:
+        state = locate(workspace)
+        with HostFilesystem(workspace) as files:
             done = recover_files(files, None, 30.0, otherwise)
-    for line in recovery_lines(done):
+    for line in recovery_lines(done, state):
         click.echo(visible(line))
     if not done:
         click.echo("nothing to recover")
@@ -61,16 +66,19 @@ def recover(workspace: str, keep: bool, undo: bool, set_aside: bool) -> None:
 def _set_aside(workspace: str, otherwise: Otherwise | None) -> None:
     try:
         open_record(workspace).close()
+    except StateNotKnown:
+        _set_strangers_aside(os.path.realpath(workspace))
+        return
     except (RecordCorrupt, RecordTooNew) as error:
         problem = error
     else:
         raise wrong("the record can be used; there is no reason to put it aside")
-    state = os.path.join(workspace, STATE_DIRECTORY)
+    state = locate(workspace)
     if otherwise is None and has_journals(state):
         raise wrong("a call was left half done, and the record cannot say how it ended; give --keep or --undo, too")
-    with HostFilesystem(workspace, state=state) as files:
+    with HostFilesystem(workspace) as files:
         if otherwise is not None:
-            for line in recovery_lines(recover_files(files, None, 30.0, otherwise)):
+            for line in recovery_lines(recover_files(files, None, 30.0, otherwise), state):
                 click.echo(visible(line))
         place = put_aside(files, state)
     click.echo(
@@ -81,7 +89,15 @@ def _set_aside(workspace: str, otherwise: Otherwise | None) -> None:
     click.echo("a new record begins with the next call")
 
 
-def recovery_lines(done: Iterable[Recovered]) -> Iterable[str]:
+def _set_strangers_aside(root: str) -> None:
+    """Move each state that is not known to be this user's to where nobody looks."""
+    for number, found in enumerate(unknown(root), 1):
+        place = put_stranger_aside(root, found, f"aside-{utc_now():%Y%m%dT%H%M%SZ}-{number}")
+        click.echo(one_line(f"{found.name}: {found.why}: it is in {place}"))
+    click.echo("a new record begins with the next call")
+
+
+def recovery_lines(done: Iterable[Recovered], state: str) -> Iterable[str]:
     """What became of calls whose processes were killed, for people."""
     for one in done:
         paths = ", ".join(one.paths[:_SHOWN]) or "no file"
@@ -89,5 +105,5 @@ def recovery_lines(done: Iterable[Recovered]) -> Iterable[str]:
             paths += f" and {len(one.paths) - _SHOWN} more"
         yield f"{'kept' if one.outcome == 'kept' else 'took back'} {one.transaction_id}: {paths}"
         for conflict in one.conflicts:
-            where = f"; it is kept in {STATE_DIRECTORY}/{conflict.kept}" if conflict.kept else ""
+            where = f"; it is kept in {state}/{conflict.kept}" if conflict.kept else ""
             yield f"  {conflict.path} {conflict.reason}{where}"

@@ -18,6 +18,7 @@ from wink.cli._sources import WORKSPACE_FILES, Source, for_people, sources
 from wink.cli._trust_store import TrustStore, store_file
 from wink.cli._wrong import wrong
 from wink.errors import PluginWarning
+from wink.state import adopt, unknown
 
 
 class Offered(NamedTuple):
@@ -34,20 +35,29 @@ class Offered(NamedTuple):
 @click.option("--list", "as_list", is_flag=True, help="List every file that is trusted.")
 @click.option("--revoke", is_flag=True, help="Trust this workspace's files no more.")
 @click.option("--show", is_flag=True, help="Only show what would be loosened.")
+@click.option("--state", "as_state", is_flag=True, help="Take over the record, tries and history that lie here.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
-def trust(workspace: str, *, as_list: bool, revoke: bool, show: bool, yes: bool, as_json: bool) -> int:
+def trust(workspace: str, *, as_list: bool, revoke: bool, show: bool, as_state: bool, yes: bool, as_json: bool) -> int:
     """Trust a workspace's settings as they are now.
 
     What a file of the workspace loosens, beyond your own settings, is shown, and counts once you have agreed; a file that
     changes after that only restricts again. An agent can edit these files, so look before you agree.
+
+    With --state the state that lies in the workspace counts as yours: after the workspace was copied, restored from a backup
+    or brought from another machine, or where it was made by the first version of wink. Whoever made it can have prepared
+    what tries find in their homes, and what an undo writes: not for a workspace that came from a stranger.
     """
+    if as_state and (as_list or revoke or show or as_json):
+        raise wrong("--state goes with --workspace and --yes only")
     if as_list and revoke:
         raise wrong("give --list or --revoke, not both")
     if as_list:
         return _list(as_json=as_json)
     if not os.path.isdir(workspace):
         raise wrong(f"there is no directory {workspace!r}; name one with --workspace")
+    if as_state:
+        return _trust_state(os.path.realpath(workspace), yes=yes)
     store = _store(workspace)
     if revoke:
         return _revoke(store, workspace)
@@ -67,6 +77,24 @@ def trust(workspace: str, *, as_list: bool, revoke: bool, show: bool, yes: bool,
         store.trust(one.source.path, one.source.data)
         if not as_json:
             click.echo(visible(f"{one.source.shown} is trusted as it is now; `wink trust --revoke` takes it back"))
+    return 0
+
+
+def _trust_state(root: str, *, yes: bool) -> int:
+    there = unknown(root)
+    if not there:
+        click.echo("there is no state here but your own; there is nothing to trust")
+        return 0
+    found, *others = there
+    if others:
+        names = ", ".join(one.name for one in (found, *others))
+        raise wrong(f"there are several ({names}) in .wink; leave the one that is yours, and move the others away")
+    click.echo(visible(f".wink/{found.name}: {found.why}"), err=True)
+    if not yes and sys.stdin.isatty() and not click.confirm("Did you, or your own wink, make it?", err=True):
+        click.echo("nothing was trusted", err=True)
+        return 1
+    place = adopt(root, found)
+    click.echo(visible(f"it is yours from now on, in {os.path.relpath(place, root)}"))
     return 0
 
 

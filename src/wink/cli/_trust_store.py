@@ -12,10 +12,11 @@ from datetime import UTC, datetime
 from typing import Any, Final, Literal, NamedTuple, cast
 
 from wink.errors import SettingsError
+from wink.state import user_directory
 
 Standing = Literal["trusted", "changed", "unknown"]
 
-_FILE: Final = os.path.join("wink", "trust.json")
+_FILE: Final = "trust.json"
 
 
 class Trusted(NamedTuple):
@@ -98,11 +99,8 @@ class TrustStore:
 
 def store_file(environ: Mapping[str, str]) -> str | None:
     """Where the store is: `wink/trust.json` under `XDG_STATE_HOME`, by default `~/.local/state`."""
-    base = environ.get("XDG_STATE_HOME", "")
-    if os.path.isabs(base):  # the XDG specification has relative ones ignored
-        return os.path.join(base, _FILE)
-    home = environ.get("HOME", "")
-    return os.path.join(home, ".local", "state", _FILE) if os.path.isabs(home) else None
+    directory = user_directory(environ)
+    return None if directory is None else os.path.join(directory, _FILE)
 
 
 def digest_of(content: bytes) -> str:

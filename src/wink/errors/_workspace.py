@@ -19,6 +19,8 @@ __all__ = [
     "RecordUnavailable",
     "SessionNameError",
     "StateConflict",
+    "StateKeyError",
+    "StateNotKnown",
     "UndoConflict",
     "UnknownCall",
     "UnknownCheckpoint",
@@ -277,6 +279,34 @@ class RecordCorrupt(RecordError):
         return (
             f"{self.path!r} cannot be read as a record: {self.reason}; it has been left as it is, "
             f"move it away to begin a new one: `wink recover --set-aside` does so"
+        )
+
+
+class StateNotKnown(RecordError):
+    """What lies in a workspace's `.wink` looks like a state, and is not known to be this user's; nothing of it was opened."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        self.path, self.reason = path, reason
+        super().__init__(path, reason)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.path!r} is not known as a state of yours: {self.reason}; `wink trust --state` takes it over if you "
+            f"made it, and `wink recover --set-aside` puts it aside if not"
+        )
+
+
+class StateKeyError(RecordError):
+    """The key by which wink knows a user's own states cannot be kept, or others could have written it."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        self.path, self.reason = path, reason
+        super().__init__(path, reason)
+
+    def __str__(self) -> str:
+        return (
+            f"wink knows what it has made by a key in {self.path!r}, which cannot be used: {self.reason}; mend that, or "
+            f"set XDG_STATE_HOME to a directory that is yours alone"
         )
 
 

@@ -12,7 +12,7 @@ from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, BinaryIO, Literal, get_args
 
-from wink.errors import PathRefused
+from wink.errors import PathRefused, RecordCorrupt, StateKeyError, StateNotKnown
 from wink.filesystem._beneath import NOT_A_FILE, Level, named
 from wink.filesystem._change import FileVersion
 from wink.filesystem._disk_frame import DiskFrame
@@ -20,10 +20,11 @@ from wink.filesystem._disk_ground import Ground
 from wink.filesystem._disk_log import Log
 from wink.filesystem._disk_place import failure, node_of
 from wink.filesystem._disk_recovery import discard, is_anything_left, recover
-from wink.filesystem._disk_state import NESTED
 from wink.filesystem._journal_report import Conflict, Recovered
 from wink.filesystem._lock import Lease
 from wink.filesystem._store import Node, NodeKind
+from wink.state import DIRECTORY as STATE
+from wink.state import locate
 
 if TYPE_CHECKING:
     from wink.filesystem._disk_reader import DirectoryReader
@@ -37,9 +38,10 @@ _TRANSACTION_ID = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
 class DiskStore:
     """Implements `Store` beneath the directory `root`.
 
-    `state` is where journals and pre-images go: `<root>/.wink` unless told otherwise, made by the first change. Changes
+    `state` is where journals and pre-images go, where `wink.state` has them unless told otherwise; the first change makes it. Changes
     survive a killed process, and with `durability="power"` a cut of power. `resolver` and `exchange` choose how paths are
-    resolved and names exchanged; left alone, they are what the system can do best.
+    resolved and names exchanged; left alone, they are what the system can do best. With `read_only` a state that is not
+    known is no obstacle: it is not looked at.
     """
 
     __slots__ = ("_ground", "_lease", "archive")
@@ -52,12 +54,14 @@ class DiskStore:
         durability: Durability = "process",
         resolver: Literal["openat2", "walk"] | None = None,
         exchange: bool | None = None,
+        read_only: bool = False,
     ) -> None:
         if not _CAN_CONFINE:
             raise OSError(errno.ENOTSUP, "files cannot be confined to a directory on this system")
         if durability not in get_args(Durability):
             raise ValueError(f"durability {durability!r} is none of 'process' and 'power'")
-        self._ground = Ground(root, state, durable=durability == "power", resolver=resolver, exchange=exchange)
+        place = _locate(root, state, read_only=read_only)
+        self._ground = Ground(root, place, durable=durability == "power", resolver=resolver, exchange=exchange)
         self._lease = Lease(self._ground.state, self._ground.root_fd, self._ground.root)
         self.archive: Callable[[str], BinaryIO | None] | None = None
 
@@ -106,15 +110,14 @@ class DiskStore:
     def scan(self, path: str) -> Iterator[tuple[str, NodeKind]]:
         """The names in a directory, in no order, links not followed; without wink's own state."""
         fd = self._ground.beneath.open(path, os.O_RDONLY | os.O_DIRECTORY)
-        hidden = self._ground.state.within
-        hidden_above, _, hidden_name = (hidden or "").rpartition("/")
+        hidden = self._ground.hidden
         names: list[tuple[str, NodeKind]] = []
         try:
             # All of it now: an iterator that nobody finishes would keep the directory open.
             with os.scandir(fd) as entries:
                 for entry in entries:
                     name = entry.name
-                    if name == NESTED or (name == hidden_name and path == hidden_above):
+                    if name == STATE or (hidden and (path, name) in hidden):
                         continue
                     if entry.is_file(follow_symlinks=False):
                         names.append((name, "file"))
@@ -261,3 +264,12 @@ class DiskStore:
         """Give the lease back and close every descriptor; open frames cannot be used any more."""
         self._lease.close()
         self._ground.close()
+
+
+def _locate(root: str, given: str | None, *, read_only: bool) -> str:
+    try:
+        return locate(root, given)
+    except (RecordCorrupt, StateNotKnown, StateKeyError):
+        if not read_only:
+            raise
+        return os.path.join(os.path.realpath(root), STATE, "0" * 32)

@@ -13,16 +13,18 @@ from typing import Final, NamedTuple
 
 from wink.errors import PathRefused
 from wink.filesystem._beneath import Openat2, Walk, named
-from wink.filesystem._disk_state import NESTED, State
+from wink.filesystem._disk_state import State
 from wink.filesystem._git_data import is_git_data, restoring
 from wink.filesystem._journal_records import Mark
 from wink.filesystem._journal_report import Conflict
 from wink.filesystem._paths import check_readable, check_writable
 from wink.filesystem._syscalls import RENAME_EXCHANGE, RENAME_NOREPLACE, has_openat2, renameat2
+from wink.state import user_directory
 
 UNSUPPORTED: Final = frozenset((errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP))
 """What renameat2 says where kernel or filesystem do not know a flag."""
 
+_OWN = "is wink's own state"
 _ROOT = "is the workspace root"
 _RACY_NS: Final = 20_000_000
 _TICK_NS: Final = 900_000  # clocks that tick do so a thousand times a second at most
@@ -44,16 +46,19 @@ class Ground:
     two steps. `active` are the transactions of this store that have a journal. `has_fine_times` is true where each write
     that follows a look at a file's time gives it another one, false where clocks tick, None while nobody knows. `replaced`
     tells of the last files that came to staging, by their names there; `conflicts` are the last that were found. `untidy` are
-    transactions whose journals could not be removed when all that they say had been taken back.
+    transactions whose journals could not be removed when all that they say had been taken back. `hidden` are the places of
+    wink's own in the tree, beside `.wink`: each the directory above it, and its name.
     """
 
     __slots__ = (
         "_private",
+        "_unread",
         "active",
         "beneath",
         "can_exchange",
         "conflicts",
         "has_fine_times",
+        "hidden",
         "is_durable",
         "replaced",
         "root",
@@ -62,9 +67,7 @@ class Ground:
         "untidy",
     )
 
-    def __init__(
-        self, root: str, state: str | None, *, durable: bool, resolver: str | None, exchange: bool | None
-    ) -> None:
+    def __init__(self, root: str, state: str, *, durable: bool, resolver: str | None, exchange: bool | None) -> None:
         self.root: Final = os.path.realpath(root)
         self.is_durable: Final = durable
         self.active: Final[set[str]] = set()
@@ -77,7 +80,11 @@ class Ground:
         self.has_fine_times: bool | None = None
         self.replaced: Final[dict[str, Replaced | None]] = {}
         self.conflicts: Final[deque[Conflict]] = deque(maxlen=_MOST_CONFLICTS)
-        self._private: Final = tuple(_private_places(self.root, self.state.within))
+        self._private: Final = tuple(_private_places(self.root))
+        states = () if self.state.is_usual else (self.state.where,)
+        found = (_within(place, self.root) for place in (*states, user_directory()) if place is not None)
+        self._unread: Final = tuple(place for place in found if place is not None)
+        self.hidden: Final = frozenset(os.path.split(place) for place in self._unread)
 
     def close(self) -> None:
         """Close every descriptor."""
@@ -90,9 +97,9 @@ class Ground:
     def check_readable(self, real: str, asked: str) -> None:
         """Raise `PathRefused` for wink's own state."""
         check_readable(real, asked)
-        within = self.state.within
-        if within is not None and within != NESTED and _is_in(real, within):
-            raise PathRefused(asked, "is wink's own state")
+        for place in self._unread:
+            if _is_in(real, place):
+                raise PathRefused(asked, _OWN)
 
     def check_writable(self, real: str, asked: str) -> None:
         """Raise `PathRefused` for what file tools must not change, wherever the path came from."""
@@ -100,6 +107,7 @@ class Ground:
             raise PathRefused(asked or ".", _ROOT)
         if not (restoring.get() and is_git_data(real)):
             check_writable(real, asked)
+        self.check_readable(real, asked)
         for place, reason in self._private:
             if _is_in(real, place):
                 raise PathRefused(asked, reason)
@@ -107,7 +115,7 @@ class Ground:
     def check_removable(self, real: str, asked: str) -> None:
         """Like `check_writable`, also for a directory that has such a place somewhere in it."""
         self.check_writable(real, asked)
-        for place, reason in self._private:
+        for place, reason in (*self._private, *((place, _OWN) for place in self._unread)):
             if place.casefold().startswith(real.casefold() + "/"):
                 raise PathRefused(asked, f"has {place!r} in it, which {reason}")
 
@@ -239,14 +247,17 @@ def _is_in(real: str, place: str) -> bool:
     return (real.casefold() + "/").startswith(place.casefold() + "/")
 
 
-def _private_places(root: str, state: str | None) -> Iterable[tuple[str, str]]:
-    if state is not None:
-        yield state, "is wink's own state"
+def _within(place: str, root: str) -> str | None:
+    inside = os.path.relpath(os.path.realpath(place), root)
+    return None if inside in (".", "..") or inside.startswith("../") else inside
+
+
+def _private_places(root: str) -> Iterable[tuple[str, str]]:
     # The user's own packages may not be there yet; then they are not in the path.
     user_site: str | None = getattr(sys.modules.get("site"), "USER_SITE", None)
     for entry in (*sys.path, user_site or ""):
         # Whoever writes here has its code run by the next interpreter that starts, this one's children first.
         if os.path.basename(entry) in ("site-packages", "dist-packages"):
-            inside = os.path.relpath(os.path.realpath(entry), root)
-            if inside != ".." and not inside.startswith("../"):
+            inside = _within(entry, root)
+            if inside is not None:
                 yield inside, "belongs to the running Python's packages"

@@ -154,7 +154,7 @@ class InMemoryFilesystem(Filesystem):
 class HostFilesystem(Filesystem):
     """Files beneath a directory of the host, which nothing reaches beyond.
 
-    `state` is where the journal is kept, `<root>/.wink` unless given. With `durability="process"` a commit survives the
+    `state` is where the journal is kept, in `<root>/.wink` unless given; raises `StateNotKnown` where somebody else's lies. With `durability="process"` a commit survives the
     death of this process, with `"power"` that of the machine. Close it, or use it in a `with` block. What commits
     replaced is kept while a snapshot from before is, and dropped after a while, unless a `recorder` was set: then it is
     kept until `discard_preimages`. Names that no Windows could check out are not made, unless `portable_names` is false.
@@ -174,7 +174,7 @@ class HostFilesystem(Filesystem):
         from wink.filesystem._disk import DiskStore
 
         where = None if state is None else os.fspath(state)
-        self._store: Final = DiskStore(os.fspath(root), state=where, durability=durability)
+        self._store: Final = DiskStore(os.fspath(root), state=where, durability=durability, read_only=read_only)
         self._recovered: tuple[Recovered, ...] = ()
         self._commits: Final = CommitHistory(self._store)
         turns = Turns(f"workspace {self._store.root!r}", locked=self._lock, unlocked=self._store.unlease)

@@ -17,8 +17,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Literal
 
 from wink.errors import RecordCorrupt, RecordError, RecordUnavailable, WorkspaceReadOnly
-from wink.record._schema import check_or_create, use_write_ahead_log
-from wink.record._state import make_state_directory
+from wink.record._schema import check_or_create
+from wink.record._state import state_directory
+from wink.state import is_plain, open_directory
 
 if TYPE_CHECKING:
     import sqlite3
@@ -101,7 +102,7 @@ class Database:
         # Where there was no room, there may be some now.
         if self._connection is None or self._is_crammed or _file_at(self.path) != self._file:
             self.abandon()
-            make_state_directory(self.state)
+            os.close(state_directory(self.state))
             self._open()
         if self.imported is not None:
             raise WorkspaceReadOnly(self.state, "it was imported, to be looked at")
@@ -149,6 +150,7 @@ class Database:
         if self._read_only and is_new:
             raise WorkspaceReadOnly(self.state, "the directory cannot be written to")
         _refuse_lone_log(self.path)
+        _refuse_planted(self.state)
         try:
             try:
                 connection = self._connected(alone=False)
@@ -184,7 +186,6 @@ class Database:
             for (origin,) in connection.execute("SELECT value FROM meta WHERE key = ?", (_IMPORTED,)):
                 self.imported, self._read_only = origin, True
             if not self._read_only:
-                use_write_ahead_log(connection)
                 connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
                 connection.execute(f"PRAGMA synchronous = {_SYNCHRONOUS[self._durability]}")
             file = _file_at(self.path)
@@ -205,6 +206,29 @@ def _refuse_lone_log(path: str) -> None:
             raise RecordCorrupt(f"{path}-wal", "it is the log of a record that is missing")
     except OSError:
         return
+
+
+def _refuse_planted(state: str) -> None:
+    """SQLite reads and writes what lies beside a database by its name, and plays back a rollback journal.
+
+    Such a journal can name another file, which is deleted then. wink's record has a log and never a journal.
+    """
+    try:
+        directory = open_directory(state)
+    except OSError as error:
+        raise RecordUnavailable(state, error.strerror or str(error)) from error
+    try:
+        for name in ("record.db", "record.db-wal", "record.db-shm", "record.db-journal"):
+            try:
+                found = os.stat(name, dir_fd=directory, follow_symlinks=False)
+            except FileNotFoundError:
+                continue
+            if name.endswith("-journal"):
+                raise RecordCorrupt(os.path.join(state, name), "wink never writes one, and SQLite would play it back")
+            if not is_plain(found):
+                raise RecordCorrupt(os.path.join(state, name), "it is not a plain file of yours, with one name only")
+    finally:
+        os.close(directory)
 
 
 def _file_at(path: str) -> tuple[int, int] | None:

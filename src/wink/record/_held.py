@@ -10,15 +10,19 @@ import hashlib
 import json
 import os
 import re
-import stat
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any, Final
 
-from wink.record._state import make_state_directory
+from wink.errors import RecordCorrupt
+from wink.record._state import state_directory
+from wink.state import open_directory, read_file, replace_file
 
 DIRECTORY: Final = "held"
 """Where they are, in a workspace's state."""
+
+MOST_BYTES: Final = 256 * 2**20
+"""No plan of a run, and no approval, is as large."""
 
 _NAME: Final = re.compile(r"(run|approval)-[0-9]{1,15}(-[a-z]+(-[0-9]{1,15})?)?")
 
@@ -26,60 +30,59 @@ _NAME: Final = re.compile(r"(run|approval)-[0-9]{1,15}(-[a-z]+(-[0-9]{1,15})?)?"
 class Held:
     """The directory of such texts; empty, or not there at all, almost always."""
 
-    __slots__ = ("_directory", "_state")
+    __slots__ = ("_state",)
 
     def __init__(self, state: str) -> None:
-        self._state, self._directory = state, os.path.join(state, DIRECTORY)
+        self._state = state
 
     def keep(self, name: str, kept_as: str, texts: Mapping[str, str | None]) -> None:
         """Keep `texts` under a name for what the record has as `kept_as`; raises `OSError` where that cannot be."""
-        path = self._path(name)
-        make_state_directory(self._state)
-        with suppress(FileExistsError):
-            os.mkdir(self._directory, 0o700)
-        if not stat.S_ISDIR(os.lstat(self._directory).st_mode):
-            raise NotADirectoryError(f"{self._directory!r} is no directory")
-        draft = f"{path}.{os.getpid()}"
+        name = _checked(name)
+        directory = state_directory(self._state, DIRECTORY)
         try:
-            with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600), "wb") as file:
-                file.write(json.dumps({"for": _mark(kept_as), "texts": dict(texts)}).encode())
-            os.rename(draft, path)
-        except BaseException:
-            with suppress(OSError):
-                os.unlink(draft)
-            raise
+            replace_file(directory, name, json.dumps({"for": _mark(kept_as), "texts": dict(texts)}).encode())
+        finally:
+            os.close(directory)
 
     def find(self, name: str, kept_as: str) -> Mapping[str, str | None] | None:
         """What was kept for exactly what the record has; None where there is nothing."""
+        name = _checked(name)
         try:
-            with open(os.open(self._path(name), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
-                found: Any = json.loads(file.read())
+            with self._opened() as directory:
+                found: Any = json.loads(read_file(directory, name, MOST_BYTES))
             return found["texts"] if found["for"] == _mark(kept_as) else None
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, RecordCorrupt, ValueError, KeyError, TypeError, RecursionError):
             return None
 
     def drop(self, name: str) -> None:
         """Delete one, if it is there."""
-        with suppress(OSError):
-            os.unlink(self._path(name))
+        name = _checked(name)
+        with suppress(OSError, RecordCorrupt), self._opened() as directory:
+            os.unlink(name, dir_fd=directory)
 
     def drop_unless(self, is_needed: Callable[[str, int], bool]) -> None:
         """Delete those of which nobody needs any: by `run` or `approval`, and its number."""
-        try:
-            names = os.listdir(self._directory)
-        except OSError:
-            return
-        for name in names:
-            kind, _, rest = name.partition("-")
-            number = rest.partition("-")[0].partition(".")[0]
-            if not number.isdecimal() or not is_needed(kind, int(number)):
-                with suppress(OSError):
-                    os.unlink(os.path.join(self._directory, name))
+        with suppress(OSError, RecordCorrupt), self._opened() as directory:
+            for name in os.listdir(directory):
+                kind, _, rest = name.partition("-")
+                number = rest.partition("-")[0].partition(".")[0]
+                if not number.isdecimal() or not is_needed(kind, int(number)):
+                    with suppress(OSError):
+                        os.unlink(name, dir_fd=directory)
 
-    def _path(self, name: str) -> str:
-        if not _NAME.fullmatch(name):
-            raise ValueError(f"{name!r} cannot name what is held")
-        return os.path.join(self._directory, name)
+    @contextmanager
+    def _opened(self) -> Generator[int]:
+        directory = open_directory(os.path.join(self._state, DIRECTORY))
+        try:
+            yield directory
+        finally:
+            os.close(directory)
+
+
+def _checked(name: str) -> str:
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"{name!r} cannot name what is held")
+    return name
 
 
 def _mark(kept_as: str) -> str:

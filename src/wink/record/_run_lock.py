@@ -7,44 +7,51 @@ import os
 from contextlib import suppress
 from typing import Final
 
-from wink.errors import RunBusy
-from wink.record._state import make_state_directory
+from wink.errors import RecordCorrupt, RunBusy
+from wink.record._state import state_directory
+from wink.state import open_directory
 
+_LOCK: Final = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _BUSY: Final = frozenset({errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES})
 
 
 class RunLock:
     """The lock of one run; held from the beginning until `release`. Raises `RunBusy` where another process has it."""
 
-    __slots__ = ("_fd", "_path")
+    __slots__ = ("_directory", "_fd", "_name")
 
     def __init__(self, state: str, number: int) -> None:
         import fcntl
 
-        self._path, self._fd = _path(state, number), -1
-        make_state_directory(state)
-        while True:
-            fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-            try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                os.close(fd)
-                if error.errno in _BUSY:
-                    raise RunBusy(f"r{number}") from None
-                raise
-            # Whoever had it has taken the name away: a lock on a file without a name holds nobody off.
-            if _is_at(self._path, fd):
-                self._fd = fd
-                return
-            os.close(fd)
+        self._name, self._fd = _name(number), -1
+        self._directory = state_directory(state)
+        try:
+            while self._fd < 0:
+                fd = os.open(self._name, os.O_CREAT | _LOCK, 0o600, dir_fd=self._directory)
+                try:
+                    fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except OSError as error:
+                    os.close(fd)
+                    if error.errno in _BUSY:
+                        raise RunBusy(f"r{number}") from None
+                    raise
+                # Whoever had it has taken the name away: a lock on a file without a name holds nobody off.
+                if _is_at(self._directory, self._name, fd):
+                    self._fd = fd
+                else:
+                    os.close(fd)
+        except BaseException:
+            os.close(self._directory)
+            raise
 
     def release(self) -> None:
         """Let others have it; harmless when repeated."""
         fd, self._fd = self._fd, -1
         if fd >= 0:
             with suppress(OSError):
-                os.unlink(self._path)
+                os.unlink(self._name, dir_fd=self._directory)
             os.close(fd)
+            os.close(self._directory)
 
 
 def is_locked(state: str, number: int) -> bool:
@@ -52,8 +59,12 @@ def is_locked(state: str, number: int) -> bool:
     import fcntl
 
     try:
-        fd = os.open(_path(state, number), os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except OSError:
+        directory = open_directory(state)
+        try:
+            fd = os.open(_name(number), _LOCK, dir_fd=directory)
+        finally:
+            os.close(directory)
+    except (OSError, RecordCorrupt):
         return False
     try:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -65,12 +76,12 @@ def is_locked(state: str, number: int) -> bool:
         os.close(fd)
 
 
-def _path(state: str, number: int) -> str:
-    return os.path.join(state, f"run-{number}.lock")
+def _name(number: int) -> str:
+    return f"run-{number}.lock"
 
 
-def _is_at(path: str, fd: int) -> bool:
+def _is_at(directory: int, name: str, fd: int) -> bool:
     try:
-        return os.path.samestat(os.stat(path, follow_symlinks=False), os.fstat(fd))
+        return os.path.samestat(os.stat(name, dir_fd=directory, follow_symlinks=False), os.fstat(fd))
     except FileNotFoundError:
         return False

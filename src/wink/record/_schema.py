@@ -150,6 +150,8 @@ def check_or_create(path: str, connection: sqlite3.Connection, *, is_read_only: 
     connection.execute("BEGIN")
     found = _look(connection)
     connection.execute("ROLLBACK")
+    if not is_read_only and (found == _EMPTY or (found[1] == APPLICATION_ID and 1 <= found[0] <= VERSION)):
+        use_write_ahead_log(connection)
     if found == _EMPTY:
         # Several processes may come here at once; all but the first find it done when their turn comes. Whatever goes
         # wrong, the caller closes the connection, and with it what was begun.
@@ -201,8 +203,12 @@ def _upgraded(connection: sqlite3.Connection) -> tuple[int, int, set[tuple[str, 
 def use_write_ahead_log(connection: sqlite3.Connection) -> None:
     """Switch to WAL mode, in which readers and a writer of several processes do not block one another.
 
-    The switch is the one statement for which SQLite does not wait by itself; it is made once in a record's life.
+    The switch is the one statement for which SQLite does not wait by itself; it is made once in a record's life, before
+    anything else is written: it changes one page, and so needs no rollback journal on the disk, which wink never plays back.
     """
+    if connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal":
+        return
+    connection.execute("PRAGMA journal_mode = MEMORY").fetchone()
     give_up = time.monotonic() + _WAL_PATIENCE_SECONDS
     while True:
         try:

@@ -8,7 +8,7 @@ from wink.sandbox._launch import Channel, Mount, launcher
 from wink.sandbox._lay import check_mounts, foreign
 from wink.sandbox._merge import Differences, changed_meanwhile, differences, forget, merge, refused
 from wink.sandbox._output import Keeper, Output
-from wink.sandbox._overlay import Overlay, fresh_name, state_of, sweep
+from wink.sandbox._overlay import Overlay, fresh_name, is_directory, layers, overlays_in, state_of, sweep
 from wink.sandbox._program import Command, Ended, OnOutput, Reason, Stop, Streams, watch
 from wink.sandbox._sandbox import PROGRAMS, Sandbox, allowed, bubblewrap, opened, words_of
 from wink.sandbox._scratch import Scratch
@@ -65,6 +65,9 @@ __all__ = [
     "probe",
     "refused",
     "run_in_call",
+    "is_directory",
+    "layers",
+    "overlays_in",
     "state_of",
     "sweep",
     "usual_guard",

@@ -20,8 +20,10 @@ from typing import Any, Final
 
 from wink.sandbox._overlay import Overlay, remove
 from wink.sandbox._upper import DEEPEST, Step, attributes
+from wink.state import open_directory, read_file, replace_file
 
 _INDEX: Final = "index.json"
+_MOST_BYTES: Final = 1 << 30
 _FICLONE: Final = 0x40049409
 _CANNOT_CLONE: Final = frozenset((errno.EOPNOTSUPP, errno.EXDEV, errno.EINVAL, errno.ENOTTY, errno.ENOSYS, errno.EPERM))
 
@@ -38,7 +40,7 @@ class WorkspaceCopy:
 
     def __init__(self, overlay: Overlay, *, passed: Callable[[str], bool], is_scratch: Callable[[str], bool]) -> None:
         self._root, self._copy = overlay.root, overlay.upper
-        self._index_path = f"{overlay.directory}/{_INDEX}"
+        self._directory_path = overlay.directory
         self._passed, self._is_scratch = passed, is_scratch
         self._index: dict[str, tuple[Mark, Mark]] = {}
         self._children: dict[str, set[str]] = {}
@@ -48,7 +50,7 @@ class WorkspaceCopy:
         known = self._load()
         self._index = {}
         # Until it is whole again, nobody must believe what is written about it.
-        remove(self._index_path)
+        remove(f"{self._directory_path}/{_INDEX}")
         self._directory("", known)
         self._store()
         self._children = {}
@@ -230,16 +232,23 @@ class WorkspaceCopy:
 
     def _load(self) -> dict[str, tuple[Mark, Mark]]:
         try:
-            with open(self._index_path, encoding="utf-8", errors="surrogateescape") as file:
-                found: dict[str, Any] = json.load(file)
+            place = open_directory(self._directory_path)
+            try:
+                found: dict[str, Any] = json.loads(
+                    read_file(place, _INDEX, _MOST_BYTES).decode("utf-8", "surrogateescape")
+                )
+            finally:
+                os.close(place)
             return {path: (list(theirs), list(mine)) for path, (theirs, mine) in found.items()}
-        except (OSError, ValueError, AttributeError, TypeError):
+        except (OSError, ValueError, AttributeError, TypeError, RecursionError):
             return {}  # it is made anew
 
     def _store(self) -> None:
-        with open(f"{self._index_path}.new", "w", encoding="utf-8", errors="surrogateescape") as file:
-            json.dump(self._index, file)
-        os.replace(f"{self._index_path}.new", self._index_path)
+        place = open_directory(self._directory_path)
+        try:
+            replace_file(place, _INDEX, json.dumps(self._index).encode("utf-8", "surrogateescape"))
+        finally:
+            os.close(place)
 
 
 def _is_kept(mode: int) -> bool:

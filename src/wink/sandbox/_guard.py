@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from wink.filesystem import FileChange, FilePart
 from wink.sandbox._launch import launcher
 from wink.sandbox._lay import check_mounts, foreign
 from wink.sandbox._merge import Differences, differences, merge
-from wink.sandbox._overlay import Overlay, spare, state_of
+from wink.sandbox._overlay import Overlay, is_directory, overlays_in, spare, state_of
 from wink.sandbox._program import Command, Ended, OnOutput, Stop
 from wink.sandbox._sandbox import PROGRAMS, Sandbox, bubblewrap
 from wink.sandbox._scratch import Scratch
@@ -171,9 +170,8 @@ def _can_mount(state: str) -> bool:
     try:
         bubblewrap()
         launcher.start()
-        names = os.listdir(programs) if os.path.isdir(programs) else []
         # The kernel made this one in there, when it had mounted it.
-        if any(os.path.isdir(f"{programs}/{name}/work/work") for name in names):
+        if any(is_directory(f"{programs}/{name}/work/work") for name in overlays_in(programs)):
             return True
         from wink.sandbox._probe import objection
 

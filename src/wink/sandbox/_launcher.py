@@ -261,7 +261,7 @@ def memory_file(content: bytes) -> int:
 def layers(target: str, lower: list[str], upper: str, work: str, identity: list[int] | None) -> list[int]:
     """Descriptors of one mount's layers, the upper and the working directory last."""
     del target
-    fds = [opened(path) for path in (*lower, upper, work)]
+    fds = [*map(opened, lower), opened_plainly(upper), opened_plainly(work)]
     if identity is not None:
         found = os.fstat(fds[len(lower) - 1])
         if [found.st_dev, found.st_ino] != identity:
@@ -284,6 +284,16 @@ def overlay(target: str, fds: list[int]) -> None:
 def opened(path: str) -> int:
     """A directory's descriptor that is only good for naming it."""
     return os.open(path, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+
+
+def opened_plainly(path: str) -> int:
+    """The same, of a real path: a link anywhere in it was not there when it was made."""
+    fd = opened("/")
+    for name in filter(None, path.split("/")):
+        inner = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=fd)
+        os.close(fd)
+        fd = inner
+    return fd
 
 
 # -- the loop

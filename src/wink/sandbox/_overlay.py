@@ -10,23 +10,27 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from wink.errors import SandboxUnavailable
+from wink.errors import RecordCorrupt, SandboxUnavailable
 from wink.sandbox._deep import LOCK, remove
 from wink.sandbox._launch import Mount
 from wink.sandbox._upper import Reader, Reading, attributes
+from wink.state import open_directory, read_file
 
 if TYPE_CHECKING:
     from wink.filesystem import FilePart, Filesystem
     from wink.sandbox._scratch import Scratch
+
+_SINCE: Final = "since"
+_BY_NAME: Final = getattr(os, "O_PATH", 0) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @dataclass(slots=True)
 class Overlay:
     """One overlay: `root` is the workspace, `directory` where the changes are kept, on the same mount for a cheap merge.
 
-    It is in use from `open` to `close`; `close` keeps it for another time, `drop` removes it. `since` is the time, by the
+    It is in use from `open` to `close`; `directory` is a real path, beneath which no link is followed. `close` keeps it for another time, `drop` removes it. `since` is the time, by the
     workspace's own clock, after which a change in the workspace is somebody else's. With `scratch`, its directories stay
     out of what is merged or dropped. With `is_copy` it is no layer over the workspace but a copy, seen in its place.
     """
@@ -49,34 +53,38 @@ class Overlay:
 
         Raises `BlockingIOError` while somebody else uses it.
         """
-        os.makedirs(self.directory, mode=0o700, exist_ok=True)
-        lock = os.open(f"{self.directory}/{LOCK}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        place = open_directory(self.directory, make=True)
+        try:
+            flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+            lock = os.open(LOCK, flags, 0o600, dir_fd=place)
+        except BaseException:
+            os.close(place)
+            raise
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if not os.fstat(lock).st_nlink:
                 raise BlockingIOError(errno.EAGAIN, "it was removed in this very moment", self.directory)
-            is_new = not os.path.isdir(self.upper)
-            if is_new:
-                os.mkdir(self.upper)
-            elif afresh:
+            is_new = _is_made(place, "upper", self.directory)
+            if afresh and not is_new:
                 self._empty()
             if is_new or afresh:
                 # What the root of the overlay looks like is taken from here.
                 os.chmod(self.upper, stat.S_IMODE(os.stat(self.root).st_mode))
                 if self.scratch is not None:
                     self.scratch.lend(self.upper, self.root)
-            self.since = _mark_time(f"{self.directory}/since", afresh=afresh)
+            self.since = _mark_time(place, afresh=afresh)
         except BaseException:
             os.close(lock)
             raise
+        finally:
+            os.close(place)
         self._lock = lock
 
     def mount(self) -> Mount:
         """What the launcher is to mount, once, over the workspace's own path."""
         found = os.stat(self.root)
-        work = f"{self.directory}/work"
-        _ready_to_work(work)
-        return Mount(self.root, (self.root,), self.upper, work, (found.st_dev, found.st_ino))
+        upper, work = layers(self.directory)
+        return Mount(self.root, (self.root,), upper, work, (found.st_dev, found.st_ino))
 
     def read(self, ignored: Callable[[str], str | None]) -> Reading:
         """What programs have changed in it so far, without scratch."""
@@ -91,7 +99,7 @@ class Overlay:
 
     def drop(self) -> None:
         """Forget all that was changed, but keep scratch."""
-        if self.scratch is not None and os.path.isdir(self.upper):
+        if self.scratch is not None and is_directory(self.upper):
             self.scratch.take_back(self.upper, self.root)
         remove(self.directory)
         self.close()
@@ -123,18 +131,46 @@ def _none(path: str) -> bool:
     return False
 
 
+def layers(directory: str) -> tuple[str, str]:
+    """What is written in an overlay, and what the kernel works in, made if need be; both are really in `directory`."""
+    place = open_directory(directory, make=True)
+    try:
+        _is_made(place, "upper", directory)
+        if not _is_made(place, "work", directory):
+            _ready_to_work(f"{directory}/work")
+    finally:
+        os.close(place)
+    return f"{directory}/upper", f"{directory}/work"
+
+
+def _is_made(place: int, name: str, directory: str) -> bool:
+    """Make a directory, unless it is there already; raises `RecordCorrupt` where something else is."""
+    try:
+        os.mkdir(name, 0o700, dir_fd=place)
+    except FileExistsError:
+        if not stat.S_ISDIR(os.stat(name, dir_fd=place, follow_symlinks=False).st_mode):
+            raise RecordCorrupt(f"{directory}/{name}", "a link, or a file, stands where wink had a directory") from None
+        return False
+    return True
+
+
 def _ready_to_work(work: str) -> None:
     """What the kernel works in can be used again only when it is told that the last use, never synced, does not matter."""
+    at = os.open(work, _BY_NAME)
     try:
-        for closed in (f"{work}/work", f"{work}/work/incompat"):
-            os.chmod(closed, 0o700)  # the kernel leaves them so that not even their owner gets in
-    except FileNotFoundError:
-        os.makedirs(work, exist_ok=True)
-    else:
-        remove(f"{work}/work/incompat/volatile")
+        for name in ("work", "incompat"):
+            inside = os.open(name, _BY_NAME, dir_fd=at)
+            os.close(at)
+            at = inside
+            os.chmod(f"/proc/self/fd/{at}", 0o700)  # the kernel leaves them so that not even their owner gets in
+        remove(f"/proc/self/fd/{at}/volatile")
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    finally:
+        os.close(at)
 
 
-def _mark_time(path: str, *, afresh: bool) -> int:
+def _mark_time(place: int, *, afresh: bool) -> int:
     """A time that all changes before it are before, and all after it are not: what this very filesystem stamps now.
 
     Once its time has been looked at, newer kernels give a file a finer time at its next change than the clock's tick.
@@ -142,16 +178,17 @@ def _mark_time(path: str, *, afresh: bool) -> int:
     """
     try:
         if not afresh:
-            with open(path) as kept:
-                return int(kept.read())
-    except (FileNotFoundError, ValueError):
+            return int(read_file(place, _SINCE, 64))
+    except (OSError, ValueError):
         pass
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    draft = f"{_SINCE}.{os.urandom(6).hex()}"
+    fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=place)
     try:
         os.fstat(fd)
         os.fchmod(fd, 0o600)
         now = os.fstat(fd).st_ctime_ns
         os.write(fd, str(now).encode())
+        os.rename(draft, _SINCE, src_dir_fd=place, dst_dir_fd=place)
         return now
     finally:
         os.close(fd)
@@ -169,6 +206,27 @@ def state_of(files: Filesystem | FilePart) -> str:
     return made(tree.store)
 
 
+def is_directory(path: str) -> bool:
+    """Whether a directory has this name, and not a link to one."""
+    try:
+        return stat.S_ISDIR(os.lstat(path).st_mode)
+    except OSError:
+        return False
+
+
+def overlays_in(directory: str) -> list[str]:
+    """The names of directories in one that holds overlays; raises `RecordCorrupt` where that is a link."""
+    try:
+        place = open_directory(directory)
+    except FileNotFoundError:
+        return []
+    try:
+        with os.scandir(place) as entries:
+            return [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+    finally:
+        os.close(place)
+
+
 def fresh_name() -> str:
     """A name for an overlay that is used once."""
     return f"{time.time_ns():x}-{os.getpid():x}-{os.urandom(3).hex()}"
@@ -177,13 +235,12 @@ def fresh_name() -> str:
 @contextmanager
 def spare(directory: str, root: str, scratch: Scratch | None) -> Generator[Overlay]:
     """An empty overlay in `directory`: one that nobody uses any more, also after a crash, or else a new one."""
-    names = os.listdir(directory) if os.path.isdir(directory) else []
-    for name in (*names, fresh_name()):
+    for name in (*overlays_in(directory), fresh_name()):
         overlay = Overlay(root, f"{directory}/{name}", scratch)
         try:
             overlay.open(afresh=True)
-        except (BlockingIOError, FileNotFoundError):
-            continue  # somebody uses it, or has just removed it
+        except (BlockingIOError, FileNotFoundError, RecordCorrupt):
+            continue  # somebody uses it, or has just removed it, or has put something in its place
         break
     else:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), directory)
@@ -196,19 +253,19 @@ def spare(directory: str, root: str, scratch: Scratch | None) -> Generator[Overl
 def sweep(directory: str, root: str = "", scratch: Scratch | None = None) -> tuple[str, ...]:
     """Remove the overlays in `directory` that nobody uses any more, as after a crash; gives their names."""
     removed: list[str] = []
-    try:
-        names = os.listdir(directory)
-    except FileNotFoundError:
-        return ()
-    for name in names:
+    for name in overlays_in(directory):
         place = f"{directory}/{name}"
         try:
-            lock = os.open(f"{place}/{LOCK}", os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
-        except FileNotFoundError:
+            lock = os.open(f"{place}/{LOCK}", os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        except (FileNotFoundError, NotADirectoryError):
             continue  # it is being made, or removed
+        except OSError as error:
+            if error.errno in (errno.ELOOP, errno.ENXIO):
+                continue  # no lock of ours
+            raise
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if scratch is not None and os.path.isdir(f"{place}/upper"):
+            if scratch is not None and is_directory(f"{place}/upper"):
                 scratch.take_back(f"{place}/upper", root)
             remove(place)
             removed.append(name)

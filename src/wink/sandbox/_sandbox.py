@@ -11,10 +11,11 @@ from wink.errors import SandboxUnavailable
 from wink.sandbox._deep import tree
 from wink.sandbox._filter import filter_of_calls
 from wink.sandbox._launch import Request, launcher
-from wink.sandbox._overlay import Overlay
+from wink.sandbox._overlay import Overlay, is_directory
 from wink.sandbox._program import Command, Ended, OnOutput, Stop, Streams, watch
 from wink.sandbox._settings import MIB, Limits, Profile
-from wink.sandbox._view import toolchain, view
+from wink.sandbox._view import is_in, toolchain, view
+from wink.state import user_directory
 
 PROGRAMS = "programs"
 """Where in the state the overlays of single programs are."""
@@ -86,20 +87,36 @@ class Sandbox:
         root = overlay.root
         profile = replace(self.profile, readable=(*toolchain(root, self.profile.home), *self.profile.readable))
         source = overlay.upper if overlay.is_copy else root
-        masked = [f"{root}/{name}" for name in self.masked if os.path.isdir(f"{source}/{name}")]
+        masked = [f"{root}/{name}" for name in self.masked if is_directory(f"{source}/{name}")]
+        own = _own(profile, source, root)
         cwd = f"{root}/{command.cwd}" if command.cwd else root
         return Request(
             bwrap=bubblewrap(),
             argv=command.argv,
             view=view(
-                root, cwd, command.env, profile, source=source, masked=masked, interactive=interactive or terminal
+                root,
+                cwd,
+                command.env,
+                profile,
+                source=source,
+                masked=[*masked, *own],
+                interactive=interactive or terminal,
             ),
             mounts=() if overlay.is_copy else (overlay.mount(),),
             limits=rlimits(self.profile, launcher.group.held),
             terminal=terminal,
             filter=(filter_of_calls() or b"").hex(),
-            places=masked,
+            places=[*masked, *own],
         )
+
+
+def _own(profile: Profile, source: str, root: str) -> list[str]:
+    """Where the user's key and what they trust lie, if a program would see it: that is for nobody but wink itself."""
+    place = os.path.realpath(user_directory() or "/nonexistent")
+    shown = (*profile.readable, *profile.writable)
+    if is_in(place, root):
+        return [place] if is_directory(f"{source}{place[len(root) :]}") else []
+    return [place] if os.path.isdir(place) and any(is_in(place, os.path.realpath(one)) for one in shown) else []
 
 
 def bubblewrap() -> str:

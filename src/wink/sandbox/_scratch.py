@@ -20,6 +20,7 @@ from typing import Final
 
 from wink.filesystem import is_protected_name
 from wink.sandbox._overlay import remove
+from wink.state import open_directory
 
 _OPAQUE: Final = "user.overlay.opaque"
 _LOCK: Final = "lock"
@@ -100,8 +101,13 @@ class Scratch:
 
     @contextmanager
     def _locked(self) -> Generator[None]:
-        os.makedirs(self.directory, mode=0o700, exist_ok=True)
-        lock = os.open(f"{self.directory}/{_LOCK}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        place = open_directory(self.directory, make=True)
+        try:
+            lock = os.open(
+                _LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600, dir_fd=place
+            )
+        finally:
+            os.close(place)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield

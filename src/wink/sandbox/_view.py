@@ -27,7 +27,7 @@ def view(
 ) -> list[str]:
     """The options for a program in the workspace `root`, or in `source` in its place.
 
-    `masked` are directories in it that look empty.
+    `masked` are directories, in it or elsewhere, that look empty.
     """
     workspace = _workspace(source or root, root, cwd, masked)
     return [*_apart(profile, interactive), *_system(profile), *workspace, *_environment(env)]
@@ -36,15 +36,15 @@ def view(
 def toolchain(root: str, home: str | None) -> tuple[str, ...]:
     """Where the running Python lies, if programs would not see it otherwise."""
     places = dict.fromkeys(os.path.realpath(place) for place in (sys.prefix, sys.base_prefix, sys.base_exec_prefix))
-    hidden = [place for place in places if not _is_in(place, "/usr") and not _is_in(place, root)]
+    hidden = [place for place in places if not is_in(place, "/usr") and not is_in(place, root)]
     # Never a directory that the home or the workspace lies in: that would show all of it. A virtual environment is
     # shown all the same: it holds nothing but what programs need.
     return tuple(
         place
         for place in hidden
         if place != "/"
-        and not (home and _is_in(home, place))
-        and (not _is_in(root, place) or os.path.isfile(f"{place}/pyvenv.cfg"))
+        and not (home and is_in(home, place))
+        and (not is_in(root, place) or os.path.isfile(f"{place}/pyvenv.cfg"))
     )
 
 
@@ -76,7 +76,7 @@ def _system(profile: Profile) -> Iterator[str]:
     if profile.network:
         # The names of hosts are often asked of a file that /etc only links to.
         resolver = os.path.realpath("/etc/resolv.conf")
-        if not _is_in(resolver, "/etc"):
+        if not is_in(resolver, "/etc"):
             yield from ("--ro-bind-try", resolver, resolver)
     for place in profile.readable:
         yield from ("--ro-bind-try", place, place)
@@ -98,5 +98,6 @@ def _environment(env: Mapping[str, str]) -> Iterator[str]:
         yield from ("--setenv", name, value)
 
 
-def _is_in(path: str, directory: str) -> bool:
+def is_in(path: str, directory: str) -> bool:
+    """Whether a path is a directory, or lies in it."""
     return path == directory or path.startswith(directory.rstrip("/") + "/")

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from shutil import rmtree
 
-from wink.sandbox import Mount, Overlay
+from wink.sandbox import Mount, Overlay, layers
 
 
 def private_home(overlay: Overlay, home: str) -> Mount | None:
@@ -13,10 +12,6 @@ def private_home(overlay: Overlay, home: str) -> Mount | None:
     place = os.path.realpath(home)
     if not os.path.isdir(place) or place == "/":
         return None
-    made = f"{overlay.directory}/home"
-    # The kernel's notes on the last mount are of no use for the next one.
-    rmtree(f"{made}/work", ignore_errors=True)
-    for name in ("upper", "work"):
-        os.makedirs(f"{made}/{name}", mode=0o700, exist_ok=True)
-    os.chmod(f"{made}/upper", os.stat(place).st_mode & 0o777)
-    return Mount(place, (place,), f"{made}/upper", f"{made}/work")
+    upper, work = layers(f"{overlay.directory}/home")
+    os.chmod(upper, os.stat(place).st_mode & 0o777)
+    return Mount(place, (place,), upper, work)

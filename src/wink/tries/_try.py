@@ -12,8 +12,19 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from wink.errors import MergeConflict, NothingTried, SessionNameError, TryBusy, TryConflict, UnknownTry
 from wink.filesystem import FileChange, FilePart, workspace_path
-from wink.sandbox import Differences, Overlay, changed_meanwhile, differences, forget, merge
-from wink.workspace import STATE_DIRECTORY, apply, session_name
+from wink.sandbox import (
+    Differences,
+    Overlay,
+    changed_meanwhile,
+    differences,
+    forget,
+    is_directory,
+    merge,
+    overlays_in,
+)
+from wink.state import DIRECTORY as STATE
+from wink.state import make, open_directory, read_file, replace_file
+from wink.workspace import apply, session_name
 
 if TYPE_CHECKING:
     from wink.workspace import Workspace
@@ -22,6 +33,7 @@ DIRECTORY: Final = "tries"
 """Where tries are, in the workspace's state."""
 
 _FACTS: Final = "try.json"
+_MOST_BYTES: Final = 256 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,20 +67,17 @@ class Try:
     @property
     def exists(self) -> bool:
         """Whether something has been tried under this name and neither been accepted nor dropped as a whole."""
-        return os.path.isdir(self.overlay.upper)
+        return is_directory(self.overlay.upper)
 
     @property
     def runs(self) -> tuple[Run, ...]:
         """The programs that ran in it, oldest first."""
-        found: list[Run] = []
-        for one in self._facts().get("runs", ()):
-            started = datetime.fromisoformat(one["started_at"])
-            found.append(Run(tuple(one["argv"]), started, one["seconds"], one["status"]))
-        return tuple(found)
+        return tuple(run for one in self._facts()["runs"] if (run := _run(one)) is not None)
 
     @contextmanager
     def use(self) -> Generator[Overlay]:
         """The overlay, to run programs over, and nobody else's meanwhile; raises `TryBusy`."""
+        os.close(make(self._workspace.state))
         with self._held():
             try:
                 yield self.overlay
@@ -94,7 +103,7 @@ class Try:
     def note(self, run: Run) -> None:
         """Keep that a program runs, or how it ended if it is the one that was noted last, while the try is in use."""
         facts = self._facts()
-        runs = facts.setdefault("runs", [])
+        runs = [one for one in facts["runs"] if _run(one) is not None]
         noted = {
             "argv": self._workspace.masking.value(run.argv),
             "started_at": run.started_at.isoformat(),
@@ -103,8 +112,7 @@ class Try:
         }
         if runs and runs[-1]["started_at"] == noted["started_at"]:
             runs.pop()
-        runs.append(noted)
-        self._keep(facts)
+        self._keep({**facts, "runs": [*runs, noted]})
 
     def differences(self) -> Differences:
         """What was changed in it so far; raises `UnknownTry`."""
@@ -198,29 +206,36 @@ class Try:
 
     def _facts(self) -> dict[str, Any]:
         try:
-            with open(f"{self.overlay.directory}/{_FACTS}", encoding="utf-8") as file:
-                found: object = json.load(file)
-        except (OSError, ValueError):
-            return {}
-        return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+            place = open_directory(self.overlay.directory)
+            try:
+                found: object = json.loads(read_file(place, _FACTS, _MOST_BYTES))
+            finally:
+                os.close(place)
+        except (OSError, ValueError, RecursionError):
+            found = None
+        facts = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+        runs, known = facts.get("runs"), facts.get("known")
+        facts["runs"] = cast("list[Any]", runs) if isinstance(runs, list) else []
+        facts["known"] = cast("dict[str, Any]", known) if isinstance(known, dict) else {}
+        return facts
 
     def _keep(self, facts: Mapping[str, object]) -> None:
-        place = f"{self.overlay.directory}/{_FACTS}"
-        with open(f"{place}.new", "w", encoding="utf-8") as file:
-            json.dump(facts, file)
-        os.replace(f"{place}.new", place)
+        place = open_directory(self.overlay.directory)
+        try:
+            replace_file(place, _FACTS, json.dumps(facts).encode())
+        finally:
+            os.close(place)
 
     def _remember(self, paths: Iterable[str]) -> None:
         """Know again what is at some paths of the workspace, and is as the try takes it to be."""
         facts = self._facts()
-        known = facts.setdefault("known", {})
-        known.update({path: _mark(f"{self.overlay.root}/{path}") for path in paths})
+        facts["known"].update({path: _mark(f"{self.overlay.root}/{path}") for path in paths})
         self._keep(facts)
 
     def _knows(self, path: str) -> bool:
         """Whether a path is as it is known: it was accepted from here, or changed and exactly put back, as a rollback does."""
         mark = _mark(f"{self.overlay.root}/{path}")
-        return mark is not None and self._facts().get("known", {}).get(path) == mark
+        return mark is not None and self._facts()["known"].get(path) == mark
 
     def _must_exist(self) -> None:
         if not self.exists:
@@ -232,13 +247,18 @@ _FOREVER: Final = 1 << 62
 
 def tries(workspace: Workspace) -> tuple[Try, ...]:
     """What is being tried, the one that was used last at the end."""
-    place = os.path.join(workspace.state, DIRECTORY)
-    try:
-        names = [entry.name for entry in os.scandir(place) if entry.is_dir(follow_symlinks=False)]
-    except FileNotFoundError:
-        return ()
+    names = overlays_in(os.path.join(workspace.state, DIRECTORY))
     found = [Try(workspace, name) for name in names if _is_name(name)]
     return tuple(sorted((one for one in found if one.exists), key=lambda one: (_last_use(one), one.name)))
+
+
+def _run(noted: Any) -> Run | None:
+    """A program that was noted, unless what stands there is none."""
+    try:
+        started = datetime.fromisoformat(noted["started_at"])
+        return Run(tuple(map(str, noted["argv"])), started, float(noted["seconds"]), noted["status"])
+    except (KeyError, TypeError, ValueError):
+        return None
 
 
 def _last_use(one: Try) -> float:
@@ -257,7 +277,7 @@ def _is_name(text: str) -> bool:
 def _seen(overlay: Overlay) -> Differences:
     """What was changed; that wink's state was covered up leaves a trace in the overlay, and is not worth a word."""
     found = differences(overlay)
-    return replace(found, notes=tuple(note for note in found.notes if note[0] != STATE_DIRECTORY))
+    return replace(found, notes=tuple(note for note in found.notes if note[0] != STATE))
 
 
 def _let_go_of_accepted(overlay: Overlay) -> None:

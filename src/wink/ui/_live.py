@@ -16,7 +16,9 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from wink.errors import RecordCorrupt
 from wink.record._browsing import Browsing
+from wink.state import open_directory
 from wink.tries._try import DIRECTORY
 from wink.workspace import Workspace
 
@@ -103,8 +105,12 @@ def _tries(workspace: Workspace) -> list[tuple[str, int]]:
     place = os.path.join(workspace.state, DIRECTORY)
     found: list[tuple[str, int]] = []
     try:
-        for entry in os.scandir(place):
-            found.append((entry.name, entry.stat(follow_symlinks=False).st_mtime_ns))
-    except OSError:
+        directory = open_directory(place)
+        try:
+            for entry in os.scandir(directory):
+                found.append((entry.name, entry.stat(follow_symlinks=False).st_mtime_ns))
+        finally:
+            os.close(directory)
+    except (OSError, RecordCorrupt):
         return []
     return sorted(found)

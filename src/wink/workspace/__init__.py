@@ -4,7 +4,7 @@ from wink.workspace._applying import apply
 from wink.workspace._collect import Collected
 from wink.workspace._names import session_name
 from wink.workspace._recovery import Otherwise, put_aside, recover
-from wink.workspace._root import STATE_DIRECTORY, has_journals, open_record
+from wink.workspace._root import has_journals, open_record, state_place
 from wink.workspace._undo import Reverted
 from wink.workspace._workspace import Workspace
 
@@ -12,11 +12,11 @@ __all__ = [
     "Collected",
     "Otherwise",
     "Reverted",
-    "STATE_DIRECTORY",
     "Workspace",
     "apply",
     "has_journals",
     "open_record",
+    "state_place",
     "put_aside",
     "recover",
     "session_name",

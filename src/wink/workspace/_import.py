@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from wink.errors import ImportRefused
 from wink.record import create_imported
 from wink.record._binding import run as execute
+from wink.state import locate, make, replace_file
 from wink.workspace._bundle import HISTORY, Bundle
 from wink.workspace._export_rows import Call, Exported, Side
-from wink.workspace._root import STATE_DIRECTORY
 
 if TYPE_CHECKING:
     import sqlite3
@@ -27,16 +27,15 @@ def write_import(bundle: Bundle, directory: str) -> None:
     if os.path.lexists(target) and (os.path.islink(target) or not os.path.isdir(target) or os.listdir(target)):
         raise ImportRefused(directory)
     draft = f"{target}.importing-{os.getpid()}"
-    state = os.path.join(draft, STATE_DIRECTORY)
-    os.makedirs(state, mode=0o700)
+    os.mkdir(draft, 0o700)
     try:
+        state = locate(os.path.realpath(draft))
+        inside = make(state)
         origin = json.dumps({"session": bundle.manifest.session, "exported_at": bundle.manifest.exported_at})
-        with open(os.path.join(state, ".gitignore"), "w", encoding="utf-8") as file:
-            file.write("*\n")
         create_imported(os.path.join(state, "record.db"), origin, lambda connection: _fill(connection, bundle.session))
         if bundle.history is not None:
-            with open(os.path.join(state, HISTORY), "wb") as file:
-                file.write(bundle.history)
+            replace_file(inside, HISTORY, bundle.history)
+        os.close(inside)
         if os.path.isdir(target):
             os.rmdir(target)
         os.rename(draft, target)

@@ -7,6 +7,7 @@ from typing import Final, Literal
 from wink.errors import RecordError, RollbackFailed, WorkspaceNeedsRecovery
 from wink.filesystem import HostFilesystem, Recovered
 from wink.record import Record
+from wink.state import strange
 
 Otherwise = Literal["keep", "undo"]
 """What to do with a transaction that recovery cannot end by itself."""
@@ -65,11 +66,12 @@ def put_aside(files: HostFilesystem, state: str) -> str:
     from wink.limits import utc_now
     from wink.workspace._undo import take_lease
 
+    others = strange(state)
     with take_lease(files):
         place = os.path.join(state, f"aside-{utc_now():%Y%m%dT%H%M%SZ}")
         os.mkdir(place, 0o700)
         for name in sorted(os.listdir(state)):
-            if name in _BELONGING or name.startswith(("record.db", "run-")):
+            if name in _BELONGING or name in others or name.startswith(("record.db", "run-")):
                 os.rename(os.path.join(state, name), os.path.join(place, name))
     return place
 

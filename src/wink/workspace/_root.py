@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from wink.errors import RecordCorrupt, WorkspaceRootError
+from wink.state import is_place, key_problem, locate, strange
 
 if TYPE_CHECKING:
     from wink.record import Masking, Record
-
-STATE_DIRECTORY: Final = ".wink"
-"""Where a workspace keeps its state unless told otherwise, beneath its root."""
 
 
 def workspace_root(root: str | os.PathLike[str]) -> str:
@@ -48,39 +46,31 @@ def open_record(
     """
     from wink.record import Masking, Record
 
-    given: str = os.path.join(workspace_root(root), STATE_DIRECTORY) if state is None else os.fspath(state)
-    place = os.path.abspath(given)
-    check_state(place, may_be_link=state is not None)
-    record = Record(place, masking=masking or Masking())
+    record = Record(state_place(workspace_root(root), state), masking=masking or Masking())
     record.check()
     return record
 
 
-def can_keep_state(state: str) -> bool:
-    """Whether the directory `state` can be written to, or made."""
+def state_place(root: str, given: str | os.PathLike[str] | None) -> str:
+    """Where the state of a workspace lies: where a program says, or else where `wink.state` does. Raises `RecordError`."""
+    place = locate(root, given)
+    try:
+        found = strange(place)
+    except PermissionError:
+        return place  # to be told by whoever wants to write
+    if found:
+        raise RecordCorrupt(os.path.join(place, found[0]), "it is a link, or no file, and wink did not put it there")
+    return place
+
+
+def why_not_kept(state: str) -> str | None:
+    """Why the state cannot be kept in the directory `state`, or None where it can be, or can be made."""
+    if is_place(state) and (problem := key_problem()) is not None:
+        return problem
     place = state
     while not os.path.lexists(place) and place != os.path.dirname(place):
         place = os.path.dirname(place)
-    return os.access(place, os.W_OK | os.X_OK)
-
-
-def check_state(state: str, *, may_be_link: bool) -> None:
-    """Raise `RecordCorrupt` where `state` is no directory, or a link, or has links in it.
-
-    A link that came with a workspace could lead anywhere, and what is there would be written to, and cleaned up.
-    """
-    try:
-        found = os.stat(state, follow_symlinks=may_be_link)
-        if stat.S_ISLNK(found.st_mode):
-            raise RecordCorrupt(state, "it is a link, and could lead anywhere")
-        if not stat.S_ISDIR(found.st_mode):
-            raise RecordCorrupt(state, "it is no directory")
-        with os.scandir(state) as entries:
-            links = sorted(entry.name for entry in entries if entry.is_symlink())
-    except OSError:
-        return
-    if links:
-        raise RecordCorrupt(os.path.join(state, links[0]), "it is a link, and could lead anywhere")
+    return None if os.access(place, os.W_OK | os.X_OK) else "the directory cannot be written to"
 
 
 def has_journals(state: str) -> bool:

@@ -18,7 +18,7 @@ from wink.record import CallRow, Checkpoint, Durability, Masking, Record
 from wink.session import Session
 from wink.workspace._direct import DirectChanges
 from wink.workspace._names import session_name
-from wink.workspace._root import STATE_DIRECTORY, can_keep_state, check_state, has_journals, workspace_root
+from wink.workspace._root import has_journals, state_place, why_not_kept, workspace_root
 
 if TYPE_CHECKING:
     from git import Repo
@@ -67,23 +67,27 @@ class Workspace:
         durability: Durability = "process",
         masking: Masking | None = None,
     ) -> Workspace:
-        """Open the directory `root`; `state` is where to keep what wink stores, `<root>/.wink` by default.
+        """Open the directory `root`; `state` is where to keep what wink stores, by default a directory in `<root>/.wink`.
 
-        Where the state cannot be kept, the workspace can only be read; its calls then leave no record.
+        Its name cannot be guessed, and it is known again by a key in the user's own directory (`XDG_STATE_HOME`): what
+        somebody else has put into `.wink` is never opened. Where the state cannot be kept, the workspace can only be
+        read; its calls then leave no record.
 
         Secrets that `masking` finds are not written to the record, by default those that `Masking()` does.
 
         `durability` says what a committed call survives: the end of the process, or with `"power"` that of the machine.
-        Raises `WorkspaceRootError`, `RecordTooNew` and `RecordCorrupt`, each before anything was touched.
+        Raises `WorkspaceRootError`, `StateNotKnown` for a state that is not this user's, or is a copy, `RecordTooNew` and
+        `RecordCorrupt`, each before anything was touched.
         """
         path = workspace_root(root)
-        given = os.path.join(path, STATE_DIRECTORY) if state is None else os.fspath(state)
-        place = os.path.abspath(given)
-        check_state(place, may_be_link=state is not None)
+        place = state_place(path, state)
         record = Record(place, durability=durability, masking=masking or Masking())
         record.check()
         files = HostFilesystem(
-            path, state=place, durability=durability, read_only=not can_keep_state(place) or record.imported is not None
+            path,
+            state=place,
+            durability=durability,
+            read_only=why_not_kept(place) is not None or record.imported is not None,
         )
         folding = Folding(place, files, record, durable=durability == "power")
         files.recorder, files.archive, record.watcher = record, folding.open, folding.note

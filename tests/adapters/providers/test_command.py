@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from tests.adapters.providers.server import serving
 from tests.adapters.providers.speaking import Fail, Say
+from tests.states import state_of
 
 KEY = "sk-secret-0123456789"
 URLS = {"openai": "/v1", "openai-chat": "/v1", "anthropic": ""}
@@ -43,7 +44,7 @@ def test_a_run_does_the_job(tmp_path: Path, kind: str) -> None:
     assert server.problems == []
     assert (tmp_path / "new.txt").read_text() == "made"
     assert KEY in str(server.headers)
-    state = b"".join(path.read_bytes() for path in (tmp_path / ".wink").rglob("*") if path.is_file())
+    state = b"".join(path.read_bytes() for path in state_of(tmp_path).rglob("*") if path.is_file())
     assert KEY.encode() not in state
     assert KEY not in ran.stdout + ran.stderr + str(server.bodies)
 

@@ -7,6 +7,7 @@ import os
 from typing import Any
 
 import pytest
+from tests.states import state_of
 
 from wink.errors import WinkError
 from wink.filesystem import HostFilesystem
@@ -24,7 +25,7 @@ def planted(disk: Any, watch: Any) -> Any:
     """A function that plants one record and lets wink recover, whatever comes of it."""
 
     def plant(record: Record) -> None:
-        state = disk.root / ".wink"
+        state = state_of(disk.root)
         (state / "wal/tx").write_bytes(header(SALT) + encoded(record, SALT))
         disk.files.close()
         disk.files = HostFilesystem(disk.root)
@@ -53,7 +54,7 @@ def test_no_record_leads_out(disk: Any, planted: Any, kind: Any, place: str) -> 
 def test_no_file_of_the_state_is_a_trap(disk: Any, watch: Any, name: str, what: str) -> None:
     """A FIFO would block, a link would have wink write somewhere else."""
     disk.files.close()
-    place = disk.root / ".wink" / name
+    place = state_of(disk.root) / name
     if place.is_dir():
         for inside in place.iterdir():
             inside.unlink()

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import pytest
+from tests.states import state_of
 
 from wink.filesystem import _disk_ground
 from wink.filesystem._disk import DiskStore
@@ -183,7 +184,7 @@ def left_in(root: Path) -> list[str]:
     """What a store left in its journals and staging."""
     found: list[str] = []
     for name in ("wal", "staged"):
-        directory = root / ".wink" / name
+        directory = state_of(root) / name
         found += sorted(os.listdir(directory)) if directory.exists() else []
     return found
 

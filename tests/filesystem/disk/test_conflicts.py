@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.states import state_of
 
 from wink.errors import FileConflict, RollbackFailed
 from wink.filesystem import _disk_ground
@@ -26,7 +27,7 @@ def save(path: Path, text: bytes) -> None:
 
 def kept(tree: Path) -> list[bytes]:
     """What went to the conflicts."""
-    return [path.read_bytes() for path in sorted((tree / ".wink/conflicts").iterdir())]
+    return [path.read_bytes() for path in sorted((state_of(tree) / "conflicts").iterdir())]
 
 
 def test_a_file_saved_over_ours_is_kept_aside_by_a_rollback(store: DiskStore, tree: Path, look: Any) -> None:
@@ -180,7 +181,7 @@ def test_a_save_in_the_moment_of_the_exchange_wins(
     assert frame.position == 1
     frame.undo(0)
     assert leftovers(tree) == []
-    assert not (tree / ".wink/conflicts").exists()
+    assert not (state_of(tree) / "conflicts").exists()
 
 
 def test_a_file_deleted_in_the_moment_of_the_exchange(store: DiskStore, tree: Path, just_before: Any) -> None:
@@ -236,7 +237,7 @@ def test_writing_to_the_replaced_file_stops_the_commit(store: DiskStore, tree: P
     """Whoever had the old file open saved into it: rolling back gives them that, committing would lose it."""
     frame = store.begin("tx")
     frame.put("top.txt", b"by the tool")
-    with (tree / ".wink/staged/tx.1").open("ab") as old:
+    with (state_of(tree) / "staged/tx.1").open("ab") as old:
         old.write(b"and more")
 
     with pytest.raises(FileConflict):
@@ -279,7 +280,7 @@ def test_a_lost_preimage_is_told(store: DiskStore, tree: Path) -> None:
     """Somebody cleaned up the state: then nobody can say that the file is what it was."""
     frame = store.begin("tx")
     frame.put("top.txt", b"by the tool")
-    for path in (tree / ".wink/staged").iterdir():
+    for path in (state_of(tree) / "staged").iterdir():
         path.unlink()
 
     with pytest.raises(RollbackFailed) as failed:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.states import made_state, state_of
 
 from wink.filesystem._disk import DiskStore
 from wink.filesystem._disk_frame import DiskFrame
@@ -59,7 +60,7 @@ def test_crash_at_every_call_is_undone_exactly(
 ) -> None:
     """Whatever call the process died at, in the work or in its rollback, and recoveries that die do not matter either."""
     # Where a crash hits the making of the state itself, the root's time tells so.
-    (tree / ".wink").mkdir()
+    made_state(tree)
     os.utime(tree, ns=(10**18, 10**18))
     before = look(tree)
     dice = random.Random(7)
@@ -92,9 +93,9 @@ def test_crash_at_every_call_is_undone_exactly(
             {k: (before.get(k), after.get(k)) for k in before | after if before.get(k) != after.get(k)},
         )
         assert [r.conflicts for r in recovered] in ([], [()]), point
-        if (tree / ".wink/staged").exists():
+        if (state_of(tree) / "staged").exists():
             assert leftovers(tree) == [], point
-            assert not (tree / ".wink/conflicts").exists(), (point, os.listdir(tree / ".wink/conflicts"))
+            assert not (state_of(tree) / "conflicts").exists(), (point, os.listdir(state_of(tree) / "conflicts"))
         assert not store.pending()
         store.close()
         point += 1

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.states import made_state, state_of
 
 from wink.errors import RollbackFailed, TransactionError
 from wink.filesystem import HostFilesystem
@@ -63,7 +64,7 @@ def test_nothing_passes_over_an_inner_rollback_that_stopped(
     tree: Path, open_store: Any, look: Look, monkeypatch: pytest.MonkeyPatch, leftovers: Callable[[Path], list[str]]
 ) -> None:
     """What a failed call inside left half undone must not be committed with the call around it."""
-    (tree / ".wink").mkdir()
+    made_state(tree)
     before, store = look(tree), open_store(tree, resolver="walk", exchange=False)
     placing = Failing(monkeypatch, os, "rename", errno.EACCES)
     frame = change(store)
@@ -103,7 +104,7 @@ def test_rollback_on_a_full_disk_is_noted_by_cutting_the_journal_short(
     again.recover(lambda _: False)
 
     assert look(tree) == before
-    assert not (tree / ".wink/conflicts").exists()
+    assert not (state_of(tree) / "conflicts").exists()
 
 
 def test_a_rollback_whose_journal_cannot_be_removed_is_ended_by_the_next_turn(
@@ -146,7 +147,7 @@ def test_a_name_given_by_a_link_is_taken_back_when_the_other_stays(
     tree: Path, open_store: Any, look: Look, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without exchange a file gets its name by a link; then its name in staging could not be removed."""
-    (tree / ".wink").mkdir()
+    made_state(tree)
     store = open_store(tree, resolver="walk", exchange=False)
     make_state(store)
     before = look(tree)
@@ -188,7 +189,7 @@ def test_a_directory_gets_its_time_back_when_the_disk_works_again(
     tree: Path, open_store: Any, look: Look, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Only where we may not set times they are left as they are."""
-    (tree / ".wink").mkdir()
+    made_state(tree)
     os.utime(tree, ns=(10**18, 10**18))
     before, store = look(tree), open_store(tree)
     frame = store.begin("tx")
@@ -221,7 +222,7 @@ def test_a_call_goes_on_though_the_disk_kept_the_journal_of_a_step_taken_back(
         with monkeypatch.context() as broken, pytest.raises(FileNotFoundError):
             broken.setattr(os, "rename", rename)
             part.handle.move("nowhere.txt", "new/b.txt")
-        assert len(list((tmp_path / ".wink/wal").iterdir())) == 1
+        assert len(list((state_of(tmp_path) / "wal").iterdir())) == 1
         part.handle.write("a.txt", "two")
         part.handle.write("new/c.txt", "three")
         part.undo()
@@ -230,4 +231,4 @@ def test_a_call_goes_on_though_the_disk_kept_the_journal_of_a_step_taken_back(
         assert not files.exists("new")
         files.turns.acquire(1)
         files.turns.release()
-        assert [*(tmp_path / ".wink/wal").iterdir(), *(tmp_path / ".wink/staged").iterdir()] == []
+        assert [*(state_of(tmp_path) / "wal").iterdir(), *(state_of(tmp_path) / "staged").iterdir()] == []

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.states import state_of
 
 from wink.errors import WorkspaceBusy
 from wink.filesystem import _lock
@@ -95,7 +96,7 @@ def test_a_lease_taken_by_another_program_counts(tree: Path, open_store: Any) ->
     frame = store.begin("tx")
     frame.put("new.txt", b"x")
     frame.publish()
-    with (tree / ".wink/lease").open() as other:
+    with (state_of(tree) / "lease").open() as other:
         fcntl.flock(other, fcntl.LOCK_EX)
         with pytest.raises(WorkspaceBusy):
             store.lease(0)
@@ -108,7 +109,7 @@ def test_a_state_that_was_removed_and_made_again(tree: Path, open_store: Any) ->
     one.begin("tx").put("new.txt", b"x")
     one.lease(0)
     one.unlease()
-    shutil.rmtree(tree / ".wink")
+    shutil.rmtree(state_of(tree))
     two.begin("tx2").put("other.txt", b"x")
 
     two.lease(0)

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.states import made_state
 
 from .conftest import State
 
 
 def test_a_link_that_leads_up_can_be_made(tree: Path, open_store: Any, look: Callable[[Path], State]) -> None:
     """Where a link leads is not a directory to be brought to the disk."""
-    (tree / ".wink").mkdir()
+    made_state(tree)
     store = open_store(tree, durability="power")
     frame = store.begin("tx")
     frame.symlink("src/a/up", "../../top.txt")

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.states import made_state
 
 from wink.filesystem._change import FileChange
 from wink.filesystem._disk import DiskStore
@@ -136,7 +137,7 @@ def test_whatever_was_done_and_wherever_it_died(
     root = Path(tempfile.mkdtemp())
     try:
         # Where a crash hits the making of the state itself, the root's time tells so.
-        (root / ".wink").mkdir()
+        made_state(root)
         first = DiskStore(str(root), **variant)
         frame = first.begin("seed")
         for operation in seed:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.states import made_state, state_of
 
 from wink.errors import PathRefused, RollbackFailed, TransactionError
 from wink.filesystem._disk import DiskStore
@@ -56,7 +57,7 @@ def test_a_killed_process_leaves_nothing_that_recovery_does_not_undo(
     tree: Path, look: Callable[[Path], State], leftovers: Callable[[Path], list[str]], calls: int
 ) -> None:
     """Real processes die by a signal that nobody can catch, in work, rollback and recovery."""
-    (tree / ".wink").mkdir()
+    made_state(tree)
     os.utime(tree, ns=(10**18, 10**18))
     before = look(tree)
     for what, left in (("work", calls), ("recover", calls % 13)):
@@ -137,7 +138,7 @@ def test_recovery_does_not_fail_for_what_nobody_can_restore(store: DiskStore, tr
     """A workspace that stays closed helps nobody; the loss is told."""
     store.begin("tx").put("top.txt", b"by the tool")
     store.close()
-    (tree / ".wink/staged/tx.1").unlink()
+    (state_of(tree) / "staged/tx.1").unlink()
 
     other = open_store(tree)
     (recovered,) = other.recover(lambda _: False)
@@ -147,7 +148,7 @@ def test_recovery_does_not_fail_for_what_nobody_can_restore(store: DiskStore, tr
 
 
 @pytest.mark.parametrize(
-    "path", [".git/hooks/pre-commit", "../outside.txt", "/etc/passwd", "out/secret.txt", ".wink/lease"]
+    "path", [".git/hooks/pre-commit", "../outside.txt", "/etc/passwd", "out/secret.txt", ".wink/lease", ".wink/x"]
 )
 def test_a_planted_journal_reaches_no_further_than_a_tool(
     tree: Path, tmp_path: Path, open_store: Any, path: str
@@ -156,7 +157,7 @@ def test_a_planted_journal_reaches_no_further_than_a_tool(
     (tmp_path / "secret.txt").write_bytes(b"secret")
     (tree / "out").symlink_to("..")
     (tree / ".git/hooks").mkdir(parents=True)
-    state = tree / ".wink"
+    state = made_state(tree)
     for name in ("wal", "staged"):
         (state / name).mkdir(parents=True)
     evil = state / "staged/tx.1"
@@ -181,8 +182,8 @@ def test_a_spare_journal_that_is_a_link_is_not_written_to(tree: Path, tmp_path: 
     """It would empty somebody's file."""
     victim = tmp_path / "victim.txt"
     victim.write_bytes(b"precious")
-    (tree / ".wink").mkdir()
-    os.link(victim, tree / ".wink/spare")
+    made_state(tree)
+    os.link(victim, state_of(tree) / "spare")
     frame = open_store(tree).begin("tx")
     frame.put("top.txt", b"x")
     frame.undo(0)
@@ -195,11 +196,11 @@ def test_a_journal_of_another_version_is_left_alone(store: DiskStore, tree: Path
     frame = store.begin("tx")
     frame.put("top.txt", b"x")
     frame.publish()
-    (tree / ".wink/wal/later").write_bytes(b"WINKWAL\x02 something new")
+    (state_of(tree) / "wal/later").write_bytes(b"WINKWAL\x02 something new")
 
     with pytest.raises(TransactionError, match="not written by this version"):
         store.recover(lambda _: False)
-    assert (tree / ".wink/wal/later").exists()
+    assert (state_of(tree) / "wal/later").exists()
 
 
 def test_two_frames_of_one_id_cannot_share_a_journal(store: DiskStore) -> None:
@@ -213,7 +214,7 @@ def test_an_id_can_be_used_again_after_an_undo(
     store: DiskStore, tree: Path, open_store: Any, look: Callable[[Path], State]
 ) -> None:
     """Records of the first, further back in the file that is used again, are not taken for the second's."""
-    (tree / ".wink").mkdir()
+    made_state(tree)
     os.utime(tree, ns=(10**18, 10**18))
     before = look(tree)
     frame = store.begin("tx")

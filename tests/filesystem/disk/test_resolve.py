@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.states import state_of
 
-from wink.errors import PathRefused
+from wink.errors import PathRefused, RecordCorrupt
 from wink.filesystem._disk import DiskStore
 from wink.filesystem._syscalls import has_openat2
 
@@ -204,7 +205,7 @@ def test_the_state_in_the_root_is_hidden(store: DiskStore, tree: Path) -> None:
     frame.put("top.txt", b"x")
 
     assert ".wink" not in dict(store.scan(""))
-    assert (tree / ".wink/.gitignore").read_text() == "*\n"
+    assert (state_of(tree) / ".gitignore").read_text() == "*\n"
     for path in (".wink/.gitignore", "state-link"):
         with pytest.raises(PathRefused, match="wink's own"):
             store.open(path)
@@ -215,10 +216,9 @@ def test_a_state_that_is_a_link_is_not_followed(tree: Path, tmp_path: Path, open
     """A workspace may come with a link of that name; that the place is given, as workspaces do, makes it no safer."""
     (tmp_path / "outside").mkdir()
     (tree / ".wink").symlink_to("../outside")
-    frame = open_store(tree, **({"state": str(tree / ".wink")} if is_given else {})).begin("tx")
 
-    with pytest.raises(OSError, match=r"top\.txt"):
-        frame.put("top.txt", b"x")
+    with pytest.raises((OSError, RecordCorrupt), match="link"):
+        open_store(tree, **({"state": str(tree / ".wink")} if is_given else {})).begin("tx").put("top.txt", b"x")
 
     assert list((tmp_path / "outside").iterdir()) == []
     assert (tree / "top.txt").read_bytes() == b"top\r\n"
@@ -294,4 +294,4 @@ def test_a_walk_is_not_limited_in_depth(tree: Path, variant: dict[str, Any], ope
     assert len(frame.changes()) == 401
     frame.publish()
     store.discard_preimages("tx")
-    assert os.listdir(tree / ".wink/staged") == []
+    assert os.listdir(state_of(tree) / "staged") == []

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.filesystem.backends import DISKS, disk
+from tests.states import state_of
 
 from wink.errors import HandleRevoked, SnapshotMismatch, UndoConflict
 from wink.filesystem import HostFilesystem
@@ -38,7 +39,7 @@ def place(files: HostFilesystem, path: str) -> Path:
 
 def staged(files: HostFilesystem) -> list[str]:
     """What is kept of what commits replaced."""
-    return os.listdir(place(files, ".wink/staged"))
+    return os.listdir(state_of(files.root) / "staged")
 
 
 class TestPeople:
@@ -148,7 +149,7 @@ class TestOthers:
         """A workspace that came from somewhere may have a lease that is a link to some file of ours: it stays as it is."""
         plain.write("a.txt", "one")
         mine = place(plain, "mine.txt")
-        os.link(place(plain, ".wink/lease"), mine)
+        os.link(state_of(plain.root) / "lease", mine)
         content = mine.read_bytes()
         before = plain.snapshot()
         plain.write("a.txt", "two")
@@ -194,7 +195,7 @@ class TestOthers:
         before = plain.snapshot()
         plain.write("a.txt", "two")
         for name in staged(plain):
-            place(plain, f".wink/staged/{name}").unlink()
+            (state_of(plain.root) / "staged" / name).unlink()
 
         with pytest.raises(UndoConflict, match=r"a\.txt is not kept any more"):
             plain.restore(before)

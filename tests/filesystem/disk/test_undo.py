@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.states import state_of
 
 from wink.errors import FileConflict, PathRefused, TransactionError
 from wink.filesystem import _disk_log
@@ -249,7 +250,7 @@ def test_a_write_in_place_keeps_aside_what_somebody_wrote(
     frame.undo(0)
 
     assert (tree / "top.txt").read_bytes() == b"top\r\n"
-    assert [path.read_bytes() for path in (tree / ".wink/conflicts").iterdir()] == [b"by a person"]
+    assert [path.read_bytes() for path in (state_of(tree) / "conflicts").iterdir()] == [b"by a person"]
 
 
 def test_streams_are_published_at_once(store: DiskStore, tree: Path, leftovers: Callable[[Path], list[str]]) -> None:
@@ -540,7 +541,7 @@ def test_the_state_may_be_removed_between_transactions(store: DiskStore, tree: P
     frame.put("top.txt", b"one")
     frame.publish()
     before = look(tree)
-    shutil.rmtree(tree / ".wink")
+    shutil.rmtree(state_of(tree))
     frame = store.begin("two")
     frame.put("top.txt", b"two")
     frame.undo(0)

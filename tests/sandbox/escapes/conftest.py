@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.states import state_of
 
 from wink.filesystem import Filesystem
 from wink.prompt import Prompt, PromptTemplate
@@ -139,7 +140,7 @@ class World:
 
     def leftovers(self) -> list[str]:
         """Processes of programs that are over, and what they wrote; empty overlays wait for the next program."""
-        uppers = (self.root / ".wink/programs").glob("*/upper/*")
+        uppers = (state_of(self.root) / "programs").glob("*/upper/*")
         found = [f"overlay {path}" for path in uppers]
         for pid in filter(str.isdigit, os.listdir("/proc")):
             with suppress(OSError):

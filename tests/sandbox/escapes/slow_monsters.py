@@ -6,6 +6,7 @@ import pytest
 from tests.sandbox.conftest import Place
 from tests.sandbox.escapes.conftest import World, by_run_command, by_try, wink
 from tests.sandbox.escapes.test_plants import PLANTS
+from tests.states import state_of
 
 from wink.errors import MergeRefused
 from wink.sandbox import MIB
@@ -25,7 +26,7 @@ def test_tree_that_has_no_paths_is_refused_and_removed(place: Place, script: str
         place.run(script)
 
     assert list(place.root.glob("[0-9d]*")) == []
-    assert list((place.root / ".wink/programs").glob("*/upper/*")) == []
+    assert list((state_of(place.root) / "programs").glob("*/upper/*")) == []
 
 
 def test_tree_that_has_no_paths_is_dropped_when_its_program_fails(world: World) -> None:

@@ -1,0 +1,47 @@
+"""Where a workspace's state lies, and whether this user's own wink made it.
+
+Rules of this package:
+
+* Whatever a workspace holds was put there by a stranger, until this user's wink made it. A clone, a checkout, an archive or
+  a program may have put anything at any name below `.wink`.
+* So the state lies in `.wink/<name>`, a name that nobody can guess: it is made of the workspace and of a key that lies in
+  the user's own directory. Nothing else below `.wink` is ever opened.
+* A seal in it says that this very directory was made by a wink that has the key. A copy has another inode, and so no seal.
+* Beneath it nothing is reached through links, and no file is opened that is not a plain one of this user's.
+"""
+
+from wink.state._key import key_problem, user_directory
+from wink.state._place import (
+    DIRECTORY,
+    EARLIER,
+    Unknown,
+    adopt,
+    enter,
+    is_place,
+    locate,
+    make,
+    put_aside,
+    strange,
+    unknown,
+)
+from wink.state._plain import is_plain, open_directory, read_file, replace_file
+
+__all__ = [
+    "DIRECTORY",
+    "EARLIER",
+    "Unknown",
+    "adopt",
+    "enter",
+    "is_place",
+    "is_plain",
+    "key_problem",
+    "locate",
+    "make",
+    "open_directory",
+    "put_aside",
+    "read_file",
+    "replace_file",
+    "strange",
+    "unknown",
+    "user_directory",
+]

@@ -1,0 +1,26 @@
+"""Where the state of a workspace lies, for tests that look into it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from wink.state import adopt, locate, make, unknown
+
+
+def state_of(root: str | os.PathLike[str]) -> Path:
+    """The state of this workspace, whether it is there or not."""
+    return Path(locate(root))
+
+
+def made_state(root: str | os.PathLike[str]) -> Path:
+    """The same, made."""
+    place = state_of(root)
+    os.close(make(str(place)))
+    return place
+
+
+def adopted(copy: str | os.PathLike[str]) -> None:
+    """Take over the state of a workspace that was copied, as `wink trust --state` does."""
+    (found,) = unknown(os.path.realpath(copy))
+    adopt(os.path.realpath(copy), found)
