@@ -16,8 +16,8 @@ from wink.cli._main import COMMANDS, wink
 OF_OTHERS = {
     # options of other programs that pages tell of
     "--allowed-mcp-server-names", "--allowed-tools", "--allow-dangerously-skip-permissions", "--allowedTools", "--append",
-    "--approval-mode", "--check", "--disallowedTools", "--keep", "--life", "--mcp-config", "--strict-mcp-config", "--only",
-    "--permission-mode", "--sandbox", "--settings", "--tools", "--every", "--group", "--minutes", "--pairs", "--way",
+    "--approval-mode", "--check", "--disallowedTools", "--keep", "--life", "--mcp-config", "--no-pager", "--strict-mcp-config", "--only",
+    "--output", "--permission-mode", "--sandbox", "--submodule", "--settings", "--tools", "--every", "--group", "--minutes", "--pairs", "--way",
 }  # fmt: skip
 
 
@@ -54,6 +54,8 @@ def problem(line: str) -> str:
             return f"there is no command {words[0]!r}"
         group, words = found, rest
         context = click.Context(group, parent=context, info_name=words[0] if words else "")
+    if words and not words[0].startswith("-") and group.context_settings.get("allow_interspersed_args") is False:
+        return ""  # what follows is for another program
     known = {spelt for option in group.params for spelt in (*option.opts, *option.secondary_opts)} | {"--help", "-h"}
     if context.allow_interspersed_args is False or "--" in words:
         words = words[: words.index("--")] if "--" in words else words
@@ -89,6 +91,7 @@ def test_what_does_not_exist_is_found() -> None:
     assert problem("wink run 'x' --model openai:y") == ""
     assert problem("wink try --profile agent -- claude --anything") == ""
     assert problem("wink prompts edit files --from -") == ""
+    assert problem("wink history log --anything") == ""
     assert "no command 'rum'" in problem("wink rum")
     assert "no option --modle" in problem("wink run x --modle y")
     assert all(problem(f"wink {command}") == "" for command in COMMANDS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.history.conftest import git
 
 from wink.errors import HistoryDamaged
 from wink.workspace import Workspace
@@ -28,7 +29,18 @@ def test_programs_read_it_as_any_repository(tmp_path: Path) -> None:
             assert "Wink-Call: c2" in str(last.message)
 
 
-@pytest.mark.parametrize("planted", ["config", "info/attributes", "commondir"])
+PLANTED = [
+    "config",
+    "info/attributes",
+    "info/grafts",
+    "commondir",
+    "config.worktree",
+    "hooks/x",
+    "objects/info/alternates",
+]
+
+
+@pytest.mark.parametrize("planted", PLANTED)
 def test_settings_that_somebody_planted_are_refused(tmp_path: Path, planted: str) -> None:
     """Git would run what they name."""
     with Workspace.open(tmp_path) as workspace:
@@ -49,3 +61,32 @@ def test_what_is_no_repository_is_one_clear_error(tmp_path: Path) -> None:
         (Path(workspace.state) / "store.git").mkdir()
         with pytest.raises(HistoryDamaged):
             workspace.history()
+
+
+def test_what_git_itself_has_tidied_is_no_damage(tmp_path: Path) -> None:
+    """It leaves other files than wink, none of which can make it run anything."""
+    with Workspace.open(tmp_path) as workspace:
+        workspace.filesystem.write("a.txt", "one\n")
+        workspace.fold()
+        git(Path(workspace.state) / "store.git", "gc", "--quiet")
+        found = workspace.history()
+        assert found is not None
+        with found:
+            assert found.head.commit.tree["a.txt"].data_stream.read() == b"one\n"
+
+
+def test_git_that_it_starts_sees_no_settings_of_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the program itself runs with variables for another repository."""
+    monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
+    monkeypatch.setenv("GIT_CONFIG_KEY_0", "diff.external")
+    monkeypatch.setenv("GIT_CONFIG_VALUE_0", "false")
+    monkeypatch.setenv("GIT_DIR", str(tmp_path))
+    with Workspace.open(tmp_path) as workspace:
+        workspace.filesystem.write("a.txt", "one\n")
+        workspace.fold()
+        found = workspace.history()
+        assert found is not None
+        with found:
+            assert "+one" in found.git.log("-p", "--ext-diff")
+            with found.clone(str(tmp_path / "copy")) as copy:
+                assert copy.head.commit == found.head.commit

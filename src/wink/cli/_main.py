@@ -54,6 +54,7 @@ COMMANDS: Final = {
     "export": ("wink.cli._export", "export", "Write a session into one file, or as a page to read."),
     "import": ("wink.cli._import", "import_", "Read a session that was written elsewhere."),
     "diff": ("wink.cli._diff", "diff", "Show what calls changed."),
+    "history": ("wink.cli._history", "history", "Read with git what calls did: log, show, blame, grep, clone, ..."),
     "undo": ("wink.cli._undo", "undo", "Take calls back, files and session state together."),
     "redo": ("wink.cli._undo", "redo", "Take back the last undo."),
     "checkpoint": ("wink.cli._checkpoint", "checkpoint", "Name a state of files and sessions, or list those named."),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from wink.errors import HistoryDamaged
-from wink.history._store import CONFIG, NAME
+from wink.history._git import neutral
+from wink.history._untouched import untouched_store
 
 if TYPE_CHECKING:
     from git import Repo
@@ -18,10 +18,9 @@ def repository(state: str) -> Repo | None:
     It is a bare repository. What git runs for it sees no settings of the user's or of the machine's, and none in it but ours:
     the state directory may have come with a workspace from somewhere.
     """
-    place = os.path.join(state, NAME)
-    if not os.path.lexists(place):
+    place = untouched_store(state)
+    if place is None:
         return None
-    _check_settings(place)
     try:
         # It starts git when it is imported, so not before somebody asks for it.
         from git import InvalidGitRepositoryError, NoSuchPathError, Repo
@@ -31,19 +30,5 @@ def repository(state: str) -> Repo | None:
         found = Repo(place)
     except (InvalidGitRepositoryError, NoSuchPathError, ValueError) as error:
         raise HistoryDamaged(place, "git takes it for no repository") from error
-    found.git.update_environment(
-        GIT_CONFIG_GLOBAL=os.devnull, GIT_CONFIG_SYSTEM=os.devnull, GIT_CONFIG_NOSYSTEM="1", GIT_TERMINAL_PROMPT="0"
-    )
+    found.git.update_environment(**neutral(place))
     return found
-
-
-def _check_settings(place: str) -> None:
-    try:
-        with open(f"{place}/config", "rb") as file:
-            is_ours = file.read(len(CONFIG) + 1) == CONFIG
-    except OSError as error:
-        raise HistoryDamaged(place, f"its settings: {error.strerror}") from error
-    if not is_ours or any(
-        os.path.lexists(f"{place}/{name}") for name in ("config.worktree", "info/attributes", "commondir")
-    ):
-        raise HistoryDamaged(place, "somebody has given it settings of its own, which git would follow")

@@ -368,7 +368,7 @@ class Workspace:
         """Take all calls into the history, wink's own git repository in `<state>/store.git`; gives how many there were.
 
         This happens by itself every few hundred calls and when a workspace is closed. What is in the history can be taken
-        back like before, and `git --git-dir=.wink/store.git log -p` shows it. Raises `HistoryDamaged`.
+        back like before, and `wink history log -p` shows it. Raises `HistoryDamaged`.
         """
         self._folding.wait()
         return self._folding.fold()
