@@ -33,7 +33,7 @@ def work(root: Path) -> Path:
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     home = tmp_path / "home"
-    home.mkdir()
+    home.mkdir(exist_ok=True)
     return home
 
 
@@ -298,7 +298,7 @@ def _pipe_for_references(store: Path, evil: str) -> None:
 
 
 def _linked_store(store: Path, evil: str) -> None:
-    store.rename(store.parent.parent / "elsewhere")
+    store.rename(store.parent.parent.parent / "elsewhere")
     store.symlink_to("../../elsewhere")
 
 
@@ -373,9 +373,11 @@ def test_a_terminal_gets_the_pager_of_the_person(
     assert all(line.startswith("paged:") is paged for line in shown.splitlines())
 
 
-def test_without_a_home_it_works(store: Path, place: Path) -> None:
+def test_without_a_home_it_works(store: Path, place: Path, home: Path) -> None:
     """In a service, or a container."""
+    own = os.environ.get("XDG_STATE_HOME", str(home / ".local/state"))
     environment = {name: value for name, value in os.environ.items() if name not in ("HOME", "XDG_CONFIG_HOME")}
+    environment["XDG_STATE_HOME"] = own
 
     done = subprocess.run(
         [*WINK, "history"], cwd=place, env=environment, capture_output=True, text=True, check=False, timeout=60
@@ -412,10 +414,11 @@ main(["history", *words])
 
 
 @pytest.fixture
-def public() -> Iterator[Path]:
-    """A workspace that anybody can come to."""
+def public(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A workspace that anybody can come to, with the key in it of whoever it will belong to."""
     directory = Path(tempfile.mkdtemp(prefix="wink-history-"))
     directory.chmod(0o755)
+    monkeypatch.setenv("XDG_STATE_HOME", str(directory / "own"))
     yield directory
     shutil.rmtree(directory)
 
@@ -440,15 +443,17 @@ def test_where_nothing_can_be_written_it_shows_what_there_is(public: Path) -> No
     with Workspace.open(public) as workspace:
         workspace.fold()
         workspace.filesystem.write("c.txt", "three\n")
-    for path in (state, *state.rglob("*")):
-        path.chmod(0o755 if path.is_dir() else 0o644)
     (public / "warm").mkdir()
     work(public / "warm")
+    for path in (state.parent, state, *state.rglob("*")):
+        os.chown(path, 65534, 65534)
+    for path in (state, *state.rglob("*")):
+        path.chmod(0o555 if path.is_dir() else 0o444)
 
     done = subprocess.run(
         [sys.executable, "-c", AS_NOBODY, "warm", "log", "--oneline"],
         cwd=public,
-        env={"PATH": os.environ["PATH"], "HOME": str(public / "no-home")},
+        env={"PATH": os.environ["PATH"], "HOME": str(public / "no-home"), "XDG_STATE_HOME": str(public / "own")},
         capture_output=True,
         text=True,
         check=False,
@@ -464,7 +469,8 @@ def test_where_nothing_can_be_written_it_shows_what_there_is(public: Path) -> No
 def test_it_works_as_an_ordinary_user(public: Path, words: tuple[str, ...]) -> None:
     """Who has no home."""
     work(public)
-    environment = {"PATH": os.environ["PATH"], "HOME": str(public / "no-home")}
+    own = {"XDG_STATE_HOME": str(public / "own")}
+    environment = {"PATH": os.environ["PATH"], "HOME": str(public / "no-home"), **own}
 
     done = subprocess.run(
         [sys.executable, "-c", AS_NOBODY, ".", *words],

@@ -124,7 +124,7 @@ def test_a_result_that_cannot_be_kept_is_still_answered(tmp_path: Path, caplog: 
         (state_of(tmp_path) / "results").write_text("in the way")
         reply = executor(workspace.session("s"), workspace.filesystem).execute(ToolCall("say", {"lines": 9_000}))
     assert reply.success
-    assert "are left out, and could not be kept (NotADirectoryError)" in reply.text
+    assert "are left out, and could not be kept (WorkspaceReadOnly)" in reply.text
     assert "could not be kept" in caplog.text
 
 
@@ -136,7 +136,7 @@ def test_a_limit_too_small_to_say_anything_is_refused() -> None:
 
 def test_the_oldest_results_give_way(tmp_path: Path) -> None:
     """Whoever runs for weeks must not fill the disk with what nobody reads."""
-    results = Results(str(tmp_path / ".wink"))
+    results = Results(str(state_of(tmp_path)))
     for number in range(KEPT_RESULTS + 3):
         results.keep(f"{number:08x}", str(number))
     assert len(list((state_of(tmp_path) / "results").iterdir())) == KEPT_RESULTS
@@ -147,9 +147,9 @@ def test_the_oldest_results_give_way(tmp_path: Path) -> None:
 def test_a_link_in_the_place_of_a_result_is_not_followed(tmp_path: Path) -> None:
     """The state may have come with a workspace from a stranger."""
     (tmp_path / "secret").write_text("secret")
-    (state_of(tmp_path) / "results").mkdir(parents=True)
+    (made_state(tmp_path) / "results").mkdir()
     (state_of(tmp_path) / "results" / "0badcafe.txt").symlink_to(tmp_path / "secret")
-    assert Results(str(tmp_path / ".wink")).find("0badcafe") is None
+    assert Results(str(state_of(tmp_path))).find("0badcafe") is None
 
 
 def test_a_session_in_memory_keeps_no_more_than_it_may(monkeypatch: pytest.MonkeyPatch) -> None:

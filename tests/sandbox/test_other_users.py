@@ -42,7 +42,8 @@ run("id -u; echo x > made; chmod 400 made; rm old; mkdir -m 500 closed")
 run("cat made; rm -f made; unshare -Ur true && echo escaped; cat /etc/shadow; ls -A .wink")
 run("mkdir -p d/e; echo y > d/e/f; chmod 0 d/e; chmod 0 d", commit=False)
 run("ls")
-print(len(os.listdir("workspace/.wink/programs")), "overlay")
+from wink.state import locate
+print(len(os.listdir(locate("workspace") + "/programs")), "overlay")
 """
 
 
@@ -54,8 +55,9 @@ def place() -> Iterator[Path]:
     shutil.copytree(Path(wink.__file__).parent, directory / "wink", ignore=shutil.ignore_patterns("__pycache__"))
     (directory / "workspace").mkdir()
     (directory / "workspace/old").touch()
+    (directory / "own").mkdir()
     if os.getuid() == 0:
-        for path in (directory / "workspace", directory / "workspace/old"):
+        for path in (directory / "workspace", directory / "workspace/old", directory / "own"):
             os.chown(path, NOBODY, NOBODY)
     yield directory
     shutil.rmtree(directory)
@@ -65,6 +67,7 @@ def test_programs_of_a_user_who_is_not_root(place: Path) -> None:
     """They are that user inside as well, have no rights that they could widen, and leave nothing that is in the way."""
     who = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.getuid() == 0 else {}
     environment = {"PYTHONPATH": str(place), "PYTHONDONTWRITEBYTECODE": "1", "PATH": "/usr/bin:/bin"}
+    environment["XDG_STATE_HOME"] = str(place / "own")
 
     said = subprocess.run(
         [PYTHON, "-c", CODE], cwd=place, env=environment, capture_output=True, text=True, check=False, timeout=60, **who

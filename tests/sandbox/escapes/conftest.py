@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.states import state_of
 
 from wink.filesystem import Filesystem
 from wink.prompt import Prompt, PromptTemplate
@@ -52,6 +51,9 @@ class World:
         self.secret = uuid.uuid4().hex
         for place in (self.root / "src", self.home / ".ssh", self.outside, base / "other/.wink"):
             place.mkdir(parents=True)
+        # The user's key, which every workspace of theirs is known by.
+        (self.home / ".local/state/wink").mkdir(parents=True)
+        (self.home / ".local/state/wink/key").write_bytes(os.urandom(32))
         for path, text in (
             (self.root / "src/app.py", "print('hello')\n"),
             (self.home / ".ssh/id", self.secret),
@@ -92,7 +94,8 @@ class World:
             ],
             "write": [*new, "/etc/passwd", "/etc/hosts", "/usr/bin/env", str(self.outside / "secret.txt"),
                       str(self.outside / "new"), str(self.base / "other/.wink/record.db")],
-            "secrets": [str(self.outside / "secret.txt"), str(self.home / ".ssh/id"), str(self.base / "other/notes.txt")],
+            "secrets": [str(self.outside / "secret.txt"), str(self.home / ".ssh/id"), str(self.base / "other/notes.txt"),
+                        str(self.home / ".local/state/wink/key")],
             "roots_own": [*_roots_own()][:50],
         }  # fmt: skip
 
@@ -140,7 +143,7 @@ class World:
 
     def leftovers(self) -> list[str]:
         """Processes of programs that are over, and what they wrote; empty overlays wait for the next program."""
-        uppers = (state_of(self.root) / "programs").glob("*/upper/*")
+        uppers = (self.root / ".wink").glob("*/programs/*/upper/*")
         found = [f"overlay {path}" for path in uppers]
         for pid in filter(str.isdigit, os.listdir("/proc")):
             with suppress(OSError):
