@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from wink._bounded import SETTINGS, content
 from wink.errors import HistoryDamaged
 from wink.history._store import CONFIG, NAME
 
@@ -39,8 +40,7 @@ def repository(state: str) -> Repo | None:
 
 def _check_settings(place: str) -> None:
     try:
-        with open(f"{place}/config", "rb") as file:
-            is_ours = file.read(len(CONFIG) + 1) == CONFIG
+        is_ours = content(f"{place}/config", most=SETTINGS) == CONFIG
     except OSError as error:
         raise HistoryDamaged(place, f"its settings: {error.strerror}") from error
     if not is_ours or any(

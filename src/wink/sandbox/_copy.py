@@ -18,11 +18,13 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any, Final
 
+from wink._bounded import content
 from wink.sandbox._overlay import Overlay, remove
 from wink.sandbox._upper import DEEPEST, Step, attributes
 
 _INDEX: Final = "index.json"
 _FICLONE: Final = 0x40049409
+_MOST: Final = 1 << 28
 _CANNOT_CLONE: Final = frozenset((errno.EOPNOTSUPP, errno.EXDEV, errno.EINVAL, errno.ENOTTY, errno.ENOSYS, errno.EPERM))
 
 Mark = list[int]
@@ -230,10 +232,10 @@ class WorkspaceCopy:
 
     def _load(self) -> dict[str, tuple[Mark, Mark]]:
         try:
-            with open(self._index_path, encoding="utf-8", errors="surrogateescape") as file:
-                found: dict[str, Any] = json.load(file)
+            text = content(self._index_path, most=_MOST).decode("utf-8", "surrogateescape")
+            found: dict[str, Any] = json.loads(text)
             return {path: (list(theirs), list(mine)) for path, (theirs, mine) in found.items()}
-        except (OSError, ValueError, AttributeError, TypeError):
+        except (OSError, ValueError, AttributeError, TypeError, RecursionError):
             return {}  # it is made anew
 
     def _store(self) -> None:

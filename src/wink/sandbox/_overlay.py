@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from wink._bounded import content
 from wink.errors import SandboxUnavailable
 from wink.sandbox._deep import LOCK, remove
 from wink.sandbox._launch import Mount
@@ -142,8 +143,7 @@ def _mark_time(path: str, *, afresh: bool) -> int:
     """
     try:
         if not afresh:
-            with open(path) as kept:
-                return int(kept.read())
+            return int(content(path, most=99))
     except (FileNotFoundError, ValueError):
         pass
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from wink._bounded import content
 from wink.errors import MergeConflict, NothingTried, SessionNameError, TryBusy, TryConflict, UnknownTry
 from wink.filesystem import FileChange, FilePart, workspace_path
 from wink.sandbox import Differences, Overlay, changed_meanwhile, differences, forget, merge
@@ -22,6 +23,7 @@ DIRECTORY: Final = "tries"
 """Where tries are, in the workspace's state."""
 
 _FACTS: Final = "try.json"
+_MOST: Final = 1 << 26
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,9 +200,8 @@ class Try:
 
     def _facts(self) -> dict[str, Any]:
         try:
-            with open(f"{self.overlay.directory}/{_FACTS}", encoding="utf-8") as file:
-                found: object = json.load(file)
-        except (OSError, ValueError):
+            found: object = json.loads(content(f"{self.overlay.directory}/{_FACTS}", most=_MOST))
+        except (OSError, ValueError, RecursionError):
             return {}
         return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
 
