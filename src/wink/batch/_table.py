@@ -73,7 +73,7 @@ def _content(address: str) -> bytes:
     try:
         if "://" not in address and not address.lower().endswith(_COMPRESSED):
             with open(address, "rb") as file:
-                return _whole(file)
+                return _whole(file, os.fstat(file.fileno()).st_size)
         import fsspec  # pyright: ignore[reportMissingTypeStubs]
 
         opening = cast("Any", fsspec).open
@@ -84,9 +84,9 @@ def _content(address: str) -> bytes:
         raise TableError(address, [("", str(reason))]) from error
 
 
-def _whole(file: Any) -> bytes:
-    data: bytes = file.read(_MOST + 1)
-    if len(data) > _MOST:
+def _whole(file: Any, size: int = 0) -> bytes:
+    data: bytes = b"" if size > _MOST else file.read(_MOST + 1)
+    if max(size, len(data)) > _MOST:
         raise OSError(errno.EFBIG, f"it is longer than {_MOST >> 20} MiB; make several tables of it")
     return data
 
