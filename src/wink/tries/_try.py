@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from wink._bounded import content
 from wink.errors import MergeConflict, NothingTried, SessionNameError, TryBusy, TryConflict, UnknownTry
 from wink.filesystem import FileChange, FilePart, workspace_path
-from wink.sandbox import Differences, Overlay, changed_meanwhile, differences, forget, merge
+from wink.sandbox import Differences, Overlay, changed_meanwhile, differences, forget, merge, steering
 from wink.workspace import STATE_DIRECTORY, apply, session_name
 
 if TYPE_CHECKING:
@@ -130,9 +130,10 @@ class Try:
         self._must_exist()
         with self._held():
             found = self._chosen(paths)
+            told = (*steering(found.changes(), self.overlay.root), *found.notes)
             if dry_run:
                 self._check(found)
-                return Accepted(None, found.changes(), found.notes)
+                return Accepted(None, found.changes(), told)
             said = {"try": self.name, **({"paths": list(paths)} if paths else {})}
             last = self.runs[-1:]
             if last:
@@ -141,7 +142,7 @@ class Try:
             def take(part: FilePart) -> None:
                 self._check(found)
                 if confirm is not None:
-                    confirm(Accepted(None, found.changes(), found.notes))
+                    confirm(Accepted(None, found.changes(), told))
                 try:
                     # Kept until it is committed: a failure must leave the try as it was.
                     merge(self._unchanged(found), part, keep=True)
@@ -151,7 +152,7 @@ class Try:
             call, changes = apply(self._workspace, "accept", said, take, session=session)
             forget(found)
             self._remember(step.path for step in found.steps)
-            return Accepted(call, changes, found.notes, self._end_if_empty())
+            return Accepted(call, changes, told, self._end_if_empty())
 
     def drop(self, *paths: str, dry_run: bool = False, confirm: Callable[[Accepted], object] | None = None) -> Accepted:
         """Forget all of it, or what is at and beneath some paths; what was accepted stays. Raises like `accept`."""
