@@ -4,11 +4,13 @@ The names that programs use most are here; each is imported from its package whe
 `import wink` costs next to nothing.
 """
 
-from typing import TYPE_CHECKING, Any
-
 __version__ = "0.1.0"
 
+# `python -m wink` gets here while the current directory is on the path: whatever is imported, a file there could be it.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from wink.adapters import PromptResponse, ProviderAdapter, ScriptedAdapter
     from wink.filesystem import Filesystem, HostFilesystem, InMemoryFilesystem
     from wink.limits import Budget, BudgetTracker, Deadline, Heartbeat, RunContext, TokenUsage
@@ -101,7 +103,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     if name not in _HOME_OF:
         raise AttributeError(f"module 'wink' has no attribute {name!r}")
     from importlib import import_module

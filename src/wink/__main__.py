@@ -1,6 +1,11 @@
-"""`python -m wink` is `wink`."""
+"""`python -m wink` is `wink`: the current directory, which `-m` puts on the path, is taken off it first."""
 
-from wink.cli import main
+import os  # which Python has loaded before it looked for this
+import sys
 
 if __name__ == "__main__":
+    if not sys.flags.safe_path and sys.path[:1] == [os.getcwd()]:
+        del sys.path[0]
+    from wink.cli import main
+
     main()

@@ -179,3 +179,12 @@ def test_addresses_are_known_by_their_looks(text: str, kind: str) -> None:
 def test_passwords_in_addresses_are_not_shown() -> None:
     """Records and messages name workspaces."""
     assert str(source("https://me:secret@example.org/p.git", "main")) == "https://***@example.org/p.git@main"
+
+
+def test_a_table_without_end_is_refused(tmp_path: Path) -> None:
+    """A table may have come with a repository, and a sparse file costs whoever made it nothing."""
+    with (tmp_path / "tasks.jsonl").open("wb") as file:
+        file.truncate(8 << 30)
+
+    with pytest.raises(TableError, match="longer than 1024 MiB"):
+        read_tasks(str(tmp_path / "tasks.jsonl"))

@@ -185,3 +185,22 @@ def test_listing_two_hundred_plugins_imports_none_of_them(tmp_path: Path) -> Non
 
     assert sum(line.startswith("many-") and "available" in line for line in listed.splitlines()) == 200
     assert not [name for name in imported.split() if name.startswith(("many_", "wink_", "pluggy", "pydantic", "rich"))]
+
+
+@pytest.mark.parametrize("kind", ["fifo", "device", "sparse"])
+def test_metadata_that_are_no_file_are_none(tmp_path: Path, kind: str) -> None:
+    """An agent can write what lies beside its editable project, and the listing looks at all of the path."""
+    planted = tmp_path / "evil-1.0.dist-info" / "entry_points.txt"
+    planted.parent.mkdir()
+    if kind == "fifo":
+        os.mkfifo(planted)
+    elif kind == "device":
+        planted.symlink_to("/dev/zero")
+    else:
+        with planted.open("wb") as file:
+            file.truncate(8 << 30)
+    os.mkfifo(tmp_path / "lib.zip")
+
+    (found,) = distributions([str(tmp_path), str(tmp_path / "lib.zip")])
+
+    assert found.read("entry_points.txt") is None

@@ -534,3 +534,17 @@ def test_what_was_accepted_is_not_tried_any_more_also_when_the_accept_is_undone(
         one.accept()
         assert not (place / "made").exists()
         assert (place / "a.txt").read_text().endswith("two\n")
+
+
+def test_what_decides_what_is_loaded_next_is_told(wink: Wink, place: Path, environment: dict[str, str]) -> None:
+    """`pip install -e .` makes such things rightly; whoever accepts them should have seen them."""
+    environment["PYTHONPATH"] = str(place / "src")
+    made = "mkdir src/x.egg-info lib lib/y.egg-info; echo x > src/x.egg-info/entry_points.txt; ln -s a.txt wink.toml"
+
+    tried = wink("try", "--", "sh", "-c", made)
+    accepted = wink("accept")
+
+    for told in (tried.stderr, accepted.stdout):
+        assert "  src/x.egg-info names a distribution" in told
+        assert "  wink.toml is where wink reads settings, and is no regular file" in told
+        assert "y.egg-info names" not in told

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -303,3 +304,17 @@ def test_a_host_without_bubblewrap_refuses(agent: Any, monkeypatch: pytest.Monke
 
     assert "apt-get install bubblewrap" in agent.fails("echo x > made")
     assert "made" not in agent.tree()
+
+
+def test_a_distribution_that_a_command_leaves_is_told(agent: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A build backend makes one, and so does whoever wants to be run by the next program."""
+    monkeypatch.setattr(sys, "path", [*sys.path, str(agent.root / "src")])
+
+    value = agent.run("mkdir -p src/x.egg-info; echo > src/x.egg-info/entry_points.txt; ln -s a.txt pyproject.toml")
+
+    assert [note.path for note in value.left_out] == ["pyproject.toml", "src/x.egg-info"]
+    assert "note:\n  pyproject.toml is where wink reads settings" in value.render()
+    assert agent.workspace.undo()
+    assert not (agent.root / "src" / "x.egg-info").exists()
+    assert agent.workspace.redo()
+    assert (agent.root / "src" / "x.egg-info").exists()

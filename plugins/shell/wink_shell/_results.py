@@ -23,7 +23,8 @@ class CommandResult:
     """How a command ended, what it said, and what it changed.
 
     `exit_code` is None where it did not exit by itself; `reason` tells why then. `kept` says whether the changes were
-    made to the workspace. `changes` lists the first of `changed`; `left_out` are paths that stay out, with the reason.
+    made to the workspace. `changes` lists the first of `changed`; `left_out` are paths that stay out, and those that
+    decide what the next program loads, with what there is to say of them.
     """
 
     exit_code: int | None
@@ -60,7 +61,7 @@ class CommandResult:
         elif not (self.stdout or self.stderr):
             parts[0] += "; no output, and no file was changed"
         if self.left_out:
-            parts.append("\n".join(["left out:", *(f"  {note.path} {note.note}" for note in self.left_out)]))
+            parts.append("\n".join(["note:", *(f"  {note.path} {note.note}" for note in self.left_out)]))
         return "\n\n".join(parts)
 
     @property

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, Final
 
+from wink._planted import inherited
 from wink.errors import SourceUnavailable
 
 TIMEOUT: Final = 900.0
@@ -78,7 +79,9 @@ def git(
 def environment(network: bool = False, more: Mapping[str, str] | None = None) -> dict[str, str]:
     """The variables for git: none that could lead it elsewhere, and no way to ask anybody anything."""
     kept = {
-        name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name == "GIT_SSH_COMMAND"
+        name: value
+        for name, value in inherited(os.environ).items()
+        if not name.startswith("GIT_") or name == "GIT_SSH_COMMAND"
     }
     kept |= {"GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "true", "SSH_ASKPASS": "true", "LC_ALL": "C"}
     kept.setdefault("GIT_SSH_COMMAND", "ssh -oBatchMode=yes")

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from wink._bounded import content_beneath
 from wink.batch._git import Contents, GitFailed, contents, environment, fetch, git, make
 from wink.batch._journal import Batch
 from wink.batch._results import Row
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 _LINK: Final = "120000"
 _FOREVER: Final = 1 << 62
 _LARGEST: Final = 1 << 24
+_LARGEST_READ: Final = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +39,15 @@ class Conflict:
 class Merged:
     """What became of each task: merged with these paths, left out for its conflicts, or without anything to merge.
 
-    `call` is the number under which all of it can be undone.
+    `call` is the number under which all of it can be undone. `notes` are paths that decide what Python or wink loads next,
+    each with a word on it.
     """
 
     merged: tuple[tuple[str, tuple[str, ...]], ...]
     conflicts: tuple[Conflict, ...]
     unchanged: tuple[str, ...]
     call: int | None = None
+    notes: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +91,11 @@ def merge(batch: Batch, workspace: Workspace, tasks: Sequence[str] = (), *, dry_
 
     if dry_run or not any(changes for _, changes in wanted):
         return _Ground(workspace.root).merged(wanted)
+    from wink.sandbox import steering
     from wink.workspace import apply
 
-    call, _ = apply(workspace, "merge", {"batch": batch.plan.name, "tasks": [name for name, _ in wanted]}, take)
-    return replace(found[0], call=call)
+    call, changes = apply(workspace, "merge", {"batch": batch.plan.name, "tasks": [name for name, _ in wanted]}, take)
+    return replace(found[0], call=call, notes=steering(changes, workspace.root))
 
 
 class _Ground:
@@ -157,8 +162,8 @@ class _Ground:
             os.path.realpath(self._root) + f"/{path}"
         ):
             return None
-        with open(place, "rb") as file:
-            return _File("100755" if found.st_mode & 0o100 else "100644", file.read())
+        data = content_beneath(self._root, path, most=_LARGEST_READ)
+        return _File("100755" if found.st_mode & 0o100 else "100644", data)
 
     def write(self, part: FilePart) -> None:
         """Do it in a call's part, as what a program left in an overlay is done."""

@@ -16,6 +16,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from wink._planted import guarded_places
 from wink.batch._attempt import Channel, Gone
 
 
@@ -26,8 +27,9 @@ class Nursery:
         self.about = tuple(paths), tuple(modules)
         ours, theirs = socket.socketpair()
         with theirs:
-            command = [sys.executable, "-m", "wink.batch._nursery_main", str(theirs.fileno())]
-            command += [json.dumps({"paths": list(paths), "modules": list(modules), "parent": os.getpid()})]
+            facts = {"paths": list(paths), "modules": list(modules), "parent": os.getpid(), "guarded": guarded_places()}
+            # `-P`: it may begin in a workspace, and must not import from there.
+            command = [sys.executable, "-P", "-m", "wink.batch._nursery_main", str(theirs.fileno()), json.dumps(facts)]
             # A session of its own: the keys that interrupt a driver are for the driver.
             self._process = subprocess.Popen(
                 command, pass_fds=(theirs.fileno(),), start_new_session=True, stdin=subprocess.DEVNULL

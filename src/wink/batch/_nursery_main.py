@@ -1,4 +1,4 @@
-"""The nursery's own process: `python -m wink.batch._nursery_main CONTROL FACTS`; see `wink.batch._nursery`."""
+"""The nursery's own process: `python -P -m wink.batch._nursery_main CONTROL FACTS`; see `wink.batch._nursery`."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, Final
 
+from wink._planted import guard
 from wink.batch._attempt import Channel, Gone
 
 _SUBREAPER: Final = 36
@@ -36,12 +37,15 @@ def main() -> None:
     control = Channel(socket.socket(fileno=int(sys.argv[1])))
     control.end.set_inheritable(False)
     facts: dict[str, Any] = json.loads(sys.argv[2])
+    if facts["guarded"] is not None:
+        guard(*facts["guarded"])
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(_SUBREAPER, 1, 0, 0, 0)
+    _import(_USUAL)  # before anything could be imported from elsewhere in its place
     sys.path[:0] = [path for path in facts["paths"] if path not in sys.path]
-    _import((*_USUAL, *facts["modules"]))
+    _import(facts["modules"])
     with suppress(Gone):
         while True:
             for said in _one(control):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import io
 import json
 import os
@@ -14,6 +15,8 @@ from wink.errors import TableError
 
 _COMPRESSED: Final = (".gz", ".bz2", ".xz", ".zst")
 _CELL: Final = 1 << 24
+_MOST: Final = 1 << 30
+"""Bytes of a table, unpacked; a table of more tasks than fit is two tables."""
 
 Row = tuple[str, dict[str, Any] | str]
 """A place in a table and what is there: a row, or what is wrong with it."""
@@ -70,16 +73,22 @@ def _content(address: str) -> bytes:
     try:
         if "://" not in address and not address.lower().endswith(_COMPRESSED):
             with open(address, "rb") as file:
-                return file.read()
+                return _whole(file, os.fstat(file.fileno()).st_size)
         import fsspec  # pyright: ignore[reportMissingTypeStubs]
 
         opening = cast("Any", fsspec).open
         with opening(address, "rb", compression="infer") as stream:
-            content: bytes = stream.read()
-            return content
+            return _whole(stream)
     except Exception as error:  # foreign code: any filesystem
         reason = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
         raise TableError(address, [("", str(reason))]) from error
+
+
+def _whole(file: Any, size: int = 0) -> bytes:
+    data: bytes = b"" if size > _MOST else file.read(_MOST + 1)
+    if max(size, len(data)) > _MOST:
+        raise OSError(errno.EFBIG, f"it is longer than {_MOST >> 20} MiB; make several tables of it")
+    return data
 
 
 def _json_lines(data: bytes) -> Iterator[Row]:

@@ -43,6 +43,8 @@ def merge(directory: str, tasks: tuple[str, ...], workspace: str, dry_run: bool,
         click.echo(one_line(f"{name}: nothing to merge"))
     for conflict in found.conflicts:
         click.echo(one_line(f"{conflict.task}: conflicts with {conflict.other} at {conflict.path}"))
+    for path, reason in found.notes:
+        click.echo(one_line(f"  {path} {reason}"))
     if found.call is not None:
         click.echo(f"wink: merged as c{found.call}; `wink undo c{found.call}` takes it back", err=True)
     return _LEFT_OUT if found.conflicts else 0

@@ -112,7 +112,7 @@ def _plan(tasks: str, given: dict[str, Any]) -> Plan:
         checkpoint=checkpoint,
         keep_records=not given["no_records"],
         cache=os.path.abspath(given["cache"]) if given["cache"] else "",
-        paths=() if given["ship"] else (os.getcwd(),),
+        paths=() if given["ship"] or not _own_code(given) else (os.getcwd(),),
         results=tuple(_absolute(address) for address in given["results"]),
     )
     plan = plan.with_limits(*_limits(given))
@@ -120,6 +120,14 @@ def _plan(tasks: str, given: dict[str, Any]) -> Plan:
     if any(one.cost is not None for one in limits) and not (plan.prices.input or plan.prices.output):
         raise wrong("a limit of cost needs prices; give --input-price and --output-price, for a million tokens each")
     return plan
+
+
+def _own_code(given: dict[str, Any]) -> list[str]:
+    """What the user names of code that lies in the current directory, or in what is shipped."""
+    from wink.batch import is_function
+
+    check = given["check"]
+    return [place for place in (given["template"], check if check and is_function(check) else None) if place]
 
 
 def _limits(given: dict[str, Any]) -> tuple[Limits, Limits]:
@@ -148,11 +156,12 @@ def _check_models(tasks: Sequence[Task], given: dict[str, Any]) -> None:
         )
     if given["template"] is None and (odd := next((task for task in tasks if task.params), None)):
         raise wrong(f"task {odd.id!r} has params, but there is no --template to take them")
-    sys.path.insert(0, given["ship"] or os.getcwd())
-    from wink.batch import is_function, named
+    places = _own_code(given)
+    if places:  # only then: whatever is imported could also be a file that lies here
+        sys.path.insert(0, given["ship"] or os.getcwd())
+    from wink.batch import named
 
-    places = [given["template"], given["check"] if given["check"] and is_function(given["check"]) else None]
-    for place in filter(None, places):
+    for place in places:
         try:
             named(place)
         except ImportError as error:

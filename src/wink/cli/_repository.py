@@ -9,6 +9,8 @@ import subprocess
 from pathlib import Path
 from typing import Final
 
+from wink._planted import inherited
+
 _IGNORED: Final = ("__pycache__", ".git", ".wink")
 
 
@@ -27,7 +29,7 @@ def make_repository(directory: Path) -> bool:
     if git is None:
         return False
     # The user's own settings, and a repository that the environment names, are none of this copy's business.
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    environment = {name: value for name, value in inherited(os.environ).items() if not name.startswith("GIT_")}
     environment |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
     author = ["-c", "user.name=wink demo", "-c", "user.email=demo@example.invalid"]
     for command in (

@@ -18,7 +18,7 @@ from wink.cli._progress import progress, showing
 from wink.cli._settings import installed_catalog
 from wink.cli._shorten import fit, one_line
 from wink.cli._story import Began, Differs, Ended
-from wink.cli._wrong import wrong
+from wink.cli._wrong import named_content, wrong
 from wink.errors import PromptEvaluationError, RunSuspended, ScriptMismatch
 from wink.runtime import ToolInvoked
 from wink.tools import Image
@@ -111,8 +111,7 @@ class _Way(NamedTuple):
 
 
 def _image(path: str) -> Image:
-    with open(path, "rb") as file:
-        data = file.read()
+    data = named_content(path, "the image")
     try:
         return Image(data)
     except ValueError as error:

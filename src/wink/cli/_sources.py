@@ -6,7 +6,8 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple, cast
 
-from wink.cli._trust_store import Standing, TrustStore
+from wink._bounded import SETTINGS, content, content_beneath, toml
+from wink.cli._trust_store import Standing, TrustStore, is_within
 from wink.errors import SettingsError
 
 _USER_FILE: Final = os.path.join("wink", "wink.toml")
@@ -87,21 +88,23 @@ def for_people(path: str, environ: Mapping[str, str]) -> str:
 
 def _sources(workspace: str, environ: Mapping[str, str], store: TrustStore) -> Iterable[Source]:
     for name in WORKSPACE_FILES:
-        if (source := _read(os.path.join(workspace, name), name, store)) is not None:
+        if (source := _read(os.path.join(workspace, name), name, store, within=workspace)) is not None:
             yield source
     own = user_file(environ)
     if own is not None:
         # A workspace that contains the user's settings, such as the home directory, lets an agent edit them.
-        is_workspace = _is_inside(os.path.realpath(own), os.path.realpath(workspace))
+        is_workspace = is_within(own, workspace)
         if (source := _read(own, for_people(own, environ), store if is_workspace else None)) is not None:
             yield source
 
 
-def _read(path: str, shown: str, store: TrustStore | None) -> Source | None:
-    """A file's settings; with a `store`, which knows what the user trusts of it, it is the workspace's."""
+def _read(path: str, shown: str, store: TrustStore | None, *, within: str = "") -> Source | None:
+    """A file's settings; with a `store`, which knows what the user trusts of it, it is the workspace's.
+
+    A file `within` a workspace is read from there, and from nowhere that a link in it leads to.
+    """
     try:
-        with open(path, "rb") as opened:
-            data = opened.read()
+        data = content_beneath(within, shown, most=SETTINGS) if within else content(path, most=SETTINGS)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
@@ -110,12 +113,9 @@ def _read(path: str, shown: str, store: TrustStore | None) -> Source | None:
     is_ours = os.path.basename(path) == "wink.toml"
     if not is_ours and b"wink" not in data:
         return None
-    import tomllib
-
     try:
-        text = data.decode()
-        document = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
+        document, text = toml(data), data.decode()
+    except ValueError as error:
         raise SettingsError(shown, [f"is not TOML: {error}"]) from None
     tables = _tables(document, shown, own_file=is_ours)
     return Source(

@@ -7,6 +7,7 @@ import shlex
 import subprocess
 from pathlib import Path
 
+from wink._planted import inherited
 from wink.cli._compose import compose, open_workspace
 from wink.cli._story import TestsRan
 from wink.errors import PluginError
@@ -52,7 +53,7 @@ def _unconfined(python: str, directory: Path, seconds: float) -> TestsRan:
         done = subprocess.run(
             [python, "-m", "unittest"],
             cwd=directory,
-            env={**os.environ, **_QUIET},
+            env={**inherited(os.environ), **_QUIET},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             encoding="utf-8",

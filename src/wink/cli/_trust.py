@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, cast
 
 import click
 
+from wink._bounded import SETTINGS, content
 from wink.cli._rules import loosening, rule_settings
 from wink.cli._settings import installed_catalog
 from wink.cli._shorten import visible
@@ -194,10 +195,11 @@ def _list(*, as_json: bool) -> int:
     rows: list[dict[str, str]] = []
     for one in store.entries:
         try:
-            with open(one.path, "rb") as file:
-                standing = store.standing(one.path, file.read())
-        except OSError:
+            standing = store.standing(one.path, content(one.path, most=SETTINGS))
+        except (FileNotFoundError, NotADirectoryError):
             standing = "gone"
+        except OSError:
+            standing = "changed"
         rows.append({"path": one.path, "sha256": one.digest, "trusted_at": one.at, "standing": standing})
     if as_json:
         click.echo(json.dumps(rows, indent=2, ensure_ascii=False))

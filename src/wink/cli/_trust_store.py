@@ -11,12 +11,15 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final, Literal, NamedTuple, cast
 
+from wink._bounded import content
 from wink.errors import SettingsError
 from wink.state import user_directory
 
 Standing = Literal["trusted", "changed", "unknown"]
 
 _FILE: Final = "trust.json"
+_MOST: Final = 16 * 1024 * 1024
+_MOST_LINKS: Final = 40
 
 
 class Trusted(NamedTuple):
@@ -111,17 +114,32 @@ def digest_of(content: bytes) -> str:
 
 
 def is_within(path: str, directory: str) -> bool:
-    """Whether a path really lies beneath a directory, links followed."""
-    real, base = os.path.realpath(path), os.path.realpath(directory)
-    return os.path.commonpath((real, base)) == base
+    """Whether a path lies beneath a directory, or a link on the way to it does: whoever writes there could turn it elsewhere."""
+    base, here, links = os.path.realpath(directory).rstrip("/") + "/", "/", 0
+    pending = os.path.abspath(path).split("/")[::-1]
+    while pending:
+        name = pending.pop()
+        here = os.path.dirname(here) if name == ".." else os.path.join(here, name if name != "." else "")
+        if f"{here}/".startswith(base):
+            return True
+        try:
+            target = os.readlink(here)
+        except OSError:  # it is no link
+            continue
+        links += 1
+        if links > _MOST_LINKS:
+            return True
+        here = "/" if target.startswith("/") else os.path.dirname(here)
+        pending += target.split("/")[::-1]
+    return False
 
 
 def _entries(path: str) -> dict[str, Trusted]:
     try:
-        with open(path, encoding="utf-8", errors="surrogateescape") as file:
-            import json
+        data = content(path, most=_MOST)
+        import json
 
-            document: Any = json.load(file)
+        document: Any = json.loads(data.decode("utf-8", "surrogateescape"))
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as error:

@@ -16,7 +16,7 @@ from wink.cli._wrong import wrong
 from wink.errors import MergeRefused, TryConflict
 from wink.filesystem import FileChange
 from wink.limits import utc_now
-from wink.sandbox import Command, Overlay, Sandbox, allowed
+from wink.sandbox import Command, Overlay, Sandbox, allowed, steering
 from wink.tries import PROFILES, Run, Try, private_home, profile_named, run_here
 
 _KILLED = 130
@@ -77,7 +77,7 @@ def try_(
             else:
                 tell_changes(accepted.changes, f"accepted (c{accepted.call})", err=True)
                 return status
-        _tell(changes, found.notes, name)
+        _tell(changes, (*steering(changes, opened.root), *found.notes), name)
     return _KILLED if status is None else status
 
 

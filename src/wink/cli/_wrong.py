@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 import click
+
+_MOST: Final = 64 * 1024 * 1024
+"""Bytes that are read of a file that the user names: the largest are recordings of runs, and images."""
 
 
 class WrongInput(click.UsageError):
@@ -37,12 +41,23 @@ def nearest(name: str, known: Iterable[str], *, otherwise: str) -> str:
     return f"did you mean {close[0]!r}?" if close else otherwise
 
 
+def named_content(path: str, what: str) -> bytes:
+    """What a file has that the user named, which may be a pipe, as in `<(...)`; wrong input where that has no end."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read(_MOST + 1)
+    except (OSError, ValueError) as error:  # a path may have a null in it
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise wrong(f"cannot read {what} {path!r}: {reason}") from error
+    if len(data) > _MOST:
+        raise wrong(f"cannot read {what} {path!r}: it is longer than {_MOST} bytes; give a smaller one")
+    return data
+
+
 def readable(path: str, what: str) -> str:
     """The text of a file that the user named."""
     try:
-        with open(path, encoding="utf-8") as file:
-            return file.read()
-    except OSError as error:
-        raise wrong(f"cannot read {what} {path!r}: {error.strerror or error}") from error
-    except ValueError as error:  # bytes that are no text, or a path with a null in it
+        text = named_content(path, what).decode()
+    except UnicodeDecodeError as error:
         raise wrong(f"cannot read {what} {path!r}: it is not UTF-8 text") from error
+    return text.replace("\r\n", "\n").replace("\r", "\n")

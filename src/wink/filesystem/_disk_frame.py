@@ -113,6 +113,8 @@ class DiskFrame:
             try:
                 there = spot(self._ground, target, follow=False)
                 try:
+                    if here.found is not None:
+                        self._ground.check_kind(there.path, target, here.found.st_mode, is_moved=True)
                     self._steps.move(here, there, overwrite)
                 finally:
                     self._ground.beneath.close(there.fd)
@@ -132,6 +134,7 @@ class DiskFrame:
             try:
                 if at.found is not None:
                     raise failure(errno.EEXIST, path)
+                self._ground.check_kind(at.path, path, stat.S_IFDIR)
                 self._steps.make_directory(at)
             finally:
                 self._ground.beneath.close(at.fd)
@@ -164,6 +167,7 @@ class DiskFrame:
                 if at.found is not None:
                     raise failure(errno.EEXIST, path)
                 _check_link(at.path, target, path)
+                self._ground.check_kind(at.path, path, stat.S_IFLNK)
                 self._steps.link(at, target)
             finally:
                 self._ground.beneath.close(at.fd)

@@ -15,6 +15,7 @@ from wink.errors import PathRefused
 from wink.filesystem._beneath import Openat2, Walk, named
 from wink.filesystem._disk_state import State
 from wink.filesystem._git_data import is_git_data, restoring
+from wink.filesystem._installed import DISTRIBUTION, IRREGULAR, SETTINGS, distribution_at, import_places
 from wink.filesystem._journal_records import Mark
 from wink.filesystem._journal_report import Conflict
 from wink.filesystem._paths import check_readable, check_writable
@@ -51,6 +52,7 @@ class Ground:
     """
 
     __slots__ = (
+        "_importable",
         "_private",
         "_unread",
         "active",
@@ -85,6 +87,7 @@ class Ground:
         found = (_within(place, self.root) for place in (*states, user_directory()) if place is not None)
         self._unread: Final = tuple(place for place in found if place is not None)
         self.hidden: Final = frozenset(os.path.split(place) for place in self._unread)
+        self._importable: Final = import_places(self.root)
 
     def close(self) -> None:
         """Close every descriptor."""
@@ -111,6 +114,26 @@ class Ground:
         for place, reason in self._private:
             if _is_in(real, place):
                 raise PathRefused(asked, reason)
+
+    def check_given(self, real: str, asked: str) -> None:
+        """Like `check_writable`, for a path that a tool gives; programs and installers make distributions too."""
+        self.check_writable(real, asked)
+        if distribution_at(real, self._importable) is not None and not restoring.get():
+            raise PathRefused(asked, DISTRIBUTION)
+
+    def check_kind(self, real: str, asked: str, mode: int, *, is_moved: bool = False) -> None:
+        """Raise `PathRefused` where a tool would put something that is no file in the place of settings.
+
+        Nor does a directory that is moved become one that Python imports from: it may hold what could not be written there.
+        """
+        if restoring.get() or stat.S_ISREG(mode):
+            return
+        if real.casefold() in SETTINGS:
+            raise PathRefused(asked, IRREGULAR)
+        if is_moved and any(_is_in(place, real) for place in self._importable):
+            raise PathRefused(
+                asked, "is where the running Python imports from; make the directory, and move files into it"
+            )
 
     def check_removable(self, real: str, asked: str) -> None:
         """Like `check_writable`, also for a directory that has such a place somewhere in it."""

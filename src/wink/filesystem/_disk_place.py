@@ -29,11 +29,11 @@ def spot(ground: Ground, path: str, *, follow: bool, creates: bool = False) -> S
 
     A link that is followed must lead to something; `creates` says that otherwise something would be made there.
     """
-    ground.check_writable(path, path)
+    ground.check_given(path, path)
     fd, name, real = ground.beneath.parent(path)
     try:
         if real != path:
-            ground.check_writable(real, path)
+            ground.check_given(real, path)
         found = ground.status(fd, name)
     except BaseException:
         ground.beneath.close(fd)
@@ -43,7 +43,7 @@ def spot(ground: Ground, path: str, *, follow: bool, creates: bool = False) -> S
     ground.beneath.close(fd)
     fd, name, real = ground.beneath.follow(path)
     try:
-        ground.check_writable(real, path)
+        ground.check_given(real, path)
         found = ground.status(fd, name)
         if found is None or stat.S_ISLNK(found.st_mode):
             raise PathRefused(path, DANGLING) if creates else failure(errno.ENOENT, path)

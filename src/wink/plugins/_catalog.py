@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal, overload
 
+from wink._planted import Trust
 from wink.errors import (
     BindingConflict,
     InvalidOption,
@@ -19,7 +20,6 @@ from wink.plugins._names import Kind, close_matches
 from wink.plugins._resolve import broken, resolve
 from wink.plugins._settings import Settings
 from wink.plugins._stale import undeclared
-from wink.plugins._trust import Trust
 
 if TYPE_CHECKING:
     from wink.adapters import ProviderAdapter

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from wink._planted import Trust
 from wink.errors import PluginLoadError, PluginWarning, SettingsError
 from wink.plugins._guard import Failed, guarded
 from wink.plugins._info import BY_HOOK, Loaded, Offer, PluginInfo
@@ -13,7 +14,6 @@ from wink.plugins._load import load, load_target
 from wink.plugins._names import Kind
 from wink.plugins._settings import Settings
 from wink.plugins._stale import Project, staleness
-from wink.plugins._trust import Trust
 from wink.plugins._values import plugin_settings
 
 if TYPE_CHECKING:

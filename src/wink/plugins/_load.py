@@ -5,9 +5,9 @@ import os
 import sys
 from typing import Any
 
+from wink._planted import Trust
 from wink.plugins._guard import Failed, guarded
 from wink.plugins._info import Loaded, Offer, PluginInfo
-from wink.plugins._trust import Trust
 
 
 def load_target(plugin: PluginInfo, target: str, trust: Trust | None) -> Any:

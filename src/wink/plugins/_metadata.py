@@ -15,10 +15,13 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
+from wink._bounded import content
 from wink.plugins._names import normalized
 from wink.plugins._versions import version_key
 
 _INFO: Final = (".dist-info", ".egg-info")
+_MOST: Final = 16 * 1024 * 1024
+"""Bytes that are read of one file of metadata; a description may be long."""
 _NATIVE_FINDERS: Final = ("_frozen_importlib_external", "importlib_metadata")
 
 
@@ -66,7 +69,8 @@ def distributions(paths: Sequence[str] | None = None) -> Iterator[Distribution]:
         try:
             names = os.listdir(root or ".")
         except NotADirectoryError:
-            others.append(root)
+            if os.path.isfile(root):  # a FIFO would keep whoever opens it
+                others.append(root)
         except OSError:
             continue
         else:
@@ -98,8 +102,7 @@ def _in_directory(root: str, names: Iterable[str]) -> list[Distribution]:
 def _at(root: str, location: str, stem: str) -> Distribution:
     def read(file: str) -> bytes | None:
         try:
-            with open(f"{location}/{file}", "rb", buffering=0) as opened:
-                return opened.readall()
+            return content(f"{location}/{file}", most=_MOST)
         except OSError:
             return None
 

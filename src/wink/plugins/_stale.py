@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
+from wink._bounded import SETTINGS, content, toml
 from wink.plugins._entry_points import EntryPoint
 from wink.plugins._info import PluginInfo
 from wink.plugins._metadata import Distribution
@@ -59,12 +60,9 @@ def undeclared(name: str, dists: Iterable[Distribution]) -> str:
 
 
 def _read(directory: str) -> Project:
-    import tomllib
-
     try:
-        with open(os.path.join(directory, "pyproject.toml"), "rb") as opened:
-            return tomllib.load(opened)
-    except (OSError, ValueError, RecursionError):
+        return toml(content(os.path.join(directory, "pyproject.toml"), most=SETTINGS))
+    except (OSError, ValueError):
         return None
 
 

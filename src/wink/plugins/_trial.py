@@ -11,9 +11,9 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final, NamedTuple, cast
 
+from wink._planted import Trust, guarded_places
 from wink.plugins._info import Offer, PluginInfo
 from wink.plugins._settings import Settings
-from wink.plugins._trust import Trust
 
 Key = tuple[str, str]
 """A plugin's name and its distribution's."""
@@ -22,13 +22,14 @@ _START: Final = "import sys; sys.path[:] = {path!r}; from wink.plugins._trial_wo
 
 
 class Task(NamedTuple):
-    """What the process that tries plugins is told: to try those of `keys`, each for at most `seconds`."""
+    """What the process that tries plugins is told: to try those of `keys`, each for at most `seconds`, and what to `guard`."""
 
     plugins: tuple[PluginInfo, ...]
     settings: Settings
     trust: Trust | None
     seconds: float
     keys: tuple[Key, ...]
+    guarded: tuple[str, ...] | None
 
 
 def tried(
@@ -44,7 +45,9 @@ def tried(
     # An error that a plugin raised may be of a class that cannot be found again by its name.
     plain = tuple(replace(plugin, error=None) for plugin in plugins)
     while left:
-        reports, complaint = _reports(Task(plain, replace(settings, strict=False), trust, seconds, tuple(left)))
+        reports, complaint = _reports(
+            Task(plain, replace(settings, strict=False), trust, seconds, tuple(left), guarded_places())
+        )
         for outcome in reports:
             outcomes[outcome["name"], outcome["distribution"]] = outcome
         untold = next((key for key in left if key not in outcomes), None)
@@ -60,7 +63,7 @@ def _reports(task: Task) -> tuple[list[dict[str, Any]], str]:
     """What one process has to say before it ends, in whatever way, and its last complaint."""
     # `-P`: a program given with `-c` would otherwise import from the current directory, where an agent can write.
     flags = ["-P", *(["-I"] if sys.flags.isolated else [])]
-    command = [sys.executable, *flags, "-c", _START.format(path=sys.path)]
+    command = [sys.executable, *flags, "-c", _START.format(path=[entry for entry in sys.path if entry])]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as worker:
         try:
             output, complaints = worker.communicate(pickle.dumps(task))

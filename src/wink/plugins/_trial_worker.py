@@ -14,6 +14,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, Final, NoReturn
 
+from wink._planted import guard
 from wink.errors import BindingConflict, InvalidOption, OfferBroken, PluginWarning, WinkError
 from wink.plugins._catalog import Catalog
 from wink.plugins._guard import described
@@ -38,6 +39,8 @@ def main() -> None:
     """Read a `Task` from standard input and write one line of JSON for each of its plugins."""
     asker = os.getppid()
     task: Task = pickle.load(sys.stdin.buffer)  # noqa: S301 - from the process that started this one
+    if task.guarded is not None:
+        guard(*task.guarded)
     signal.signal(signal.SIGTERM, _stop)
     with suppress(Exception):  # what is wrong with them, the first plugin that imports them says
         for name in _SHARED:

@@ -10,6 +10,7 @@ from wink.sandbox._merge import Differences, changed_meanwhile, differences, for
 from wink.sandbox._output import Keeper, Output
 from wink.sandbox._overlay import Overlay, fresh_name, is_directory, layers, overlays_in, state_of, sweep
 from wink.sandbox._program import Command, Ended, OnOutput, Reason, Stop, Streams, watch
+from wink.sandbox._rules import steering
 from wink.sandbox._sandbox import PROGRAMS, Sandbox, allowed, bubblewrap, opened, words_of
 from wink.sandbox._scratch import Scratch
 from wink.sandbox._settings import ENVIRONMENT, MIB, SCRATCH, Limits, Profile
@@ -69,6 +70,7 @@ __all__ = [
     "layers",
     "overlays_in",
     "state_of",
+    "steering",
     "sweep",
     "usual_guard",
     "watch",

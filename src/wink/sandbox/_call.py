@@ -11,6 +11,7 @@ from wink.filesystem import FileChange
 from wink.sandbox._guard import Guard, Notes, usual_guard
 from wink.sandbox._lay import FOREIGN
 from wink.sandbox._program import Command, Ended, OnOutput, Stop
+from wink.sandbox._rules import steering
 from wink.sandbox._sandbox import Sandbox
 from wink.transactions import current_transaction
 
@@ -62,8 +63,9 @@ def run_in_call(
                 guarded.keep()
             else:
                 changes = guarded.changes()
+            told = steering(changes, part.tree.store.root or "") if kept else ()
             transaction.ran_under(chosen.name, chosen.unseen)
-            return Outcome(ended, kept, chosen.name, changes, (*guarded.notes(), *_hints(ended)))
+            return Outcome(ended, kept, chosen.name, changes, (*told, *guarded.notes(), *_hints(ended)))
     finally:
         stop.close()
 

@@ -8,13 +8,18 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from wink.errors import PathRefused
-from wink.filesystem import is_git_data, protected_as, unportable_name, workspace_path
+from wink.filesystem import FileChange, is_git_data, protected_as, unportable_name, workspace_path
+from wink.filesystem._installed import SETTINGS, distribution_at, import_places
 from wink.sandbox._deep import tree
 from wink.sandbox._upper import Step
 
 _PLANTED: Final = "would plant a git repository, whose hooks and settings the next git command would run"
 _DELETED: Final = "is a git repository, which programs must not delete"
 _DEEP: Final = "is so deep that what is in it has no path; make fewer levels, or shorter names"
+_INSTALLED: Final = (
+    "names a distribution, and is where the running Python finds it: its entry points are loaded by other programs"
+)
+_IRREGULAR: Final = "is where wink reads settings, and is no regular file; see what it leads to"
 _CODE: Final = "belongs to what git runs or is told by (only objects, refs, logs, index and HEAD are merged)"
 
 
@@ -43,6 +48,23 @@ def problem(
         if name is not None:
             return f"has the name {name!r} in it, which no Windows can hold"
     return None
+
+
+def steering(changes: Iterable[FileChange], root: str) -> tuple[tuple[str, str], ...]:
+    """What of some changes decides what Python or wink loads when it starts the next time, each path with a word on it.
+
+    `pip install -e .` makes such things rightly, so a person is told, and nothing is refused.
+    """
+    places = import_places(root)
+    told: dict[str, str] = {}
+    for change in changes:
+        if change.after is not None:
+            at = distribution_at(change.path, places)
+            if at is not None:
+                told[at] = _INSTALLED
+            elif change.path.casefold() in SETTINGS and change.after.kind != "file":
+                told[change.path] = _IRREGULAR
+    return tuple(told.items())
 
 
 def is_state(path: str) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
+from wink._planted import inherited
 from wink.errors import SandboxUnavailable
 from wink.sandbox._deep import tree
 from wink.sandbox._filter import filter_of_calls
@@ -193,4 +194,5 @@ def allowed(environment: Mapping[str, str], names: Sequence[str]) -> dict[str, s
     """
     exact = {name for name in names if not name.endswith("*")}
     starts = tuple(name[:-1] for name in names if name.endswith("*"))
-    return {name: value for name, value in environment.items() if name in exact or (starts and name.startswith(starts))}
+    kept = inherited(environment).items()
+    return {name: value for name, value in kept if name in exact or (starts and name.startswith(starts))}

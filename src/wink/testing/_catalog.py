@@ -11,10 +11,10 @@ from types import ModuleType
 from typing import Any, Final
 
 from wink import __version__
+from wink._planted import Trust
 from wink.plugins import Catalog, Kind, Settings
 from wink.plugins._find import find
 from wink.plugins._select import select
-from wink.plugins._trust import Trust
 from wink.testing._distributions import FakeDistribution, fake_distribution
 
 GROUPS: Final[Mapping[Kind, str]] = {

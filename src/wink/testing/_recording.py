@@ -22,6 +22,7 @@ from wink.runtime import ToolReply
 from wink.tools import Attachment, EmbeddedResource
 
 FORMAT: Final = 1
+_MOST: Final = 1 << 28
 
 # What differs from run to run and means nothing: ids of errors and of kept results.
 _PASSING: Final = re.compile(r"(?<=\(error )[0-9a-f]{8}(?=\))|(?<=result_id=')[0-9a-f]{8}(?=')")
@@ -103,8 +104,11 @@ class Recording:
     @classmethod
     def read(cls, path: str | PathLike[str]) -> Recording:
         """Read a file; raises `RecordingUnreadable` for one that is none, and `OSError`."""
-        with open(path, encoding="utf-8", errors="surrogateescape") as file:
-            lines = file.read().splitlines()
+        with open(path, "rb") as file:
+            data = file.read(_MOST + 1)
+        if len(data) > _MOST:
+            raise RecordingUnreadable(str(path), 1, f"it is longer than {_MOST >> 20} MiB")
+        lines = data.decode("utf-8", "surrogateescape").splitlines()
         head = _row(str(path), 1, lines[0] if lines else "")
         if head.get("wink recording") != FORMAT or not isinstance(head.get("about"), dict):
             raise RecordingUnreadable(str(path), 1, f"this is no head of a recording of format {FORMAT}")

@@ -21,6 +21,7 @@ from wink.sandbox import (
     is_directory,
     merge,
     overlays_in,
+    steering,
 )
 from wink.state import DIRECTORY as STATE
 from wink.state import make, open_directory, read_file, replace_file
@@ -136,9 +137,10 @@ class Try:
         self._must_exist()
         with self._held():
             found = self._chosen(paths)
+            told = (*steering(found.changes(), self.overlay.root), *found.notes)
             if dry_run:
                 self._check(found)
-                return Accepted(None, found.changes(), found.notes)
+                return Accepted(None, found.changes(), told)
             said = {"try": self.name, **({"paths": list(paths)} if paths else {})}
             last = self.runs[-1:]
             if last:
@@ -147,7 +149,7 @@ class Try:
             def take(part: FilePart) -> None:
                 self._check(found)
                 if confirm is not None:
-                    confirm(Accepted(None, found.changes(), found.notes))
+                    confirm(Accepted(None, found.changes(), told))
                 try:
                     # Kept until it is committed: a failure must leave the try as it was.
                     merge(self._unchanged(found), part, keep=True)
@@ -157,7 +159,7 @@ class Try:
             call, changes = apply(self._workspace, "accept", said, take, session=session)
             forget(found)
             self._remember(step.path for step in found.steps)
-            return Accepted(call, changes, found.notes, self._end_if_empty())
+            return Accepted(call, changes, told, self._end_if_empty())
 
     def drop(self, *paths: str, dry_run: bool = False, confirm: Callable[[Accepted], object] | None = None) -> Accepted:
         """Forget all of it, or what is at and beneath some paths; what was accepted stays. Raises like `accept`."""

@@ -83,7 +83,7 @@ def read_bundle(path: str) -> Bundle:
         with open(path, "rb") as file:
             if os.fstat(file.fileno()).st_size > LARGEST:
                 raise BundleRefused(path, f"it is larger than {LARGEST >> 20} MiB")
-            return _read(path, io.BytesIO(file.read()))
+            return _read(path, io.BytesIO(file.read(LARGEST + 1)))
     except BundleRefused:
         raise
     except (zipfile.BadZipFile, EOFError, NotImplementedError, ValueError, RecursionError, KeyError) as error:

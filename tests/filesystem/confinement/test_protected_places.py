@@ -111,3 +111,65 @@ def test_the_running_interpreters_packages_are_not_written(tmp_path: Path, monke
         assert files.read(".venv/lib64/python3/site-packages/module.py").content == "secret\n"
         files.write(".venv/notes.txt", "fine")
         files.write("site-packages/fine.py", "not the running interpreter's")
+
+
+@pytest.fixture
+def importable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A workspace whose `src` an editable install has put on the path, beside directories that it has not."""
+    root = tmp_path / "root"
+    for name in ("src/evil-1.0", "lib/evil-1.0.dist-info", "deep/evil.egg-info"):
+        (root / name).mkdir(parents=True)
+    (root / "own.txt").write_text("[pydantic]\nevil = evil:plugin\n")
+    monkeypatch.setattr(sys, "path", [*sys.path, str(root / "src"), str(root / "later")])
+    return root
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["src/evil-1.0.dist-info", "src/Evil.EGG-INFO", "src/evil.egg-link", "src/evil.pth"],
+)
+def test_no_tool_makes_a_distribution_that_python_would_find(importable: Path, path: str) -> None:
+    """The libraries of the next program that starts would import what its entry points name."""
+    with HostFilesystem(importable) as files:
+        for attempt in (
+            lambda: files.write(path, "x"),
+            lambda: files.write(f"{path}/entry_points.txt", "x"),
+            lambda: files.mkdir(path),
+            lambda: files.move("own.txt", path),
+            lambda: files.move("src/evil-1.0", path),
+            lambda: files.copy("own.txt", f"{path}/entry_points.txt"),
+        ):
+            with pytest.raises(PathRefused, match="only an installer makes that"):
+                attempt()
+        with pytest.raises(PathRefused, match="move files into it"):
+            files.move("lib", "later")
+        files.write("lib/evil-1.0.dist-info/entry_points.txt", "nobody looks here")
+        files.write("src/evil/entry_points.txt", "nor here")
+
+
+def test_distributions_in_a_root_that_is_importable_are_refused_too(
+    importable: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`PYTHONPATH=.`, or a project that is laid out flat."""
+    monkeypatch.setattr(sys, "path", [*sys.path, str(importable)])
+
+    with HostFilesystem(importable) as files, pytest.raises(PathRefused, match="only an installer makes that"):
+        files.write("evil-1.0.dist-info/entry_points.txt", "x")
+
+
+@pytest.mark.parametrize("name", ["wink.toml", "pyproject.toml", "Wink.toml"])
+def test_settings_stay_files(importable: Path, name: str) -> None:
+    """A link or a directory there has every command of wink refuse to work."""
+    (importable / "link").symlink_to("own.txt")
+
+    with HostFilesystem(importable) as files:
+        for attempt in (
+            lambda: files.mkdir(name),
+            lambda: files.write(f"{name}/x", "x"),
+            lambda: files.move("link", name),
+            lambda: files.move("lib", name),
+        ):
+            with pytest.raises(PathRefused, match="has to be a regular file"):
+                attempt()
+        files.write(name, "[plugins]\n")
+        files.mkdir(f"lib/{name}")
