@@ -47,6 +47,44 @@ def test_whole_tree_is_gone_when_a_program_is_over(place: Place) -> None:
     assert processes(MARK) == []
 
 
+@pytest.mark.parametrize("requests", [(16,), (0x4206, 0x4207)], ids=["attach", "seize and interrupt"])
+def test_a_program_that_goes_for_the_first_process_is_over_when_it_is(place: Place, requests: tuple[int, ...]) -> None:
+    """The sandbox's own first process tells of the program's end: stopped by a debugger that stays, it told of nothing."""
+    script = f"""
+import ctypes, os, time
+if not os.fork():
+    os.setsid()
+    for request in {requests}:
+        ctypes.CDLL(None).ptrace(request, 1, 0, 0)
+    open("tried", "w").close()
+    time.sleep(1000)
+while not os.path.exists("tried"):
+    time.sleep(0.01)
+os._exit(7)
+"""
+    ran = place.run([sys.executable, "-c", script], sandbox=place.limited(wall_seconds=20))
+    assert (ran.ended.reason, ran.ended.status) == ("exited", 7)
+
+
+def test_a_program_may_debug_what_it_has_started(place: Place) -> None:
+    """Nothing but the sandbox's own process is out of a debugger's reach."""
+    script = """
+import ctypes, os, signal, time
+trace = ctypes.CDLL(None, use_errno=True).ptrace
+child = os.fork()
+if not child:
+    time.sleep(1000)
+assert trace(16, child, 0, 0) == 0
+assert os.WIFSTOPPED(os.waitpid(child, 0)[1])
+with open(f"/proc/{child}/mem", "rb"):
+    os.close(os.pidfd_open(child))
+assert trace(17, child, 0, 0) == 0
+os.kill(child, signal.SIGKILL)
+"""
+    ran = place.run([sys.executable, "-c", script])
+    assert ran.ended.status == 0, ran.ended.stderr.text()
+
+
 def test_whole_tree_is_gone_after_a_timeout(place: Place) -> None:
     """And nothing was merged."""
     ran = place.run(TREE + f"sleep {MARK}", sandbox=place.limited(wall_seconds=0.4))
