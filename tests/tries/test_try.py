@@ -455,6 +455,60 @@ def test_a_crash_after_the_commit_never_lets_a_program_write_into_the_workspace(
         assert {change.path for change in one.differences().changes()} == {"a.txt", "src/b.txt"}
 
 
+def test_an_accepted_file_is_no_hard_link_of_one_that_is_still_tried(place: Path) -> None:
+    """A program could go on writing to what has been reviewed."""
+    with Workspace.open(place) as workspace:
+        one = Try(workspace, "t")
+        overlay_run(
+            workspace,
+            one,
+            "echo reviewed > h1; chmod 751 h1; touch -d @5 h1; ln h1 h2; mkdir d; ln h1 d/h3; ln a.txt h4",
+        )
+        one.accept("h1")
+        made = (place / "h1").stat()
+        assert (made.st_nlink, made.st_mode & 0o7777, made.st_mtime) == (1, 0o751, 5)
+        overlay_run(workspace, one, "echo EVIL > h2; echo EVIL > h4")
+        assert (place / "h1").read_text() == "reviewed\n"
+        assert (place / "a.txt").read_text() == "one\n"
+        one.drop("d")
+        one.accept("h2")
+        assert [(place / name).read_text() for name in ("h1", "h2")] == ["reviewed\n", "EVIL\n"]
+        assert {change.path for change in one.differences().changes()} == {"a.txt", "h4"}
+
+
+def test_hard_links_that_are_accepted_together_stay_links_and_leave_the_try(place: Path) -> None:
+    """They are one file, as for the program; with nothing of it left outside of the workspace."""
+    with Workspace.open(place) as workspace:
+        one = Try(workspace, "t")
+        overlay_run(workspace, one, "echo 1 > h1; ln h1 h2; echo more > rest")
+        one.accept("h1", "h2")
+        assert (place / "h1").samefile(place / "h2")
+        assert (place / "h1").stat().st_nlink == 2
+        overlay_run(workspace, one, "echo 2 > h1")
+        assert [(place / name).read_text() for name in ("h1", "h2")] == ["1\n", "1\n"]
+
+
+def test_a_crash_after_the_commit_leaves_no_file_in_two_places_wherever_it_is_by_now(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A person may have given what was taken over another name before the try is used again."""
+    with Workspace.open(place) as workspace:
+        one = Try(workspace, "t")
+        overlay_run(workspace, one, "echo 1 > h1; ln h1 h2; echo 1 > h3")
+
+        def die(found: object) -> None:
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch:
+            patch.setattr("wink.tries._try.forget", die)
+            with pytest.raises(KeyboardInterrupt):
+                one.accept()
+        for name in ("h1", "h2", "h3"):
+            (place / name).rename(place / f"{name}.mine")
+        overlay_run(workspace, one, "echo EVIL >> h1; echo EVIL >> h3; cmp h1 h2")
+        assert [(place / f"h{number}.mine").read_text() for number in (1, 2, 3)] == ["1\n"] * 3
+
+
 def test_a_try_in_use_is_nobody_elses(place: Path) -> None:
     """Accepting half of what a program is writing would be a mess."""
     with Workspace.open(place) as workspace:

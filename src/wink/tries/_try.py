@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -13,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from wink.errors import MergeConflict, NothingTried, SessionNameError, TryBusy, TryConflict, UnknownTry
 from wink.filesystem import FileChange, FilePart, workspace_path
 from wink.sandbox import Differences, Overlay, changed_meanwhile, differences, forget, merge
+from wink.sandbox._deep import remove, tree
+from wink.sandbox._upper import DEEPEST
 from wink.workspace import STATE_DIRECTORY, apply, session_name
 
 if TYPE_CHECKING:
@@ -261,16 +264,32 @@ def _seen(overlay: Overlay) -> Differences:
 
 
 def _let_go_of_accepted(overlay: Overlay) -> None:
-    """Unlink what the workspace has taken over when nobody lived to do it: a program would write into both."""
-    for above, _, names in os.walk(overlay.upper):
-        for name in names:
-            place = f"{above}/{name}"
-            there = f"{overlay.root}/{os.path.relpath(place, overlay.upper)}"
-            try:
-                if os.lstat(place).st_nlink > 1 and os.path.samestat(os.lstat(place), os.lstat(there)):
+    """See that no file in it is the workspace's too, as after a crash: a program would write into both.
+
+    What the workspace has at the same path was accepted, and goes; any other that has a name elsewhere becomes a copy.
+    """
+    names: dict[int, list[str]] = {}
+    for path, found in tree(overlay.upper):
+        if stat.S_ISREG(found.st_mode) and found.st_nlink > 1:
+            place = f"{overlay.upper}/{path}"
+            with suppress(OSError):
+                if os.path.samestat(found, os.lstat(f"{overlay.root}/{path}")):
                     os.unlink(place)
-            except OSError:
-                continue
+                    continue
+            names.setdefault(found.st_ino, []).append(place)
+    for first, *others in names.values():
+        # What is too deep to have a path was never taken over, nor was any file that has such a name.
+        is_reached = all(len(os.fsencode(place)) <= DEEPEST for place in (first, *others))
+        if is_reached and os.lstat(first).st_nlink > 1 + len(others):
+            from wink.sandbox._copy import copy_file
+
+            apart = f"{overlay.directory}/apart"
+            remove(apart)
+            copy_file(first, apart, os.lstat(first))
+            os.replace(apart, first)
+            for other in others:
+                os.unlink(other)
+                os.link(first, other)
 
 
 def _mark(place: str) -> list[int] | None:
