@@ -33,8 +33,19 @@ class Merging(Steps):
 
     __slots__ = ()
 
-    def take_file(self, path: str, source: str, mode: int, *, keep: bool = False, is_shared: bool = False) -> None:
+    def take_file(
+        self,
+        path: str,
+        source: str,
+        mode: int,
+        expected: os.stat_result | None,
+        *,
+        keep: bool = False,
+        is_shared: bool = False,
+    ) -> None:
         """Make the file `source`, an absolute path, the one at `path`, with its times and attributes.
+
+        What is there must be what was `expected`, a file that nobody has touched since, or nothing.
 
         Where it can, the same inode gets another name, so that size does not matter and hard links among what is taken
         stay such; with `keep` it has its old name too, until whoever keeps it lets go. One that `is_shared` has names that
@@ -43,6 +54,7 @@ class Merging(Steps):
         """
         at = self._spot(path)
         try:
+            _check_untouched(at, expected)
             staged, fd = self._copied(source) if is_shared else self._borrowed(source, keep)
             try:
                 os.fchmod(fd, mode)
@@ -103,12 +115,13 @@ class Merging(Steps):
         finally:
             self._ground.beneath.close(at.fd)
 
-    def drop(self, path: str) -> None:
-        """Remove what is at `path`, a directory with all that is in it."""
+    def drop(self, path: str, expected: os.stat_result | None) -> None:
+        """Remove what is at `path`, and must be what was `expected`, a directory with all that is in it."""
         at = self._spot(path)
         try:
             if at.found is None:
                 raise failure(errno.ENOENT, path)
+            _check_untouched(at, expected)
             self._ground.check_readable(at.path, path)
             self.remove(at, at.found)
         finally:
@@ -196,6 +209,21 @@ class Merging(Steps):
             self._log.drop(staged)
             raise
         return staged, fd
+
+
+def _check_untouched(at: Spot, expected: os.stat_result | None) -> None:
+    """Raise `FileConflict` where something else is there by now, or the file has been saved."""
+    found = at.found
+    if found is None or expected is None:
+        is_untouched = found is expected
+    elif stat.S_ISDIR(expected.st_mode):
+        is_untouched = found.st_ino == expected.st_ino
+    else:
+        # Of a file with more names, a step before this one may have moved another.
+        is_touched = found.st_ctime_ns != expected.st_ctime_ns and found.st_nlink == expected.st_nlink == 1
+        is_untouched = mark(found) == mark(expected) and not is_touched
+    if not is_untouched:
+        raise FileConflict(at.asked)
 
 
 def check_place(store: object, path: str) -> None:

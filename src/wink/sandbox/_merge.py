@@ -170,7 +170,7 @@ def _apply(found: Differences, to: Merging, keep: bool) -> None:
     for step in found.steps:
         path, status = step.path, step.made
         if step.kind == "drop":
-            to.drop(path)
+            to.drop(path, step.found)
             continue
         assert status is not None, "only what is deleted has left nothing"
         mode = stat.S_IMODE(status.st_mode) & (0o3777 if stat.S_ISDIR(status.st_mode) else 0o777)
@@ -184,7 +184,7 @@ def _apply(found: Differences, to: Merging, keep: bool) -> None:
             source = f"{upper}/{path}"
             clean(source)
             # Another name of it may be in scratch, in a part of a try that is not accepted, or where nobody looks.
-            to.take_file(path, source, mode, keep=keep, is_shared=status.st_nlink > taken[status.st_ino])
+            to.take_file(path, source, mode, step.found, keep=keep, is_shared=status.st_nlink > taken[status.st_ino])
         elif stat.S_ISDIR(status.st_mode):
             to.take_mode(path, mode | 0o700)
             directories.append(step)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import stat
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -25,6 +26,11 @@ DIRECTORY: Final = "tries"
 """Where tries are, in the workspace's state."""
 
 _FACTS: Final = "try.json"
+_FOREVER: Final = 1 << 62
+_CHANGED: Final = 4
+"""Where in a mark is the time of the last change of anything."""
+_LARGEST: Final = 64 << 20
+"""Larger content is not read to be known again: whatever happens to such a file in the workspace is in the way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +85,7 @@ class Try:
                 if self.exists:
                     # What these files are now is what was changed: if they are that again, nobody is in the way.
                     found = _seen(self.overlay)
-                    changed = set(changed_meanwhile(found))
-                    self._remember(step.path for step in found.steps if step.path not in changed)
+                    self._remember({step.path: None for step in found.steps}, until=self.overlay.since)
 
     @contextmanager
     def _held(self) -> Generator[None]:
@@ -139,10 +144,17 @@ class Try:
             if last:
                 said["command"] = list(last[0].argv)
 
+            contents: dict[str, str | None] = {}
+
             def take(part: FilePart) -> None:
+                nonlocal found
+                found = self._chosen(paths)  # as of now: others had their turns before this one
                 self._check(found)
                 if confirm is not None:
                     confirm(Accepted(None, found.changes(), found.notes))
+                for step in found.steps:
+                    base = self.overlay.root if step.kind == "mode" else self.overlay.upper
+                    contents[step.path] = None if step.kind == "drop" else _digest(f"{base}/{step.path}")
                 try:
                     # Kept until it is committed: a failure must leave the try as it was.
                     merge(self._unchanged(found), part, keep=True)
@@ -151,7 +163,7 @@ class Try:
 
             call, changes = apply(self._workspace, "accept", said, take, session=session)
             forget(found)
-            self._remember(step.path for step in found.steps)
+            self._remember(contents)
             return Accepted(call, changes, found.notes, self._end_if_empty())
 
     def drop(self, *paths: str, dry_run: bool = False, confirm: Callable[[Accepted], object] | None = None) -> Accepted:
@@ -213,24 +225,33 @@ class Try:
             json.dump(facts, file)
         os.replace(f"{place}.new", place)
 
-    def _remember(self, paths: Iterable[str]) -> None:
-        """Know again what is at some paths of the workspace, and is as the try takes it to be."""
+    def _remember(self, contents: Mapping[str, str | None], *, until: int = _FOREVER) -> None:
+        """Know again what is at some paths of the workspace; their content's digests, None where that is yet to be read.
+
+        What has changed after `until` is somebody else's.
+        """
         facts = self._facts()
         known = facts.setdefault("known", {})
-        known.update({path: _mark(f"{self.overlay.root}/{path}") for path in paths})
+        for path, digest in contents.items():
+            mark = _mark(f"{self.overlay.root}/{path}", digest, known.get(path))
+            if mark is not None and mark[_CHANGED] <= until:
+                known[path] = mark
         self._keep(facts)
 
     def _knows(self, path: str) -> bool:
-        """Whether a path is as it is known: it was accepted from here, or changed and exactly put back, as a rollback does."""
-        mark = _mark(f"{self.overlay.root}/{path}")
-        return mark is not None and self._facts().get("known", {}).get(path) == mark
+        """Whether a path is as it is known: it was accepted from here, or changed and exactly put back, as a rollback does.
+
+        Its time alone does not say so: people keep that when they copy a file. Content decides, and where that is not
+        read, whether nothing at all has happened to the file.
+        """
+        known, mark = self._facts().get("known", {}).get(path), _mark(f"{self.overlay.root}/{path}")
+        if not known or mark is None or known[:_CHANGED] != mark[:_CHANGED]:
+            return False
+        return known[-1] == mark[-1] if mark[-1] is not None else known == mark
 
     def _must_exist(self) -> None:
         if not self.exists:
             raise UnknownTry(self.name, [one.name for one in tries(self._workspace)])
-
-
-_FOREVER: Final = 1 << 62
 
 
 def tries(workspace: Workspace) -> tuple[Try, ...]:
@@ -292,9 +313,33 @@ def _let_go_of_accepted(overlay: Overlay) -> None:
                 os.link(first, other)
 
 
-def _mark(place: str) -> list[int] | None:
+def _mark(place: str, digest: str | None = None, known: Sequence[Any] | None = None) -> list[Any] | None:
+    """By what a file is known again: inode, time, size and mode, the time of any change, and the content's digest.
+
+    With `digest` that is the content; without it nothing is read where all else is as in the mark `known`.
+    """
     try:
         found = os.lstat(place)
+        facts = [found.st_ino, found.st_mtime_ns, found.st_size, found.st_mode, found.st_ctime_ns]
+        if digest is None and known and known[:-1] == facts:
+            return list(known)
+        digest = digest if digest is not None else _digest(place)
+        return [*facts, digest if os.lstat(place).st_ctime_ns == found.st_ctime_ns else None]
     except OSError:
         return None
-    return [found.st_ino, found.st_mtime_ns, found.st_size, found.st_mode]
+
+
+def _digest(place: str) -> str | None:
+    """What tells the content of a file, link or directory from another; None for what is too large or cannot be read."""
+    try:
+        found = os.lstat(place)
+        if stat.S_ISLNK(found.st_mode):
+            return os.readlink(place)
+        if not stat.S_ISREG(found.st_mode):
+            return ""  # what is in it has marks of its own
+        if found.st_size > _LARGEST:
+            return None
+        with open(os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return None
