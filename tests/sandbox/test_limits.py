@@ -13,7 +13,7 @@ import pytest
 from tests.sandbox.conftest import Place
 
 from wink.errors import ProgramNotStarted
-from wink.sandbox import MIB, Stop, launcher
+from wink.sandbox import MIB, Stop, Streams, launcher, watch
 
 
 def processes(marker: str) -> list[int]:
@@ -195,6 +195,37 @@ def test_program_that_is_not_there_says_so(place: Place) -> None:
     """By its name, before anything else is done."""
     with pytest.raises(ProgramNotStarted, match="no-such-program"):
         place.run(["no-such-program"])
+
+
+def test_program_that_is_not_there_says_so_whatever_is_heard_first() -> None:
+    """The launcher may have told the end, and hung up, before all that bubblewrap says has been read."""
+    streams = Streams()
+    os.close(streams.stdin)
+    os.close(streams.stdout)
+    told, telling = socket.socketpair()
+
+    class Told:
+        def __init__(self) -> None:
+            self.news = [({"ended": 1, "code": None},), None]
+
+        def fileno(self) -> int:
+            return told.fileno()
+
+        def read(self) -> tuple[dict[str, object], ...] | None:
+            if len(self.news) == 1:
+                os.write(streams.stderr, b"bwrap: execvp nothing: No such file or directory\n")
+                os.close(streams.stderr)
+            return self.news.pop(0)
+
+        def kill(self) -> None: ...
+
+        def close(self) -> None: ...
+
+    with told, telling:
+        telling.close()  # so that there is always something to be read
+        with pytest.raises(ProgramNotStarted, match="nothing"):
+            watch("nothing", Told(), streams, b"", seconds=20, output_bytes=1000)
+    streams.close(streams.out, streams.err)
 
 
 def test_killing_wink_ends_its_programs(place: Place) -> None:
