@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 import subprocess
 import zipfile
 from pathlib import Path
@@ -15,6 +16,7 @@ from tests.batch.acting import begun
 from tests.batch.helping import ROOT, git, repository, write_turns
 from wink.batch import Attempt, Key, Limits, Outcome, Plan, Prices, Task, source
 from wink.batch import _supervise as supervise
+from wink.batch._collect import changes_between
 
 ASSEMBLY = "wink.cli._batch_assembly:assemble"
 
@@ -71,6 +73,19 @@ def test_what_is_done_is_kept_as_patch_commit_and_record(
     assert git("show", "FETCH_HEAD:out.txt", cwd=place / "clone") == "t\n"
     with zipfile.ZipFile(io.BytesIO(outcome.record)) as archive:
         assert "record.db" in archive.namelist()
+
+
+def test_a_change_in_a_copy_that_kept_size_and_time_is_collected(place: Path) -> None:
+    """A program may set a file's time back; nothing sets that of its last change."""
+    lower, copy = place / "repo", place / "copy"
+    shutil.copytree(lower, copy)
+    copied = copy.stat().st_ctime_ns
+    before = (copy / "a.txt").stat()
+    (copy / "a.txt").write_text("b\n")
+    os.utime(copy / "a.txt", ns=(before.st_atime_ns, before.st_mtime_ns))
+    (copy / "d").chmod(0o700)
+
+    assert [one.path for one in changes_between(str(lower), str(copy), copied)] == ["a.txt"]
 
 
 def test_a_commits_state_goes_to_its_own_remote(place: Path) -> None:

@@ -48,6 +48,47 @@ def test_what_people_changed_and_deleted_comes_back(workspace: Workspace, root: 
     fsck(store)
 
 
+def saved_unseen(path: Path, text: str, mode: int | None = None) -> None:
+    """Save as many characters as there are, and set the time back, as `cp -p` does."""
+    found = path.stat()
+    assert len(text) == found.st_size
+    path.write_text(text)
+    if mode is not None:
+        path.chmod(mode)
+    os.utime(path, ns=(found.st_atime_ns, found.st_mtime_ns))
+
+
+def test_a_save_that_kept_size_and_time_is_no_secret(workspace: Workspace, root: Path) -> None:
+    """Also of a file that a call had made, and so knew by these two; with a new mode or without."""
+    for name in ("a", "b"):
+        (root / name).write_text("before")
+        call(workspace, lambda files, _, name=name: files.write(f"of call {name}", "before"))
+    before = tree(root)
+    workspace.checkpoint("all", full=True)
+    for name in ("a", "of call a"):
+        saved_unseen(root / name, "after!")
+    for name in ("b", "of call b"):
+        saved_unseen(root / name, "after!", 0o600)
+    after = tree(root)
+
+    done = workspace.restore("all")
+
+    assert tree(root) == before
+    assert len(done.changes) == 4
+    workspace.undo()
+    assert tree(root) == after
+
+
+def test_a_save_that_kept_size_and_time_keeps_a_file_that_a_call_made(workspace: Workspace, root: Path) -> None:
+    """It is a person's now, and was not there when the checkpoint was made."""
+    workspace.checkpoint("all", full=True)
+    call(workspace, lambda files, _: (files.write("new", "before"), files.write("other", "1")))
+    saved_unseen(root / "new", "after!")
+
+    assert workspace.restore("all").kept == ("new",)
+    assert tree(root).keys() == {"new"}
+
+
 def test_calls_go_back_as_with_any_checkpoint(workspace: Workspace, root: Path) -> None:
     """Files that they made go, and files on which a person came after them return too."""
     (root / "a").write_text("0")

@@ -162,6 +162,24 @@ def test_scratch_is_kept_and_stays_out(root: Path) -> None:
         assert not (root / "target").exists()
 
 
+def test_a_hard_link_that_stays_in_the_copy_reaches_no_committed_file(root: Path) -> None:
+    """Neither one in scratch, nor one of a file that the program has not changed."""
+    with workspace(root) as files:
+        run(files, "mkdir target; echo 1 > new; ln new target/x; ln a.txt linked")
+        run(files, "echo EVIL > target/x; echo EVIL > a.txt; echo EVIL > linked", keep=False)
+        assert [(root / name).read_text() for name in ("new", "a.txt", "linked")] == ["1\n", "one\n", "one\n"]
+
+
+def test_a_changed_mode_is_not_that_of_a_hard_links_other_names(root: Path) -> None:
+    """The program saw a file of its own, and who knows where the other names are."""
+    os.link(root / "a.txt", root.parent / "elsewhere")
+    mode = (root / "a.txt").stat().st_mode
+    with workspace(root) as files:
+        run(files, "chmod 700 a.txt")
+    assert (root / "a.txt").stat().st_mode & 0o777 == 0o700
+    assert (root.parent / "elsewhere").stat().st_mode == mode
+
+
 def test_what_must_not_become_the_workspaces_does_not(root: Path) -> None:
     """Hooks fail the merge; wink's own state, and what is no file, are left out with a word."""
     with workspace(root) as files:

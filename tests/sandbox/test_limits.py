@@ -14,7 +14,7 @@ from tests.sandbox.conftest import Place
 from tests.states import state_of
 
 from wink.errors import ProgramNotStarted
-from wink.sandbox import MIB, Stop, launcher
+from wink.sandbox import MIB, Stop, Streams, launcher, watch
 
 
 def processes(marker: str) -> list[int]:
@@ -46,6 +46,44 @@ def test_whole_tree_is_gone_when_a_program_is_over(place: Place) -> None:
 
     assert ran.ended.status == 0
     assert processes(MARK) == []
+
+
+@pytest.mark.parametrize("requests", [(16,), (0x4206, 0x4207)], ids=["attach", "seize and interrupt"])
+def test_a_program_that_goes_for_the_first_process_is_over_when_it_is(place: Place, requests: tuple[int, ...]) -> None:
+    """The sandbox's own first process tells of the program's end: stopped by a debugger that stays, it told of nothing."""
+    script = f"""
+import ctypes, os, time
+if not os.fork():
+    os.setsid()
+    for request in {requests}:
+        ctypes.CDLL(None).ptrace(request, 1, 0, 0)
+    open("tried", "w").close()
+    time.sleep(1000)
+while not os.path.exists("tried"):
+    time.sleep(0.01)
+os._exit(7)
+"""
+    ran = place.run([sys.executable, "-c", script], sandbox=place.limited(wall_seconds=20))
+    assert (ran.ended.reason, ran.ended.status) == ("exited", 7)
+
+
+def test_a_program_may_debug_what_it_has_started(place: Place) -> None:
+    """Nothing but the sandbox's own process is out of a debugger's reach."""
+    script = """
+import ctypes, os, signal, time
+trace = ctypes.CDLL(None, use_errno=True).ptrace
+child = os.fork()
+if not child:
+    time.sleep(1000)
+assert trace(16, child, 0, 0) == 0
+assert os.WIFSTOPPED(os.waitpid(child, 0)[1])
+with open(f"/proc/{child}/mem", "rb"):
+    os.close(os.pidfd_open(child))
+assert trace(17, child, 0, 0) == 0
+os.kill(child, signal.SIGKILL)
+"""
+    ran = place.run([sys.executable, "-c", script])
+    assert ran.ended.status == 0, ran.ended.stderr.text()
 
 
 def test_whole_tree_is_gone_after_a_timeout(place: Place) -> None:
@@ -158,6 +196,37 @@ def test_program_that_is_not_there_says_so(place: Place) -> None:
     """By its name, before anything else is done."""
     with pytest.raises(ProgramNotStarted, match="no-such-program"):
         place.run(["no-such-program"])
+
+
+def test_program_that_is_not_there_says_so_whatever_is_heard_first() -> None:
+    """The launcher may have told the end, and hung up, before all that bubblewrap says has been read."""
+    streams = Streams()
+    os.close(streams.stdin)
+    os.close(streams.stdout)
+    told, telling = socket.socketpair()
+
+    class Told:
+        def __init__(self) -> None:
+            self.news = [({"ended": 1, "code": None},), None]
+
+        def fileno(self) -> int:
+            return told.fileno()
+
+        def read(self) -> tuple[dict[str, object], ...] | None:
+            if len(self.news) == 1:
+                os.write(streams.stderr, b"bwrap: execvp nothing: No such file or directory\n")
+                os.close(streams.stderr)
+            return self.news.pop(0)
+
+        def kill(self) -> None: ...
+
+        def close(self) -> None: ...
+
+    with told, telling:
+        telling.close()  # so that there is always something to be read
+        with pytest.raises(ProgramNotStarted, match="nothing"):
+            watch("nothing", Told(), streams, b"", seconds=20, output_bytes=1000)
+    streams.close(streams.out, streams.err)
 
 
 def test_killing_wink_ends_its_programs(place: Place) -> None:

@@ -8,6 +8,7 @@ import pytest
 from tests.sandbox.conftest import Place
 
 from wink.errors import MergeConflict
+from wink.sandbox import Command, differences, merge, opened, words_of
 
 
 def test_nothing_is_real_before_the_merge(place: Place) -> None:
@@ -49,6 +50,25 @@ def test_every_kind_of_change_is_carried(place: Place) -> None:
     assert (root / "empty").stat().st_mode & 0o777 == 0o700
     assert (root / "old").stat().st_mtime == 1
     assert not os.listxattr(root / "tool")
+
+
+def test_a_file_with_a_name_that_stays_behind_is_copied_with_its_holes(place: Place) -> None:
+    """Writing to the other name must not change it, and a file larger than the disk must not fill it."""
+    with opened(place.overlay()) as overlay:
+        words = (
+            "truncate -s 1T huge; printf end >> huge; printf x | dd of=huge bs=1 seek=5M conv=notrunc; ln huge other"
+        )
+        place.limited(file_bytes=None).run(Command(words_of(words), env={"PATH": "/usr/bin:/bin"}), overlay)
+        part = place.files.begin()
+        merge(differences(overlay).only(["huge"]), part)
+        part.prepare()
+        part.publish()
+        made = (place.root / "huge").stat()
+        assert (made.st_nlink, made.st_size) == (1, (1 << 40) + 3)
+        assert made.st_blocks < 1000
+        with open(place.root / "huge", "rb") as file:
+            assert os.pread(file.fileno(), 1, 5 << 20) == b"x"
+            assert os.pread(file.fileno(), 4, 1 << 40) == b"end"
 
 
 def test_the_mode_that_is_told_is_the_one_that_is_given(place: Place) -> None:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.tries.conftest import Wink, tree
@@ -453,6 +454,138 @@ def test_a_crash_after_the_commit_never_lets_a_program_write_into_the_workspace(
         overlay_run(workspace, one, "echo 3 >> a.txt")
         assert (place / "a.txt").read_text() == "one\n2\n"
         assert {change.path for change in one.differences().changes()} == {"a.txt", "src/b.txt"}
+
+
+def test_an_accepted_file_is_no_hard_link_of_one_that_is_still_tried(place: Path) -> None:
+    """A program could go on writing to what has been reviewed."""
+    with Workspace.open(place) as workspace:
+        one = Try(workspace, "t")
+        overlay_run(
+            workspace,
+            one,
+            "echo reviewed > h1; chmod 751 h1; touch -d @5 h1; ln h1 h2; mkdir d; ln h1 d/h3; ln a.txt h4",
+        )
+        one.accept("h1")
+        made = (place / "h1").stat()
+        assert (made.st_nlink, made.st_mode & 0o7777, made.st_mtime) == (1, 0o751, 5)
+        overlay_run(workspace, one, "echo EVIL > h2; echo EVIL > h4")
+        assert (place / "h1").read_text() == "reviewed\n"
+        assert (place / "a.txt").read_text() == "one\n"
+        one.drop("d")
+        one.accept("h2")
+        assert [(place / name).read_text() for name in ("h1", "h2")] == ["reviewed\n", "EVIL\n"]
+        assert {change.path for change in one.differences().changes()} == {"a.txt", "h4"}
+
+
+def test_hard_links_that_are_accepted_together_stay_links_and_leave_the_try(place: Path) -> None:
+    """They are one file, as for the program; with nothing of it left outside of the workspace."""
+    with Workspace.open(place) as workspace:
+        one = Try(workspace, "t")
+        overlay_run(workspace, one, "echo 1 > h1; ln h1 h2; echo more > rest")
+        one.accept("h1", "h2")
+        assert (place / "h1").samefile(place / "h2")
+        assert (place / "h1").stat().st_nlink == 2
+        overlay_run(workspace, one, "echo 2 > h1")
+        assert [(place / name).read_text() for name in ("h1", "h2")] == ["1\n", "1\n"]
+
+
+def test_a_crash_after_the_commit_leaves_no_file_in_two_places_wherever_it_is_by_now(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A person may have given what was taken over another name before the try is used again."""
+    with Workspace.open(place) as workspace:
+        one = Try(workspace, "t")
+        overlay_run(workspace, one, "echo 1 > h1; ln h1 h2; echo 1 > h3")
+
+        def die(found: object) -> None:
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch:
+            patch.setattr("wink.tries._try.forget", die)
+            with pytest.raises(KeyboardInterrupt):
+                one.accept()
+        for name in ("h1", "h2", "h3"):
+            (place / name).rename(place / f"{name}.mine")
+        overlay_run(workspace, one, "echo EVIL >> h1; echo EVIL >> h3; cmp h1 h2")
+        assert [(place / f"h{number}.mine").read_text() for number in (1, 2, 3)] == ["1\n"] * 3
+
+
+def saved_unseen(path: Path, text: str) -> None:
+    """Save as many characters as there are, and set the time back, as `cp -p` does."""
+    found = path.stat()
+    assert len(text) == found.st_size
+    path.write_text(text)
+    os.utime(path, ns=(found.st_atime_ns, found.st_mtime_ns))
+
+
+def test_a_save_that_kept_size_and_time_is_in_the_way(place: Path) -> None:
+    """Of a file that the try has changed, and of one that was accepted from it and is tried again."""
+    with Workspace.open(place) as workspace:
+        one = Try(workspace, "t")
+        overlay_run(workspace, one, "echo two > a.txt; echo 1 > new; echo 2 >> src/b.txt")
+        one.accept("new", "src/b.txt")
+        overlay_run(workspace, one, "echo 2 > new; echo 3 >> src/b.txt; chmod 700 run.sh")
+        for name, text in (("a.txt", "me!\n"), ("new", "m\n"), ("src/b.txt", "m\nm\n")):
+            saved_unseen(place / name, text)
+        before = tree(place)
+
+        with pytest.raises(TryConflict) as caught:
+            one.accept()
+
+        assert set(caught.value.paths) == {"a.txt", "new", "src/b.txt"}
+        assert tree(place) == before
+        one.accept("run.sh")
+
+
+def test_what_was_changed_and_exactly_put_back_is_not_in_the_way(place: Path) -> None:
+    """As by a call that failed: the same file with the same content, but for the time at which anything happened to it."""
+    with Workspace.open(place) as workspace:
+        one = Try(workspace, "t")
+        overlay_run(workspace, one, "echo two > a.txt; rm src/b.txt; chmod 700 run.sh")
+        part = workspace.filesystem.begin(writable=True)
+        for name in ("a.txt", "src/b.txt", "run.sh"):
+            part.handle.write(name, "for a moment")
+        part.undo()
+
+        one.accept()
+
+        assert tree(place).keys() == {"a.txt", "run.sh", "src"}
+
+
+@pytest.mark.parametrize("name", ["a.txt", "made", "src/b.txt"])
+def test_what_a_person_saves_at_the_very_last_moment_is_in_the_way(place: Path, name: str) -> None:
+    """What there is to do is looked at when no other call can change anything, and then each path once more."""
+    with Workspace.open(place) as workspace:
+        one = Try(workspace, "t")
+        overlay_run(workspace, one, "echo theirs > a.txt; echo theirs > made; rm src/b.txt")
+
+        with pytest.raises(TryConflict):
+            one.accept(confirm=lambda done: (place / name).write_text("mine\n"))
+
+        assert (place / name).read_text() == "mine\n"
+        (place / name).unlink()
+        assert tree(place).keys() == {"a.txt", "run.sh", "src", "src/b.txt"} - {name}
+
+
+def test_what_another_call_did_while_an_accept_waited_for_its_turn_is_in_the_way(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing that was looked at before the turn was taken is true any more."""
+    from wink.tries import _try
+
+    with Workspace.open(place) as workspace:
+        one = Try(workspace, "t")
+        overlay_run(workspace, one, "echo theirs > a.txt")
+        apply = _try.apply
+
+        def wait(*arguments: Any, **options: Any) -> Any:
+            workspace.filesystem.write("a.txt", "of a call\n")
+            return apply(*arguments, **options)
+
+        monkeypatch.setattr(_try, "apply", wait)
+        with pytest.raises(TryConflict):
+            one.accept()
+        assert (place / "a.txt").read_text() == "of a call\n"
 
 
 def test_a_try_in_use_is_nobody_elses(place: Path) -> None:

@@ -144,6 +144,24 @@ def test_scratch_stays_out_and_is_there_again(agent: Any) -> None:
     assert agent.run("ls web").stdout == "page\n"
 
 
+def test_a_hard_link_in_scratch_reaches_no_committed_file(agent: Any) -> None:
+    """What a command does to scratch stays also when it fails, and the file was committed."""
+    agent.run(
+        "mkdir node_modules; echo 1 > src/a; ln src/a node_modules/x; cp src/a node_modules/y; ln src/app.py node_modules/z"
+    )
+    agent.run("ln node_modules/y src/b")
+
+    agent.fails("for name in x y z; do echo EVIL > node_modules/$name; done; exit 1")
+
+    assert agent.run("cat node_modules/*").stdout == "EVIL\n" * 3
+    assert agent.tree() == {
+        "README.md": "# Project\n",
+        "src/app.py": "print('hello')\n",
+        "src/a": "1\n",
+        "src/b": "1\n",
+    }
+
+
 def test_scratch_shows_what_the_workspace_has_beneath(agent: Any) -> None:
     """What a person installed is seen; what programs do to it stays with them."""
     (agent.root / "node_modules/lib").mkdir(parents=True)

@@ -66,16 +66,16 @@ def changes_over(lower: str, upper: str) -> tuple[Changed, ...]:
     return tuple(changed)
 
 
-def changes_between(lower: str, copy: str) -> tuple[Changed, ...]:
-    """What differs between a tree and a copy of it that kept the times of files."""
+def changes_between(lower: str, copy: str, copied_ns: int) -> tuple[Changed, ...]:
+    """What differs between a tree and a copy of it, which was complete at `copied_ns`, by the time of any change."""
     old, new = dict(_files(lower)), dict(_files(copy))
     changed: list[Changed] = []
     for path in sorted(old.keys() | new.keys()):
         before, after = old.get(path), new.get(path)
         if before is not None and after is not None and _is_alike(before, after):
             one, two = side(f"{lower}/{path}"), side(f"{copy}/{path}")
-            is_file = stat.S_ISREG(before.st_mode) and before.st_mtime_ns == after.st_mtime_ns
-            if is_file or (one is not None and two is not None and one.content() == two.content()):
+            is_untouched = after.st_ctime_ns < copied_ns
+            if is_untouched or (one is not None and two is not None and one.content() == two.content()):
                 continue
         changed.append(
             Changed(

@@ -89,7 +89,7 @@ class _Supervised:
         self._verdict: Verdict | None = None
         self._unmounted = ""
         self._collected = Collected()
-        self._copy = ""
+        self._copy, self._copied_ns = "", 0
         self._imported: list[str] = []
 
     def run(self) -> Outcome:
@@ -102,6 +102,7 @@ class _Supervised:
             _no_overlays[place] = self._unmounted
         self._copy = os.path.join(self._room, "copy")
         shutil.copytree(self._base.tree, self._copy, symlinks=True, ignore=without_state(self._base.tree))
+        self._copied_ns = os.stat(self._copy).st_ctime_ns
         return self._once({"root": self._copy, "mount": None})
 
     def _with_overlay(self) -> dict[str, Any]:
@@ -252,7 +253,7 @@ class _Supervised:
 
     def _changed(self) -> tuple[Changed, ...]:
         if self._copy:
-            return changes_between(self._base.tree, self._copy)
+            return changes_between(self._base.tree, self._copy, self._copied_ns)
         return changes_over(self._base.tree, os.path.join(self._room, "overlay", "upper"))
 
     def _outcome(self, cause: str, message: str) -> Outcome:

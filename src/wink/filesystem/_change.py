@@ -23,13 +23,15 @@ class Kept:
     """By what one side of a change on the disk is known again, and where it is.
 
     `modified_ns` is in nanoseconds since the epoch, `staged` the name of a pre-image in staging, `digest` the SHA-256 of a
-    file's content where the call itself knew it.
+    file's content where the call itself knew it. `changed_ns` is when anything of the file changed last, of what is there
+    now: unlike the time of content nobody can set it, and no record keeps it.
     """
 
     inode: int
     modified_ns: int
     staged: str | None = None
     digest: str | None = None
+    changed_ns: int = 0
 
 
 @dataclass(frozen=True, slots=True)

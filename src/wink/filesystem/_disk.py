@@ -185,7 +185,10 @@ class DiskStore:
             if error.errno == errno.ELOOP:
                 return None
             raise named(error, path) from None
-        return Side(self._ground, mark(found), (("path", path),), target=target).version()
+        version = Side(self._ground, mark(found), (("path", path),), target=target).version()
+        if version.kept is not None:
+            version.kept.changed_ns = found.st_ctime_ns
+        return version
 
     def open_preimage(self, staged: str) -> BinaryIO | None:
         """A stream over a file that a published transaction replaced or deleted; None when it is not there any more.

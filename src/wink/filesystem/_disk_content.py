@@ -34,6 +34,27 @@ def copy_all(source: int, target: int) -> int:
     return copied
 
 
+def copy_with_holes(source: int, target: int) -> None:
+    """Copy a file into an empty one, without filling what was never written: such a file may be larger than the disk."""
+    size, at = os.fstat(source).st_size, 0
+    while at < size:
+        try:
+            at = os.lseek(source, at, os.SEEK_DATA)
+        except OSError as error:
+            if error.errno != errno.ENXIO:
+                raise
+            break
+        end = os.lseek(source, at, os.SEEK_HOLE)
+        for fd in (source, target):
+            os.lseek(fd, at, os.SEEK_SET)
+        while at < end and (chunk := os.read(source, min(_CHUNK, end - at))):
+            write_all(target, chunk)
+            at += len(chunk)
+        if at < end:
+            break  # it was cut off meanwhile
+    os.ftruncate(target, size)
+
+
 def extended_attributes(fd: int) -> list[tuple[str, bytes]]:
     """What should follow a file's name to its new content."""
     if sys.platform != "linux":

@@ -15,7 +15,7 @@ from typing import Final
 from wink.errors import FileConflict
 from wink.filesystem import _disk_copies as copies
 from wink.filesystem._disk import DiskStore
-from wink.filesystem._disk_content import copy_all, is_being_written
+from wink.filesystem._disk_content import copy_with_holes, is_being_written
 from wink.filesystem._disk_frame import DiskFrame
 from wink.filesystem._disk_ground import Ground, times_of
 from wink.filesystem._disk_log import Log
@@ -33,15 +33,29 @@ class Merging(Steps):
 
     __slots__ = ()
 
-    def take_file(self, path: str, source: str, mode: int, *, keep: bool = False) -> None:
-        """Make the file `source`, an absolute path, the one at `path`, with its times, attributes and names.
+    def take_file(
+        self,
+        path: str,
+        source: str,
+        mode: int,
+        expected: os.stat_result | None,
+        *,
+        keep: bool = False,
+        is_shared: bool = False,
+    ) -> None:
+        """Make the file `source`, an absolute path, the one at `path`, with its times and attributes.
+
+        What is there must be what was `expected`, a file that nobody has touched since, or nothing.
 
         Where it can, the same inode gets another name, so that size does not matter and hard links among what is taken
-        stay such; with `keep` it has its old name too. Other names of a file that it replaces go on showing the old one.
+        stay such; with `keep` it has its old name too, until whoever keeps it lets go. One that `is_shared` has names that
+        are not taken, and is copied: whoever writes to one of those must not write to what was taken. Other names of a
+        file that it replaces go on showing the old one.
         """
         at = self._spot(path)
         try:
-            staged, fd = self._borrowed(source, keep)
+            _check_untouched(at, expected)
+            staged, fd = self._copied(source) if is_shared else self._borrowed(source, keep)
             try:
                 os.fchmod(fd, mode)
                 new = os.fstat(fd)
@@ -94,16 +108,20 @@ class Merging(Steps):
         try:
             if at.found is None:
                 raise FileConflict(path)
-            self._set_mode(at, at.found, mode)
+            if stat.S_ISREG(at.found.st_mode):
+                self.change_mode(at, at.found, mode)
+            else:
+                self._set_mode(at, at.found, mode)
         finally:
             self._ground.beneath.close(at.fd)
 
-    def drop(self, path: str) -> None:
-        """Remove what is at `path`, a directory with all that is in it."""
+    def drop(self, path: str, expected: os.stat_result | None) -> None:
+        """Remove what is at `path`, and must be what was `expected`, a directory with all that is in it."""
         at = self._spot(path)
         try:
             if at.found is None:
                 raise failure(errno.ENOENT, path)
+            _check_untouched(at, expected)
             self._ground.check_readable(at.path, path)
             self.remove(at, at.found)
         finally:
@@ -164,20 +182,20 @@ class Merging(Steps):
         except OSError as error:
             if error.errno not in _CANNOT_LINK:
                 raise
-            return self._copied(source, staged)
+            return self._copied(source)
         try:
             return staged, os.open(staged, _READ, dir_fd=ground.state.staged)
         except BaseException:
             log.drop(staged)
             raise
 
-    def _copied(self, source: str, staged: str) -> tuple[str, int]:
-        taken, fd = self._log.create(0o600, name=staged)
+    def _copied(self, source: str) -> tuple[str, int]:
+        staged, fd = self._log.create(0o600)
         try:
             reading = os.open(source, _READ)
             try:
                 found = os.fstat(reading)
-                copy_all(reading, fd)
+                copy_with_holes(reading, fd)
                 if found.st_uid != os.geteuid() or found.st_gid != os.getegid():
                     os.fchown(fd, found.st_uid, found.st_gid)
                 for name in os.listxattr(reading):
@@ -190,7 +208,22 @@ class Merging(Steps):
             os.close(fd)
             self._log.drop(staged)
             raise
-        return taken, fd
+        return staged, fd
+
+
+def _check_untouched(at: Spot, expected: os.stat_result | None) -> None:
+    """Raise `FileConflict` where something else is there by now, or the file has been saved."""
+    found = at.found
+    if found is None or expected is None:
+        is_untouched = found is expected
+    elif stat.S_ISDIR(expected.st_mode):
+        is_untouched = found.st_ino == expected.st_ino
+    else:
+        # Of a file with more names, a step before this one may have moved another.
+        is_touched = found.st_ctime_ns != expected.st_ctime_ns and found.st_nlink == expected.st_nlink == 1
+        is_untouched = mark(found) == mark(expected) and not is_touched
+    if not is_untouched:
+        raise FileConflict(at.asked)
 
 
 def check_place(store: object, path: str) -> None:

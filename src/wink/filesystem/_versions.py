@@ -10,7 +10,7 @@ from functools import cached_property
 from io import BytesIO
 from typing import Any, BinaryIO, Protocol
 
-from wink.errors import HistoryDamaged
+from wink.errors import HistoryDamaged, PathRefused
 from wink.filesystem._change import DIFFABLE_BYTES, FileChange, FileVersion
 from wink.filesystem._disk_content import Attributes
 
@@ -80,6 +80,18 @@ class Versions:
             digest = _digest(stream)
         if kept is not None:
             kept.digest = digest
+        return digest
+
+    def present_digest(self, path: str, now: FileVersion) -> str | None:
+        """The digest of what is at a path `now`, always read: a time that somebody set says nothing about content."""
+        try:
+            stream, _ = self._places.open(path)
+        except (OSError, PathRefused):
+            return None
+        with stream:
+            digest = _digest(stream)
+        if now.kept is not None:
+            now.kept.digest = digest
         return digest
 
     def open(self, path: str, version: FileVersion, position: int) -> BinaryIO | None:

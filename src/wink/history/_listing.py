@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from wink.filesystem import FileVersion, Kept
 from wink.history._objects import Malformed
@@ -13,6 +13,8 @@ from wink.history._objects import Malformed
 ItemKind = Literal["file", "directory", "link", "other"]
 Marks = tuple[int, int, int, int]
 """Inode, time of change in nanoseconds, that of its attributes, and the time at which it was read."""
+_SETTLED_NS: Final = 100_000_000
+"""A time of change this near to that of reading may hide a second change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,10 @@ class Item:
     attributes: str = ""
     marks: Marks = (0, 0, 0, 0)
     missing: str = ""
+
+    def is_still(self, inode: int, modified_ns: int, changed_ns: int) -> bool:
+        """Whether a file with these marks was not touched since it was read, for sure."""
+        return self.marks[:3] == (inode, modified_ns, changed_ns) and changed_ns + _SETTLED_NS < self.marks[3]
 
     def version(self) -> FileVersion:
         """The item as one side of a change, whose content `Archive.open` gives."""

@@ -33,8 +33,6 @@ _UNREADABLE: Final = "could not be read"
 _UNSTEADY: Final = "was being written to"
 _LEADS_OUT: Final = "is a link that leads out of the workspace"
 _TRIES: Final = 3
-_SETTLED_NS: Final = 100_000_000
-"""A time of change this near to that of reading may hide a second change."""
 
 
 class Tree(Places, Protocol):
@@ -119,7 +117,7 @@ def _file(tree: Tree, writer: PackWriter, path: str, version: FileVersion, known
             marks = (found.st_ino, found.st_mtime_ns, found.st_ctime_ns, now)
             if not stat.S_ISREG(found.st_mode):
                 break
-            if known is not None and known.blob and _is_settled(known, marks):
+            if known is not None and known.blob and known.is_still(*marks[:3]):
                 return known
             if found.st_size > LARGEST:
                 missing = TOO_LARGE
@@ -141,10 +139,6 @@ def _read(
     oid, digest = added
     mode = stat.S_IMODE(found.st_mode)
     return Item(path, "file", mode, found.st_size, oid.hex(), digest, None, attributes_text(attributes), marks)
-
-
-def _is_settled(known: Item, marks: tuple[int, int, int, int]) -> bool:
-    return known.marks[:3] == marks[:3] and known.marks[2] + _SETTLED_NS < known.marks[3]
 
 
 def _leads_out(path: str, target: str) -> bool:

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any, Final
 
+from wink.filesystem._disk_content import copy_with_holes
 from wink.sandbox._overlay import Overlay, remove
 from wink.sandbox._upper import DEEPEST, Step, attributes
 from wink.state import open_directory, read_file, replace_file
@@ -107,7 +108,7 @@ class WorkspaceCopy:
                 os.chmod(f"{self._copy}/{below}", stat.S_IMODE(status.st_mode))
             elif mine is None or known.get(below) != (_mark(status), _mark(mine)):
                 remove(f"{self._copy}/{below}")
-                _copy(f"{self._root}/{below}", f"{self._copy}/{below}", status)
+                copy_file(f"{self._root}/{below}", f"{self._copy}/{below}", status)
             else:
                 self._index[below] = known[below]
                 continue
@@ -277,7 +278,7 @@ def _tree(root: str, path: str, passed: Callable[[str], bool]) -> Iterator[tuple
                     yield from _tree(root, below, passed)
 
 
-def _copy(source: str, target: str, status: os.stat_result) -> None:
+def copy_file(source: str, target: str, status: os.stat_result) -> None:
     """Copy a file or a link with mode, times and attributes; the content is shared where the filesystem can."""
     if stat.S_ISLNK(status.st_mode):
         os.symlink(os.readlink(source), target)
@@ -289,7 +290,7 @@ def _copy(source: str, target: str, status: os.stat_result) -> None:
         except OSError as error:
             if error.errno not in _CANNOT_CLONE:
                 raise
-            shutil.copyfileobj(theirs, mine, 1 << 20)
+            copy_with_holes(theirs.fileno(), mine.fileno())
     if (status.st_uid, status.st_gid) != (os.geteuid(), os.getegid()):
         with suppress(PermissionError):
             os.chown(target, status.st_uid, status.st_gid)

@@ -1,8 +1,8 @@
 """Keep programs from those parts of the kernel that no build needs, with a filter of system calls.
 
 The namespaces are the wall; this takes away what they do not cover, or what holes in them have been made of: keys and
-sockets that belong to no namespace, keys typed into a terminal for others, new namespaces, mounts, and the youngest
-and least simple interfaces. A call that is refused fails with a usual error; nothing is killed for asking.
+sockets that belong to no namespace, keys typed into a terminal for others, new namespaces, mounts, the sandbox's own
+first process, and the youngest and least simple interfaces. A call that is refused fails with a usual error; nothing is killed for asking.
 """
 
 from __future__ import annotations
@@ -31,6 +31,10 @@ _REFUSED: Final = {
 }  # fmt: skip
 _UNSHARE, _CLONE, _CLONE3 = (272, 97), (56, 220), (435, 435)
 _SOCKET, _IOCTL = (41, 198), (16, 29)
+_PTRACE: Final = (101, 117)
+_BY_PID: Final = {"pidfd_open": (434, 434), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271)}
+_INIT: Final = 1
+"""The sandbox's own first process. Whoever stops it or takes its descriptors keeps it from telling that the program is over."""
 
 _NAMESPACES: Final = 0x7E020000
 """Every CLONE_NEW… that both calls know; CLONE_NEWTIME is a signal's number for `clone`, and needs CLONE_NEWUSER anyway."""
@@ -70,6 +74,11 @@ def filter_of_calls(machine: str = "") -> bytes | None:
     parts: list[tuple[int, list[_Test]]] = [
         (_CLONE[column], [(_LOAD, _FIRST, None, None), (_BITS, _NAMESPACES, refused, _ALLOW)]),
         (_UNSHARE[column], [(_LOAD, _FIRST, None, None), (_BITS, _NAMESPACES, refused, _ALLOW)]),
+        (_PTRACE[column], [(_LOAD, _SECOND, None, None), (_EQUAL, _INIT, refused, _ALLOW)]),
+        *(
+            (numbers[column], [(_LOAD, _FIRST, None, None), (_EQUAL, _INIT, refused, _ALLOW)])
+            for numbers in _BY_PID.values()
+        ),
         (
             _SOCKET[column],
             [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -165,10 +166,11 @@ def _is_moved(found: Differences, path: str) -> bool:
 def _apply(found: Differences, to: Merging, keep: bool) -> None:
     upper = found.overlay.upper
     directories: list[Step] = []
+    taken = Counter(step.made.st_ino for step in found.steps if step.kind == "file" and step.made is not None)
     for step in found.steps:
         path, status = step.path, step.made
         if step.kind == "drop":
-            to.drop(path)
+            to.drop(path, step.found)
             continue
         assert status is not None, "only what is deleted has left nothing"
         mode = stat.S_IMODE(status.st_mode) & (0o3777 if stat.S_ISDIR(status.st_mode) else 0o777)
@@ -181,7 +183,8 @@ def _apply(found: Differences, to: Merging, keep: bool) -> None:
         elif step.kind == "file":
             source = f"{upper}/{path}"
             clean(source)
-            to.take_file(path, source, mode, keep=keep)
+            # Another name of it may be in scratch, in a part of a try that is not accepted, or where nobody looks.
+            to.take_file(path, source, mode, step.found, keep=keep, is_shared=status.st_nlink > taken[status.st_ino])
         elif stat.S_ISDIR(status.st_mode):
             to.take_mode(path, mode | 0o700)
             directories.append(step)

@@ -170,9 +170,9 @@ def watch(
                         news = channel.read()
                         if news is None:
                             selector.unregister(channel)
-                            ending = ending or {"code": None}
-                            if reason == "exited" and ending["code"] is None and not failure:
-                                reason = "died"
+                            if ending is None:
+                                ending = {"code": None}
+                                reason = "died" if reason == "exited" and not failure else reason
                             continue
                         for said in news:
                             if "failed" in said:

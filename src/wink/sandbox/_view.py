@@ -70,6 +70,8 @@ def _system(profile: Profile) -> Iterator[str]:
         elif os.path.isdir(place):
             yield from ("--ro-bind", place, place)
     yield from ("--ro-bind-try", "/sys/devices/system", "/sys/devices/system", "--dev", "/dev", "--proc", "/proc")
+    # The memory of the sandbox's own first process, which would otherwise do what a program writes into it.
+    yield from ("--ro-bind", "/dev/null", "/proc/1/mem", "--tmpfs", "/proc/1/task", "--remount-ro", "/proc/1/task")
     yield from ("--perms", "0755", "--dir", "/run")
     for place in (*_PRIVATE, *((profile.home,) if profile.home else ())):
         yield from ("--perms", "1777" if place in _PRIVATE else "0700", "--size", size, "--tmpfs", place)

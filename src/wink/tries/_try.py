@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
+import stat
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -23,6 +25,8 @@ from wink.sandbox import (
     overlays_in,
     steering,
 )
+from wink.sandbox._deep import remove, tree
+from wink.sandbox._upper import DEEPEST
 from wink.state import DIRECTORY as STATE
 from wink.state import make, open_directory, read_file, replace_file
 from wink.workspace import apply, session_name
@@ -35,6 +39,11 @@ DIRECTORY: Final = "tries"
 
 _FACTS: Final = "try.json"
 _MOST_BYTES: Final = 256 << 20
+_FOREVER: Final = 1 << 62
+_CHANGED: Final = 4
+"""Where in a mark is the time of the last change of anything."""
+_LARGEST: Final = 64 << 20
+"""Larger content is not read to be known again: whatever happens to such a file in the workspace is in the way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +95,7 @@ class Try:
                 if self.exists:
                     # What these files are now is what was changed: if they are that again, nobody is in the way.
                     found = _seen(self.overlay)
-                    changed = set(changed_meanwhile(found))
-                    self._remember(step.path for step in found.steps if step.path not in changed)
+                    self._remember({step.path: None for step in found.steps}, until=self.overlay.since)
 
     @contextmanager
     def _held(self) -> Generator[None]:
@@ -137,7 +145,7 @@ class Try:
         self._must_exist()
         with self._held():
             found = self._chosen(paths)
-            told = (*steering(found.changes(), self.overlay.root), *found.notes)
+            told = self._told(found)
             if dry_run:
                 self._check(found)
                 return Accepted(None, found.changes(), told)
@@ -146,10 +154,18 @@ class Try:
             if last:
                 said["command"] = list(last[0].argv)
 
+            contents: dict[str, str | None] = {}
+
             def take(part: FilePart) -> None:
+                nonlocal found, told
+                found = self._chosen(paths)  # as of now: others had their turns before this one
+                told = self._told(found)
                 self._check(found)
                 if confirm is not None:
                     confirm(Accepted(None, found.changes(), told))
+                for step in found.steps:
+                    base = self.overlay.root if step.kind == "mode" else self.overlay.upper
+                    contents[step.path] = None if step.kind == "drop" else _digest(f"{base}/{step.path}")
                 try:
                     # Kept until it is committed: a failure must leave the try as it was.
                     merge(self._unchanged(found), part, keep=True)
@@ -158,7 +174,7 @@ class Try:
 
             call, changes = apply(self._workspace, "accept", said, take, session=session)
             forget(found)
-            self._remember(step.path for step in found.steps)
+            self._remember(contents)
             return Accepted(call, changes, told, self._end_if_empty())
 
     def drop(self, *paths: str, dry_run: bool = False, confirm: Callable[[Accepted], object] | None = None) -> Accepted:
@@ -176,6 +192,9 @@ class Try:
                 return Accepted(None, changes, is_over=True)
             forget(found)
             return Accepted(None, changes, is_over=self._end_if_empty())
+
+    def _told(self, found: Differences) -> tuple[tuple[str, str], ...]:
+        return (*steering(found.changes(), self.overlay.root), *found.notes)
 
     def _chosen(self, paths: Sequence[str]) -> Differences:
         found = _seen(self.overlay)
@@ -218,7 +237,8 @@ class Try:
         facts = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
         runs, known = facts.get("runs"), facts.get("known")
         facts["runs"] = cast("list[Any]", runs) if isinstance(runs, list) else []
-        facts["known"] = cast("dict[str, Any]", known) if isinstance(known, dict) else {}
+        marks = cast("dict[str, Any]", known) if isinstance(known, dict) else {}
+        facts["known"] = {path: mark for path, mark in marks.items() if isinstance(mark, list)}
         return facts
 
     def _keep(self, facts: Mapping[str, object]) -> None:
@@ -228,23 +248,36 @@ class Try:
         finally:
             os.close(place)
 
-    def _remember(self, paths: Iterable[str]) -> None:
-        """Know again what is at some paths of the workspace, and is as the try takes it to be."""
+    def _remember(self, contents: Mapping[str, str | None], *, until: int = _FOREVER) -> None:
+        """Know again what is at some paths of the workspace; their content's digests, None where that is yet to be read.
+
+        What has changed after `until` is somebody else's.
+        """
         facts = self._facts()
-        facts["known"].update({path: _mark(f"{self.overlay.root}/{path}") for path in paths})
+        known = facts["known"]
+        for path, digest in contents.items():
+            mark = _mark(f"{self.overlay.root}/{path}", digest, known.get(path))
+            if mark is not None and mark[_CHANGED] <= until:
+                known[path] = mark
         self._keep(facts)
 
     def _knows(self, path: str) -> bool:
-        """Whether a path is as it is known: it was accepted from here, or changed and exactly put back, as a rollback does."""
-        mark = _mark(f"{self.overlay.root}/{path}")
-        return mark is not None and self._facts()["known"].get(path) == mark
+        """Whether a path is as it is known: it was accepted from here, or changed and exactly put back, as a rollback does.
+
+        Its time alone does not say so: people keep that when they copy a file. Content decides, and where that is not
+        read, whether nothing at all has happened to the file.
+        """
+        known, mark = self._facts()["known"].get(path), _mark(f"{self.overlay.root}/{path}")
+        if not isinstance(known, list) or mark is None:
+            return False
+        known = cast("list[object]", known)
+        if known[:_CHANGED] != mark[:_CHANGED]:
+            return False
+        return known[-1] == mark[-1] if mark[-1] is not None else known == mark
 
     def _must_exist(self) -> None:
         if not self.exists:
             raise UnknownTry(self.name, [one.name for one in tries(self._workspace)])
-
-
-_FOREVER: Final = 1 << 62
 
 
 def tries(workspace: Workspace) -> tuple[Try, ...]:
@@ -283,21 +316,61 @@ def _seen(overlay: Overlay) -> Differences:
 
 
 def _let_go_of_accepted(overlay: Overlay) -> None:
-    """Unlink what the workspace has taken over when nobody lived to do it: a program would write into both."""
-    for above, _, names in os.walk(overlay.upper):
-        for name in names:
-            place = f"{above}/{name}"
-            there = f"{overlay.root}/{os.path.relpath(place, overlay.upper)}"
-            try:
-                if os.lstat(place).st_nlink > 1 and os.path.samestat(os.lstat(place), os.lstat(there)):
+    """See that no file in it is the workspace's too, as after a crash: a program would write into both.
+
+    What the workspace has at the same path was accepted, and goes; any other that has a name elsewhere becomes a copy.
+    """
+    names: dict[int, list[str]] = {}
+    for path, found in tree(overlay.upper):
+        if stat.S_ISREG(found.st_mode) and found.st_nlink > 1:
+            place = f"{overlay.upper}/{path}"
+            with suppress(OSError):
+                if os.path.samestat(found, os.lstat(f"{overlay.root}/{path}")):
                     os.unlink(place)
-            except OSError:
-                continue
+                    continue
+            names.setdefault(found.st_ino, []).append(place)
+    for first, *others in names.values():
+        # What is too deep to have a path was never taken over, nor was any file that has such a name.
+        is_reached = all(len(os.fsencode(place)) <= DEEPEST for place in (first, *others))
+        if is_reached and os.lstat(first).st_nlink > 1 + len(others):
+            from wink.sandbox._copy import copy_file
+
+            apart = f"{overlay.directory}/apart"
+            remove(apart)
+            copy_file(first, apart, os.lstat(first))
+            os.replace(apart, first)
+            for other in others:
+                os.unlink(other)
+                os.link(first, other)
 
 
-def _mark(place: str) -> list[int] | None:
+def _mark(place: str, digest: str | None = None, known: Sequence[Any] | None = None) -> list[Any] | None:
+    """By what a file is known again: inode, time, size and mode, the time of any change, and the content's digest.
+
+    With `digest` that is the content; without it nothing is read where all else is as in the mark `known`.
+    """
     try:
         found = os.lstat(place)
+        facts = [found.st_ino, found.st_mtime_ns, found.st_size, found.st_mode, found.st_ctime_ns]
+        if digest is None and known and known[:-1] == facts:
+            return list(known)
+        digest = digest if digest is not None else _digest(place)
+        return [*facts, digest if os.lstat(place).st_ctime_ns == found.st_ctime_ns else None]
     except OSError:
         return None
-    return [found.st_ino, found.st_mtime_ns, found.st_size, found.st_mode]
+
+
+def _digest(place: str) -> str | None:
+    """What tells the content of a file, link or directory from another; None for what is too large or cannot be read."""
+    try:
+        found = os.lstat(place)
+        if stat.S_ISLNK(found.st_mode):
+            return os.readlink(place)
+        if not stat.S_ISREG(found.st_mode):
+            return ""  # what is in it has marks of its own
+        if found.st_size > _LARGEST:
+            return None
+        with open(os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return None

@@ -243,4 +243,4 @@ def _mark(place: str) -> object:
         found = os.lstat(place)
     except OSError:
         return None
-    return found.st_ino, found.st_mtime_ns, found.st_size, found.st_mode
+    return found.st_ino, found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_mode

@@ -108,13 +108,13 @@ def _is_as(versions: Versions, path: str, now: FileVersion | None, item: Item) -
         return False
     if item.kind == "link":
         return now.target == item.target
-    if now.mode != item.mode:
-        return False
     if item.kind == "directory":
-        return True
+        return now.mode == item.mode
     if now.size != item.size or now.kept is None:
         return False
-    return (now.kept.inode, now.kept.modified_ns) == item.marks[:2] or versions.digest(path, now, 0) == item.digest
+    is_untouched = item.is_still(now.kept.inode, now.kept.modified_ns, now.kept.changed_ns)
+    has_content = is_untouched or versions.present_digest(path, now) == item.digest
+    return has_content and now.mode == item.mode
 
 
 def _is_left(versions: Versions, path: str, now: FileVersion, left: FileVersion, position: int) -> bool:
@@ -123,7 +123,7 @@ def _is_left(versions: Versions, path: str, now: FileVersion, left: FileVersion,
     if now.size != left.size:
         return False
     known = versions.digest(path, left, position)
-    return known is not None and known == versions.digest(path, now, position)
+    return known is not None and known == versions.present_digest(path, now)
 
 
 def _latest(folding: Folding, record: Record) -> Mapping[str, Item]:

@@ -374,6 +374,28 @@ def end_of_everything_in_reach():
     return False
 
 
+@attack("processes")
+def first_process_of_the_sandbox():
+    # Stopped, robbed or rewritten it would never tell that the program is over, and whoever waits would wait for ever.
+    calls = {
+        "attach": (101, 117, 16, 1, 0, 0),
+        "seize": (101, 117, 0x4206, 1, 0, 0),
+        "attach, with a number that is cut off": (101, 117, 16, ctypes.c_long(1 << 32 | 1), 0, 0),
+        "read": (310, 270, 1, 0, 0, 0, 0, 0),
+        "write": (311, 271, 1, 0, 0, 0, 0, 0),
+        "descriptors": (434, 434, 1, 0),
+    }
+    got = [name for name, words in calls.items() if call(*words) == 0]
+    for path in ("/proc/1/mem", "/proc/1/task/1/mem"):
+        for flags in (os.O_RDONLY, os.O_RDWR):
+            try:
+                os.close(os.open(path, flags))
+                got.append(path)
+            except OSError:
+                pass
+    return got
+
+
 # -- doors of the kernel
 
 
