@@ -15,7 +15,7 @@ from wink.cli._wrong import wrong
 from wink.errors import RecordCorrupt, RecordTooNew, RecordUnavailable, StateNotKnown
 from wink.filesystem import HostFilesystem, Recovered
 from wink.limits import utc_now
-from wink.state import locate, unknown
+from wink.state import DIRECTORY, locate, unknown
 from wink.state import put_aside as put_stranger_aside
 from wink.workspace import Otherwise, Workspace, has_journals, open_record, put_aside
 from wink.workspace import recover as recover_files
@@ -93,7 +93,7 @@ def _set_strangers_aside(root: str) -> None:
     """Move each state that is not known to be this user's to where nobody looks."""
     for number, found in enumerate(unknown(root), 1):
         place = put_stranger_aside(root, found, f"aside-{utc_now():%Y%m%dT%H%M%SZ}-{number}")
-        click.echo(one_line(f"{found.name}: {found.why}: it is in {place}"))
+        click.echo(one_line(f"{os.path.normpath(os.path.join(DIRECTORY, found.name))}: {found.why}: it is in {place}"))
     click.echo("a new record begins with the next call")
 
 

@@ -19,7 +19,7 @@ from wink.cli._sources import WORKSPACE_FILES, Source, for_people, sources
 from wink.cli._trust_store import TrustStore, store_file
 from wink.cli._wrong import wrong
 from wink.errors import PluginWarning
-from wink.state import adopt, unknown
+from wink.state import DIRECTORY, adopt, unknown
 
 
 class Offered(NamedTuple):
@@ -90,7 +90,7 @@ def _trust_state(root: str, *, yes: bool) -> int:
     if others:
         names = ", ".join(one.name for one in (found, *others))
         raise wrong(f"there are several ({names}) in .wink; leave the one that is yours, and move the others away")
-    click.echo(visible(f".wink/{found.name}: {found.why}"), err=True)
+    click.echo(visible(f"{os.path.normpath(os.path.join(DIRECTORY, found.name))}: {found.why}"), err=True)
     if not yes and sys.stdin.isatty() and not click.confirm("Did you, or your own wink, make it?", err=True):
         click.echo("nothing was trusted", err=True)
         return 1

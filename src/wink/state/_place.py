@@ -26,6 +26,7 @@ EARLIER: Final = frozenset(
         "record.db-shm",
         "lease",
         "wal",
+        "spare",
         "staged",
         "conflicts",
         "store.git",
@@ -43,11 +44,14 @@ _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NAME: Final = re.compile(r"[0-9a-f]{32}")
 _MOST_ENTRIES: Final = 10_000
 _SEAL: Final = "seal-"
+_ADOPTING: Final = ".adopting"
+_ASIDE: Final = "aside-"
+_ALL: Final = "."
 _WRONG_KIND: Final = frozenset((errno.ELOOP, errno.EMLINK, errno.ENOTDIR))
 
 
 class Unknown(NamedTuple):
-    """Something below `.wink` that looks like a state and is not known: its name there, and whose or what it may be."""
+    """Something that looks like a state and is not known: its name in `.wink`, `.` for all of that, and what it may be."""
 
     name: str
     why: str
@@ -82,7 +86,7 @@ def locate(root: str | os.PathLike[str], given: str | os.PathLike[str] | None = 
     if found:
         if problem is not None:
             raise problem
-        raise StateNotKnown(os.path.join(root, DIRECTORY, found[0].name), found[0].why)
+        raise StateNotKnown(os.path.normpath(os.path.join(root, DIRECTORY, found[0].name)), found[0].why)
     return place
 
 
@@ -156,7 +160,7 @@ def adopt(root: str, found: Unknown) -> str:
     Raises `StateNotKnown` for what cannot be taken: what another user owns, what is reached by a link, a record with a
     journal that SQLite would play back, or where there is a known state already. Then nothing was moved.
     """
-    place = os.path.join(root, DIRECTORY, found.name)
+    place = os.path.normpath(os.path.join(root, DIRECTORY, found.name))
     fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         name, problem = _name(fd)
@@ -169,18 +173,20 @@ def adopt(root: str, found: Unknown) -> str:
     try:
         if _is_known(above, name):
             raise StateNotKnown(place, "there is one that is yours")
-        is_earlier = found.name in EARLIER
-        source = os.open("." if is_earlier else found.name, _DIRECTORY, dir_fd=above)
+        is_earlier = found.name == _ALL
+        source = os.open(found.name, _DIRECTORY, dir_fd=above)
         try:
             names = [one for one in os.listdir(source) if not is_earlier or _is_of_earlier(one)]
             for one in names:
                 _check(source, one, place)
             if is_earlier:
-                draft = f"{name}.{os.urandom(6).hex()}"
-                os.mkdir(draft, 0o700, dir_fd=above)
+                # Always the same: who was killed in the middle of it goes on with what has been moved.
+                draft = name + _ADOPTING
+                with suppress(FileExistsError):
+                    os.mkdir(draft, 0o700, dir_fd=above)
                 inside = os.open(draft, _DIRECTORY, dir_fd=above)
                 try:
-                    for one in names:
+                    for one in (one for one in names if one != draft):
                         os.rename(one, one, src_dir_fd=source, dst_dir_fd=inside)
                     _close_up(inside)
                 finally:
@@ -226,11 +232,13 @@ def put_aside(root: str, found: Unknown, to: str) -> str:
     finally:
         os.close(fd)
     try:
-        if found.name in EARLIER:
+        if found.name == _ALL:
             os.mkdir(to, 0o700, dir_fd=above)
             inside = os.open(to, _DIRECTORY, dir_fd=above)
             try:
-                for one in filter(_is_of_earlier, os.listdir(above)):
+                for one in os.listdir(above):
+                    if not _is_of_earlier(one) or one.startswith(_ASIDE):
+                        continue
                     os.rename(one, one, src_dir_fd=above, dst_dir_fd=inside)
             finally:
                 os.close(inside)
@@ -374,13 +382,11 @@ def _unknown(above: int) -> list[Unknown]:
             if number >= _MOST_ENTRIES:
                 found.append(Unknown(entry.name, f"there are more than {_MOST_ENTRIES} entries beside it"))
                 break
-            if _NAME.fullmatch(entry.name) or entry.name in EARLIER:
-                why = _why(above, entry.name)
-                if why is not None:
-                    found.append(Unknown(entry.name, why))
+            is_earlier = _is_mark_of_earlier(entry.name)
+            if (is_earlier or _NAME.fullmatch(entry.name)) and (why := _why(above, entry.name)) is not None:
+                found.append(Unknown(_ALL if is_earlier else entry.name, why))
     # One of the first version is many names: once is enough.
-    earlier = sorted(one for one in found if one.name in EARLIER)
-    return [*sorted(one for one in found if one.name not in EARLIER), *earlier[:1]]
+    return sorted({one.name: one for one in found}.values())
 
 
 def _why(above: int, name: str) -> str | None:
@@ -391,16 +397,19 @@ def _why(above: int, name: str) -> str | None:
         return None
     if found.st_uid != os.geteuid():
         return f"it belongs to the user {found.st_uid}"
-    if name in EARLIER:
+    if _is_mark_of_earlier(name):
         return "it is of the first version of wink, or came with the workspace"
     if not stat.S_ISDIR(found.st_mode):
         return "it is no directory, and came with the workspace"
     return "it was copied, restored from a backup, or came with the workspace"
 
 
+def _is_mark_of_earlier(name: str) -> bool:
+    return name in EARLIER or name.endswith(_ADOPTING)
+
+
 def _is_of_earlier(name: str) -> bool:
-    also = (".gitignore", "history.bundle", "prompts")
-    return name in EARLIER or name in also or name.startswith(("aside-", "run-", "record.db"))
+    return _is_mark_of_earlier(name) or name in (".gitignore", "history.bundle") or name.startswith((_ASIDE, "run-"))
 
 
 def _check(state: int, name: str, place: str) -> None:
