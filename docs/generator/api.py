@@ -41,6 +41,7 @@ PACKAGES: Final = (
     "wink.history",
     "wink.sandbox",
     "wink.tries",
+    "wink.state",
     "wink_files",
     "wink_planning",
     "wink_read_before_write",
