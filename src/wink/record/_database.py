@@ -14,12 +14,13 @@ import os
 import stat
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Literal
 
 from wink.errors import RecordCorrupt, RecordError, RecordUnavailable, WorkspaceReadOnly
 from wink.record._schema import check_or_create
 from wink.record._state import state_directory
-from wink.state import is_plain, open_directory
+from wink.state import is_plain, opened_directory
 
 if TYPE_CHECKING:
     import sqlite3
@@ -214,21 +215,19 @@ def _refuse_planted(state: str) -> None:
     Such a journal can name another file, which is deleted then. wink's record has a log and never a journal.
     """
     try:
-        directory = open_directory(state)
+        with opened_directory(state) as directory:
+            for name in ("record.db", "record.db-wal", "record.db-shm", "record.db-journal"):
+                with suppress(FileNotFoundError):
+                    _check_plain(os.path.join(state, name), os.stat(name, dir_fd=directory, follow_symlinks=False))
     except OSError as error:
         raise RecordUnavailable(state, error.strerror or str(error)) from error
-    try:
-        for name in ("record.db", "record.db-wal", "record.db-shm", "record.db-journal"):
-            try:
-                found = os.stat(name, dir_fd=directory, follow_symlinks=False)
-            except FileNotFoundError:
-                continue
-            if name.endswith("-journal"):
-                raise RecordCorrupt(os.path.join(state, name), "wink never writes one, and SQLite would play it back")
-            if not is_plain(found):
-                raise RecordCorrupt(os.path.join(state, name), "it is not a plain file of yours, with one name only")
-    finally:
-        os.close(directory)
+
+
+def _check_plain(path: str, found: os.stat_result) -> None:
+    if path.endswith("-journal"):
+        raise RecordCorrupt(path, "wink never writes one, and SQLite would play it back")
+    if not is_plain(found):
+        raise RecordCorrupt(path, "it is not a plain file of yours, with one name only")
 
 
 def _file_at(path: str) -> tuple[int, int] | None:

@@ -10,13 +10,13 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, Final
 
 from wink.errors import RecordCorrupt
 from wink.record._state import state_directory
-from wink.state import open_directory, read_file, replace_file
+from wink.state import opened_directory, read_file, replace_file
 
 DIRECTORY: Final = "held"
 """Where they are, in a workspace's state."""
@@ -48,7 +48,7 @@ class Held:
         """What was kept for exactly what the record has; None where there is nothing."""
         name = _checked(name)
         try:
-            with self._opened() as directory:
+            with opened_directory(os.path.join(self._state, DIRECTORY)) as directory:
                 found: Any = json.loads(read_file(directory, name, MOST_BYTES))
             return found["texts"] if found["for"] == _mark(kept_as) else None
         except (OSError, RecordCorrupt, ValueError, KeyError, TypeError, RecursionError):
@@ -57,26 +57,18 @@ class Held:
     def drop(self, name: str) -> None:
         """Delete one, if it is there."""
         name = _checked(name)
-        with suppress(OSError, RecordCorrupt), self._opened() as directory:
+        with suppress(OSError, RecordCorrupt), opened_directory(os.path.join(self._state, DIRECTORY)) as directory:
             os.unlink(name, dir_fd=directory)
 
     def drop_unless(self, is_needed: Callable[[str, int], bool]) -> None:
         """Delete those of which nobody needs any: by `run` or `approval`, and its number."""
-        with suppress(OSError, RecordCorrupt), self._opened() as directory:
+        with suppress(OSError, RecordCorrupt), opened_directory(os.path.join(self._state, DIRECTORY)) as directory:
             for name in os.listdir(directory):
                 kind, _, rest = name.partition("-")
                 number = rest.partition("-")[0].partition(".")[0]
                 if not number.isdecimal() or not is_needed(kind, int(number)):
                     with suppress(OSError):
                         os.unlink(name, dir_fd=directory)
-
-    @contextmanager
-    def _opened(self) -> Generator[int]:
-        directory = open_directory(os.path.join(self._state, DIRECTORY))
-        try:
-            yield directory
-        finally:
-            os.close(directory)
 
 
 def _checked(name: str) -> str:

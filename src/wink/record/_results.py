@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import Final
 
 from wink.errors import RecordCorrupt
 from wink.record._state import state_directory
-from wink.state import open_directory, read_file, replace_file
+from wink.state import opened_directory, read_file, replace_file
 
 KEPT_RESULTS: Final = 256
 """How many results are kept; the oldest gives way to the next one."""
@@ -45,7 +44,7 @@ class Results:
     def find(self, name: str) -> str | None:
         """The text that was kept under `name`; None when it is not there, or not any more."""
         try:
-            with self._opened() as directory:
+            with opened_directory(os.path.join(self._state, DIRECTORY)) as directory:
                 return read_file(directory, _file(name), KEPT_BYTES).decode(errors="surrogatepass")
         except (OSError, RecordCorrupt, ValueError):
             return None
@@ -53,19 +52,11 @@ class Results:
     def names(self) -> tuple[str, ...]:
         """What texts are kept under, newest first."""
         try:
-            with self._opened() as directory:
+            with opened_directory(os.path.join(self._state, DIRECTORY)) as directory:
                 found = [os.path.splitext(name) for _, name, _ in _newest_first(directory)]
         except (OSError, RecordCorrupt):
             return ()
         return tuple(name for name, kind in found if kind == ".txt" and _NAME.fullmatch(name))
-
-    @contextmanager
-    def _opened(self) -> Generator[int]:
-        directory = open_directory(os.path.join(self._state, DIRECTORY))
-        try:
-            yield directory
-        finally:
-            os.close(directory)
 
 
 def _file(name: str) -> str:

@@ -9,7 +9,7 @@ from typing import Final
 
 from wink.errors import RecordCorrupt, RunBusy
 from wink.record._state import state_directory
-from wink.state import open_directory
+from wink.state import opened_directory
 
 _LOCK: Final = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _BUSY: Final = frozenset({errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES})
@@ -59,11 +59,8 @@ def is_locked(state: str, number: int) -> bool:
     import fcntl
 
     try:
-        directory = open_directory(state)
-        try:
+        with opened_directory(state) as directory:
             fd = os.open(_name(number), _LOCK, dir_fd=directory)
-        finally:
-            os.close(directory)
     except (OSError, RecordCorrupt):
         return False
     try:

@@ -21,7 +21,7 @@ from typing import Any, Final
 from wink.filesystem._disk_content import copy_with_holes
 from wink.sandbox._overlay import Overlay, remove
 from wink.sandbox._upper import DEEPEST, Step, attributes
-from wink.state import open_directory, read_file, replace_file
+from wink.state import opened_directory, read_file, replace_file
 
 _INDEX: Final = "index.json"
 _MOST_BYTES: Final = 1 << 30
@@ -233,23 +233,16 @@ class WorkspaceCopy:
 
     def _load(self) -> dict[str, tuple[Mark, Mark]]:
         try:
-            place = open_directory(self._directory_path)
-            try:
-                found: dict[str, Any] = json.loads(
-                    read_file(place, _INDEX, _MOST_BYTES).decode("utf-8", "surrogateescape")
-                )
-            finally:
-                os.close(place)
+            with opened_directory(self._directory_path) as place:
+                text = read_file(place, _INDEX, _MOST_BYTES).decode("utf-8", "surrogateescape")
+            found: dict[str, Any] = json.loads(text)
             return {path: (list(theirs), list(mine)) for path, (theirs, mine) in found.items()}
         except (OSError, ValueError, AttributeError, TypeError, RecursionError):
             return {}  # it is made anew
 
     def _store(self) -> None:
-        place = open_directory(self._directory_path)
-        try:
+        with opened_directory(self._directory_path) as place:
             replace_file(place, _INDEX, json.dumps(self._index).encode("utf-8", "surrogateescape"))
-        finally:
-            os.close(place)
 
 
 def _is_kept(mode: int) -> bool:

@@ -16,7 +16,7 @@ from wink.errors import RecordCorrupt, SandboxUnavailable
 from wink.sandbox._deep import LOCK, remove
 from wink.sandbox._launch import Mount
 from wink.sandbox._upper import Reader, Reading, attributes
-from wink.state import open_directory, read_file
+from wink.state import open_directory, opened_directory, read_file
 
 if TYPE_CHECKING:
     from wink.filesystem import FilePart, Filesystem
@@ -133,13 +133,10 @@ def _none(path: str) -> bool:
 
 def layers(directory: str) -> tuple[str, str]:
     """What is written in an overlay, and what the kernel works in, made if need be; both are really in `directory`."""
-    place = open_directory(directory, make=True)
-    try:
+    with opened_directory(directory, make=True) as place:
         _is_made(place, "upper", directory)
         if not _is_made(place, "work", directory):
             _ready_to_work(f"{directory}/work")
-    finally:
-        os.close(place)
     return f"{directory}/upper", f"{directory}/work"
 
 
@@ -217,14 +214,10 @@ def is_directory(path: str) -> bool:
 def overlays_in(directory: str) -> list[str]:
     """The names of directories in one that holds overlays; raises `RecordCorrupt` where that is a link."""
     try:
-        place = open_directory(directory)
+        with opened_directory(directory) as place, os.scandir(place) as entries:
+            return [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
     except FileNotFoundError:
         return []
-    try:
-        with os.scandir(place) as entries:
-            return [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
-    finally:
-        os.close(place)
 
 
 def fresh_name() -> str:

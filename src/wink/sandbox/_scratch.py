@@ -20,7 +20,7 @@ from typing import Final
 
 from wink.filesystem import is_protected_name
 from wink.sandbox._overlay import remove
-from wink.state import open_directory
+from wink.state import opened_directory
 
 _OPAQUE: Final = "user.overlay.opaque"
 _LOCK: Final = "lock"
@@ -101,13 +101,9 @@ class Scratch:
 
     @contextmanager
     def _locked(self) -> Generator[None]:
-        place = open_directory(self.directory, make=True)
-        try:
-            lock = os.open(
-                _LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600, dir_fd=place
-            )
-        finally:
-            os.close(place)
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        with opened_directory(self.directory, make=True) as place:
+            lock = os.open(_LOCK, flags, 0o600, dir_fd=place)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield

@@ -24,7 +24,7 @@ from wink.state._place import (
     strange,
     unknown,
 )
-from wink.state._plain import is_plain, open_directory, read_file, replace_file
+from wink.state._plain import is_plain, open_directory, opened_directory, read_file, replace_file
 
 __all__ = [
     "DIRECTORY",
@@ -38,6 +38,7 @@ __all__ = [
     "locate",
     "make",
     "open_directory",
+    "opened_directory",
     "put_aside",
     "read_file",
     "replace_file",

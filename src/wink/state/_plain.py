@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from typing import Final
 
 from wink.errors import RecordCorrupt
@@ -44,6 +45,16 @@ def open_directory(path: str, *, make: bool = False) -> int:
             raise RecordCorrupt(above, "a link, or a file, stands where wink had a directory") from None
         raise
     return fd
+
+
+@contextmanager
+def opened_directory(path: str, *, make: bool = False) -> Generator[int]:
+    """The descriptor that `open_directory` gives, for the length of a block."""
+    fd = open_directory(path, make=make)
+    try:
+        yield fd
+    finally:
+        os.close(fd)
 
 
 def is_plain(found: os.stat_result) -> bool:

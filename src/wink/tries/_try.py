@@ -28,7 +28,7 @@ from wink.sandbox import (
 from wink.sandbox._deep import remove, tree
 from wink.sandbox._upper import DEEPEST
 from wink.state import DIRECTORY as STATE
-from wink.state import make, open_directory, read_file, replace_file
+from wink.state import make, opened_directory, read_file, replace_file
 from wink.workspace import apply, session_name
 
 if TYPE_CHECKING:
@@ -227,11 +227,8 @@ class Try:
 
     def _facts(self) -> dict[str, Any]:
         try:
-            place = open_directory(self.overlay.directory)
-            try:
+            with opened_directory(self.overlay.directory) as place:
                 found: object = json.loads(read_file(place, _FACTS, _MOST_BYTES))
-            finally:
-                os.close(place)
         except (OSError, ValueError, RecursionError):
             found = None
         facts = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
@@ -242,11 +239,8 @@ class Try:
         return facts
 
     def _keep(self, facts: Mapping[str, object]) -> None:
-        place = open_directory(self.overlay.directory)
-        try:
+        with opened_directory(self.overlay.directory) as place:
             replace_file(place, _FACTS, json.dumps(facts).encode())
-        finally:
-            os.close(place)
 
     def _remember(self, contents: Mapping[str, str | None], *, until: int = _FOREVER) -> None:
         """Know again what is at some paths of the workspace; their content's digests, None where that is yet to be read.

@@ -18,7 +18,7 @@ from starlette.responses import Response, StreamingResponse
 
 from wink.errors import RecordCorrupt
 from wink.record._browsing import Browsing
-from wink.state import open_directory
+from wink.state import opened_directory
 from wink.tries._try import DIRECTORY
 from wink.workspace import Workspace
 
@@ -105,12 +105,9 @@ def _tries(workspace: Workspace) -> list[tuple[str, int]]:
     place = os.path.join(workspace.state, DIRECTORY)
     found: list[tuple[str, int]] = []
     try:
-        directory = open_directory(place)
-        try:
-            for entry in os.scandir(directory):
+        with opened_directory(place) as directory, os.scandir(directory) as entries:
+            for entry in entries:
                 found.append((entry.name, entry.stat(follow_symlinks=False).st_mtime_ns))
-        finally:
-            os.close(directory)
     except (OSError, RecordCorrupt):
         return []
     return sorted(found)
