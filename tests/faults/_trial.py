@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from wink.state import adopt, locate, unknown
 from wink.workspace import Workspace
 
 from ._library import KILL, Fault, Injector
@@ -189,6 +190,7 @@ class Laboratory:
             disk.apply(event, share)
         above = self._place(None)
         disk.build(f"{above}/tree", self._injector.show_inode)
+        _taken_over(f"{above}/tree")
         replied = any(event.what == "mark" for event in done[:at])
         verdict = self._judge(operation, f"{above}/tree", before, {"signal": 0}, KILL)
         self._injector.forget_inodes()
@@ -274,6 +276,7 @@ class Laboratory:
             return str(above)
         if os.path.exists(template):
             copy_tree(template, tree)
+            _taken_over(tree)
         else:
             # What calls have done is known by inodes, which a copy does not have.
             _made(tree, os.path.basename(template))
@@ -384,11 +387,17 @@ def _left(tree: str, committed: set[str]) -> list[str]:
     """What nobody will ever clean up."""
     found: list[str] = []
     for name in ("wal", "staged", "conflicts"):
-        directory = f"{tree}/.wink/{name}"
+        directory = f"{locate(tree)}/{name}"
         for left in os.listdir(directory) if os.path.isdir(directory) else ():
             if name != "staged" or left.rpartition(".")[0] not in committed:
                 found.append(f"left {name}/{left}")
     return found
+
+
+def _taken_over(tree: str) -> None:
+    """What is copied, or built anew, has other inodes than after a fault; say that it is ours all the same."""
+    for found in unknown(tree):
+        adopt(tree, found)
 
 
 def _write_all(fd: int, data: bytes) -> None:

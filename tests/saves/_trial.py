@@ -264,7 +264,7 @@ class Laboratory:
         where = f"{case}, before call {at} of {found.steps}"
         shown = b"".join(_contents(root))
         aside = {
-            str(path.relative_to(root / ".wink")): path.read_bytes() for path in _files(state_of(root) / "conflicts")
+            str(path.relative_to(state_of(root))): path.read_bytes() for path in _files(state_of(root) / "conflicts")
         }
         reported = b"".join(content for name, content in aside.items() if name in conflicts)
         unreported = b"".join(aside.values())

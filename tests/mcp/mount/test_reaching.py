@@ -246,7 +246,7 @@ def test_wink_mounts_wink(mount: Mount, tmp_path: Path) -> None:
     there.mkdir()
     (there / "a.txt").write_text("one\n")
     command = [sys.executable, "-m", "wink", "serve", "--workspace", str(there)]
-    inherit = ["PATH", "HOME", "PYTHONPATH", "LANG", "LC_*"]
+    inherit = ["PATH", "HOME", "XDG_STATE_HOME", "PYTHONPATH", "LANG", "LC_*"]
     agent = mount("x", command=command, inherit=inherit, prefix="there")
 
     assert "has not been read" in agent.fails("there_write_file", file_path="a.txt", content="two\n")
