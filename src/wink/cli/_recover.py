@@ -93,7 +93,10 @@ def _set_strangers_aside(root: str) -> None:
     """Move each state that is not known to be this user's to where nobody looks."""
     for number, found in enumerate(unknown(root), 1):
         place = put_stranger_aside(root, found, f"aside-{utc_now():%Y%m%dT%H%M%SZ}-{number}")
-        click.echo(one_line(f"{found.name}: {found.why}: it is in {place}"))
+        if number <= _SHOWN:
+            click.echo(one_line(f"{found.name}: {found.why}: it is in {place}"))
+    if unknown(root):
+        raise wrong("there is more in .wink than is looked through; move .wink itself away")
     click.echo("a new record begins with the next call")
 
 

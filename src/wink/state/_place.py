@@ -227,10 +227,12 @@ def put_aside(root: str, found: Unknown, to: str) -> str:
         os.close(fd)
     try:
         if found.name in EARLIER:
+            # What was put aside before, in this very moment too, stays where its owner was told that it is.
+            names = [one for one in os.listdir(above) if _is_of_earlier(one) and not one.startswith("aside-")]
             os.mkdir(to, 0o700, dir_fd=above)
             inside = os.open(to, _DIRECTORY, dir_fd=above)
             try:
-                for one in filter(_is_of_earlier, os.listdir(above)):
+                for one in names:
                     os.rename(one, one, src_dir_fd=above, dst_dir_fd=inside)
             finally:
                 os.close(inside)
@@ -399,7 +401,7 @@ def _why(above: int, name: str) -> str | None:
 
 
 def _is_of_earlier(name: str) -> bool:
-    also = (".gitignore", "history.bundle", "prompts")
+    also = (".gitignore", "history.bundle", "prompts", "spare")
     return name in EARLIER or name in also or name.startswith(("aside-", "run-", "record.db"))
 
 
