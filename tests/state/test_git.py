@@ -60,6 +60,7 @@ def attacked() -> Iterator[Attacked]:
     made.close()
 
 
+@pytest.mark.timeout(600)
 def test_a_branch_that_tracks_what_is_in_the_state(attacked: Attacked) -> None:
     """The worst case: its name is known to whoever wrote the branch, and git writes what they please over what wink has."""
     failures: list[str] = []

@@ -42,6 +42,7 @@ def checked(attacked: Attacked) -> Report:
     return report
 
 
+@pytest.mark.timeout(600)
 def test_no_name_of_a_known_state_is_a_trap() -> None:
     """As whoever runs the tests: nothing outside changes, nothing hangs, and whatever fails says so in a line."""
     attacked = Attacked()
@@ -66,6 +67,7 @@ def test_a_journal_with_a_tebibyte_of_nothing_is_not_read_whole(world: World) ->
         assert (done.status, complaint(done)) == (0, None)
 
 
+@pytest.mark.timeout(600)
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody else; then the test above is this one")
 def test_no_name_of_a_known_state_is_a_trap_for_an_ordinary_user() -> None:
     """To whom doors can be closed, and files of others can belong."""
