@@ -39,6 +39,7 @@ OF_THE_SYSTEM = [
     "tests/sandbox",
     "tests/saves",
     "tests/scaffold",
+    "tests/state",
     "tests/testing/test_guide.py",
     "tests/tries",
     "tests/tutorial",
@@ -231,6 +232,13 @@ def races(session: nox.Session) -> None:
     """Swap files for links, and save as an editor does, before every single call to the file system."""
     session.install("-e", ".", *groups("test"))
     session.run("pytest", "-n", "auto", "tests/filesystem/confinement", *session.posargs, env={"WINK_RACES": "all"})
+
+
+@nox.session(python=MAIN, default=False)
+def planted(session: nox.Session) -> None:
+    """Every kind of trap at every name of the state, before every command; hours, or `-- --part 1/20` of them. Needs Linux."""
+    session.install("-e", ".", *groups("test"))
+    session.run("python", "-m", "tests.state.run", *session.posargs)
 
 
 @nox.session(python=MAIN, default=False)

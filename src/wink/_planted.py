@@ -106,6 +106,14 @@ class Trust:
         return self._sites
 
 
+def program(name: str) -> str | None:
+    """Where a program is on the PATH, never in the current directory or one relative to it: that may be a workspace."""
+    import shutil
+
+    places = filter(os.path.isabs, os.environ.get("PATH", os.defpath).split(os.pathsep))
+    return shutil.which(name, path=os.pathsep.join(places))
+
+
 def is_inside(path: str, directory: str) -> bool:
     """Whether `path` is `directory` or lies beneath it; both are real paths.
 

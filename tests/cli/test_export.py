@@ -12,6 +12,7 @@ import zipfile
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.cli.conftest import Done
@@ -333,3 +334,14 @@ def test_files_that_cannot_be_read_are_named(cli: Cli, tmp_path: Path) -> None:
         done = cli("import", str(tmp_path / name), str(tmp_path / "there"))
         assert done.status == 2
         assert "was not imported" in done.err
+
+
+def test_what_is_no_file_is_not_replaced(cli: Any, place: Path) -> None:
+    """A draft that is renamed over a device takes the device away."""
+    cli("call", "write_file", "file_path=n.txt", "content=n")
+    os.mkfifo(place / "pipe")
+
+    done = cli("export", "--force", "pipe")
+
+    assert (done.status, done.err) == (2, "wink: 'pipe' is no file; name another\n")
+    assert (place / "pipe").is_fifo()

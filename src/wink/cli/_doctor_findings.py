@@ -10,9 +10,11 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from wink import __version__
+from wink._planted import program
 from wink.cli._settings import VARIABLES, installed_catalog
 from wink.errors import RecordError, WinkError
 from wink.sandbox import Report
+from wink.state import unknown
 from wink.workspace import state_place
 
 _GIT: Final = "apt-get install git (Debian, Ubuntu), dnf install git (Fedora), brew install git (macOS)"
@@ -82,6 +84,9 @@ def _files(workspace: str) -> Iterable[Finding]:
     except RecordError as error:
         yield Finding("workspace", "state", ok=False, detail=str(error), remedy="do as it says")
         return
+    for one in unknown(os.path.realpath(workspace)):
+        remedy = "`wink recover --set-aside`; or put your own away and `wink trust --state`"
+        yield Finding("workspace", f"state {one.name}", ok=False, detail=one.why, remedy=remedy)
     try:
         swaps = can_exchange(state if os.path.isdir(state) else workspace)
     except OSError as error:
@@ -95,7 +100,8 @@ def _git() -> Finding:
     import subprocess
 
     try:
-        said = subprocess.run(["git", "--version"], capture_output=True, text=True, timeout=_SECONDS, check=True)
+        command = [program("git") or "/usr/bin/git", "--version"]
+        said = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=True)
     except (OSError, subprocess.SubprocessError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         return Finding("workspace", "git", ok=False, detail=reason or "", remedy=_GIT)

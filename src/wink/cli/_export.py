@@ -33,6 +33,9 @@ def export(file: str | None, workspace: str, session: str, as_html: bool, no_his
     target = file or f"{session}.{'html' if as_html else 'wink'}"
     if os.path.lexists(target) and not force:
         raise wrong(f"{target!r} is there already; name another file, or give --force")
+    if os.path.lexists(target) and not (os.path.isfile(target) or os.path.islink(target)):
+        # Renaming a draft over a device would take the device away, from everybody where root does it.
+        raise wrong(f"{target!r} is no file; name another")
     with opened_for_reading(workspace) as opened:
         collected = collect(opened, session)
         if as_html:

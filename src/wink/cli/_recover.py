@@ -15,7 +15,7 @@ from wink.cli._wrong import wrong
 from wink.errors import RecordCorrupt, RecordTooNew, RecordUnavailable, StateNotKnown
 from wink.filesystem import HostFilesystem, Recovered
 from wink.limits import utc_now
-from wink.state import DIRECTORY, locate, unknown
+from wink.state import DIRECTORY, locate, put_all_aside, unknown
 from wink.state import put_aside as put_stranger_aside
 from wink.workspace import Otherwise, Workspace, has_journals, open_record, put_aside
 from wink.workspace import recover as recover_files
@@ -64,15 +64,24 @@ def recover(workspace: str, keep: bool, undo: bool, set_aside: bool) -> None:
 
 
 def _set_aside(workspace: str, otherwise: Otherwise | None) -> None:
+    root = os.path.realpath(workspace)
     try:
         open_record(workspace).close()
     except StateNotKnown:
-        _set_strangers_aside(os.path.realpath(workspace))
+        _set_strangers_aside(root)
         return
     except (RecordCorrupt, RecordTooNew) as error:
         problem = error
     else:
-        raise wrong("the record can be used; there is no reason to put it aside")
+        if not unknown(root):
+            raise wrong("the record can be used; there is no reason to put it aside")
+        _set_strangers_aside(root)
+        return
+    if isinstance(problem, RecordCorrupt) and problem.path == os.path.join(root, DIRECTORY):
+        place = put_all_aside(root, f"{DIRECTORY}-aside-{utc_now():%Y%m%dT%H%M%SZ}")
+        click.echo(one_line(f"{problem.reason}: it is in {place}"))
+        click.echo("a new record begins with the next call")
+        return
     state = locate(workspace)
     if otherwise is None and has_journals(state):
         raise wrong("a call was left half done, and the record cannot say how it ended; give --keep or --undo, too")
@@ -93,7 +102,10 @@ def _set_strangers_aside(root: str) -> None:
     """Move each state that is not known to be this user's to where nobody looks."""
     for number, found in enumerate(unknown(root), 1):
         place = put_stranger_aside(root, found, f"aside-{utc_now():%Y%m%dT%H%M%SZ}-{number}")
-        click.echo(one_line(f"{os.path.normpath(os.path.join(DIRECTORY, found.name))}: {found.why}: it is in {place}"))
+        if number <= _SHOWN:
+            click.echo(
+                one_line(f"{os.path.normpath(os.path.join(DIRECTORY, found.name))}: {found.why}: it is in {place}")
+            )
     click.echo("a new record begins with the next call")
 
 

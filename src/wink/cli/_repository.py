@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 from typing import Final
 
-from wink._planted import inherited
+from wink._planted import inherited, program
 
 _IGNORED: Final = ("__pycache__", ".git", ".wink")
 
@@ -25,7 +25,7 @@ def copy_project(source: Path, target: Path) -> None:
 
 def make_repository(directory: Path) -> bool:
     """Commit all that is there to a new repository; False where there is no git, or one that cannot."""
-    git = shutil.which("git")
+    git = program("git")
     if git is None:
         return False
     # The user's own settings, and a repository that the environment names, are none of this copy's business.

@@ -122,8 +122,9 @@ def _read(found: Sequence[Source]) -> list[FileRules]:
             problems += error.problems
         default, called = source.table("rules_default", None)
         place = source.place("rules_default")
+        said = repr(default[:80]) if isinstance(default, str) else type(cast("object", default)).__name__
         if default is not None and (not isinstance(default, str) or default not in _RANK):
-            problems.append(f"{place}: {called} must be 'allow', 'deny' or 'ask', not {default!r}")
+            problems.append(f"{place}: {called} must be 'allow', 'deny' or 'ask', not {said}")
         files.append(FileRules(source, rules, default, place))
     if problems:
         raise RulesError(problems)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any, Final, NamedTuple, cast
 
 from wink._bounded import SETTINGS, content, content_beneath, toml
@@ -38,17 +39,10 @@ class Source(NamedTuple):
 
     def place(self, key: str, *, is_table: bool = False) -> str:
         """`file:line` of a dotted key, without `tool.wink.`, or the file alone when it is written in an unusual way."""
-        header = ""
-        for number, raw in enumerate(self.text.splitlines(), start=1):
-            line = raw.strip().replace('"', "").replace("'", "")
-            if line.startswith("["):
-                header = _header(line)
-                if is_table and header == key:
-                    return f"{self.shown}:{number}"
-            path = f"{header}.{line.partition('=')[0]}".replace(" ", "").strip(".").removeprefix("tool.wink.")
-            if "=" in line and (path == key or (is_table and path.startswith(f"{key}."))):
-                return f"{self.shown}:{number}"
-        return self.shown
+        keys, tables = _lines(self.text)
+        found = [keys.get(key), tables.get(key) if is_table else None]
+        lines = [line for line in found if line is not None]
+        return f"{self.shown}:{min(lines)}" if lines else self.shown
 
     def places(self, key: str, count: int) -> list[str]:
         """`file:line` of each table of an array of them; the array's own where they are written in an unusual way."""
@@ -153,6 +147,25 @@ def _meant(key: str) -> str | None:
 
     close = get_close_matches(key.lower().replace("-", "_"), _KEYS, n=1, cutoff=0.8)
     return close[0] if close else None
+
+
+@lru_cache(maxsize=4)
+def _lines(text: str) -> tuple[dict[str, int], dict[str, int]]:
+    """The first line of each key, and of each table or of what is in it, by dotted names; once for a file, however long."""
+    keys: dict[str, int] = {}
+    tables: dict[str, int] = {}
+    header = ""
+    for number, raw in enumerate(text.splitlines(), start=1):
+        line = raw.strip().replace('"', "").replace("'", "")
+        if line.startswith("["):
+            header = _header(line)
+            tables.setdefault(header, number)
+        if "=" in line:
+            path = f"{header}.{line.partition('=')[0]}".replace(" ", "").strip(".").removeprefix("tool.wink.")
+            keys.setdefault(path, number)
+            while (path := path.rpartition(".")[0]) and path not in tables:
+                tables[path] = number
+    return keys, tables
 
 
 def _header(line: str) -> str:

@@ -7,7 +7,7 @@ import os
 import sys
 import warnings
 from collections.abc import Iterable
-from typing import Any, NamedTuple, cast
+from typing import Any, Final, NamedTuple, cast
 
 import click
 
@@ -20,6 +20,9 @@ from wink.cli._trust_store import TrustStore, store_file
 from wink.cli._wrong import wrong
 from wink.errors import PluginWarning
 from wink.state import DIRECTORY, adopt, unknown
+
+_SHOWN: Final = 3
+"""So many states are named."""
 
 
 class Offered(NamedTuple):
@@ -88,7 +91,9 @@ def _trust_state(root: str, *, yes: bool) -> int:
         return 0
     found, *others = there
     if others:
-        names = ", ".join(one.name for one in (found, *others))
+        names = ", ".join(one.name for one in there[:_SHOWN])
+        if len(there) > _SHOWN:
+            names += f" and {len(there) - _SHOWN} more"
         raise wrong(f"there are several ({names}) in .wink; leave the one that is yours, and move the others away")
     click.echo(visible(f"{os.path.normpath(os.path.join(DIRECTORY, found.name))}: {found.why}"), err=True)
     if not yes and sys.stdin.isatty() and not click.confirm("Did you, or your own wink, make it?", err=True):

@@ -63,7 +63,7 @@ def try_(
         with tried.use() as overlay:
             status, found = None, None
             try:
-                status = _run(tried, overlay, opened.root, command, profile, network, read)
+                status = _run(tried, overlay, overlay.root, command, profile, network, read)
             finally:
                 found = tried.differences()
                 if not found and len(tried.runs) < 2:

@@ -25,6 +25,8 @@ SPARE: Final = "spare"
 """An ended journal's file that waits in the state directory: making a file costs many times what renaming one does."""
 
 _MOST_SPARE_BYTES: Final = 1 << 18
+_CHUNK: Final = 1 << 20
+_NOTHING: Final = bytes(_CHUNK)
 
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _OLD = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
@@ -64,7 +66,7 @@ class Journal:
                 raise _foreign(transaction_id)
             left = Standing([], {}, 0)
             if len(start) == len(MAGIC) and any(start):
-                content += b"".join(iter(lambda: os.read(fd, 1 << 20), b""))
+                content += _written(fd)
                 left = _believed(transaction_id, content)
         except BaseException:
             os.close(fd)
@@ -118,6 +120,16 @@ class Journal:
         if self._is_durable:
             os.fdatasync(self._fd)
         self._end += len(data)
+
+
+def _written(fd: int) -> bytes:
+    """The rest of a journal, up to where nothing was ever written: a hole may be larger than any memory."""
+    chunks: list[bytes] = []
+    while chunk := os.read(fd, _CHUNK):
+        if chunk == _NOTHING[: len(chunk)]:
+            break
+        chunks.append(chunk)
+    return b"".join(chunks)
 
 
 def _believed(transaction_id: str, content: bytes) -> Standing:

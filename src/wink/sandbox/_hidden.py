@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import lru_cache
 from typing import Final
 
@@ -28,6 +29,28 @@ def hidden() -> tuple[str, ...]:
             for word in ("--ro-bind", _NOTHING, place)
         )
     return _of_root(os.stat("/etc").st_mtime_ns)
+
+
+def sockets(shown: Iterable[str], apart: Iterable[str]) -> Iterator[str]:
+    """bubblewrap's options that cover the sockets of other processes in what is shown; a read-only mount lets anybody connect.
+
+    Only those that are there now, in our network namespace. In `apart`, and in overlays, a socket has nobody behind it.
+    """
+    places = [os.path.realpath(place) for place in shown]
+    others = [os.path.realpath(place) for place in apart]
+    with open("/proc/net/unix", encoding="utf-8", errors="surrogateescape") as lines:
+        paths = {fields[7].rstrip("\n") for line in lines if len(fields := line.split(None, 7)) == 8}
+    for path in sorted(path for path in paths if path.startswith("/")):
+        real = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
+        if not any(_is_in(real, place) for place in places) or any(_is_in(real, place) for place in others):
+            continue
+        with suppress(OSError):
+            if stat.S_ISSOCK(os.lstat(real).st_mode):
+                yield from ("--ro-bind", _NOTHING, real)
+
+
+def _is_in(path: str, directory: str) -> bool:
+    return path.startswith(directory.rstrip("/") + "/")
 
 
 @lru_cache(maxsize=1)

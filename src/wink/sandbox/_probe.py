@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
 from functools import cache
 from typing import Final
+
+from wink._planted import program
 
 _SECONDS: Final = 10
 
@@ -153,7 +154,7 @@ def objection(directory: str) -> str:
 def _ids() -> Feature:
     if os.getuid() == 0:
         return Feature("other users' files", True, "root maps all ids")
-    path = shutil.which("newuidmap")
+    path = program("newuidmap")
     return Feature("other users' files", path is not None, path or "programs cannot change them", _HOW["newuidmap"])
 
 
@@ -166,5 +167,5 @@ def _cgroups() -> Feature:
 
 
 def _tool(name: str) -> Feature:
-    path = shutil.which(name)
+    path = program(name)
     return Feature(name, path is not None, path or "", _HOW[name])

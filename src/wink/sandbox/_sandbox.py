@@ -15,7 +15,7 @@ from wink.sandbox._launch import Request, launcher
 from wink.sandbox._overlay import Overlay, is_directory
 from wink.sandbox._program import Command, Ended, OnOutput, Stop, Streams, watch
 from wink.sandbox._settings import MIB, Limits, Profile
-from wink.sandbox._view import is_in, toolchain, view
+from wink.sandbox._view import SYSTEM, is_in, toolchain, view
 from wink.state import user_directory
 
 PROGRAMS = "programs"
@@ -113,11 +113,26 @@ class Sandbox:
 
 def _own(profile: Profile, source: str, root: str) -> list[str]:
     """Where the user's key and what they trust lie, if a program would see it: that is for nobody but wink itself."""
-    place = os.path.realpath(user_directory() or "/nonexistent")
-    shown = (*profile.readable, *profile.writable)
-    if is_in(place, root):
-        return [place] if is_directory(f"{source}{place[len(root) :]}") else []
-    return [place] if os.path.isdir(place) and any(is_in(place, os.path.realpath(one)) for one in shown) else []
+    usual = {"XDG_STATE_HOME": ""}
+    places = {user_directory(), *(user_directory({**usual, "HOME": home}) for home in _homes())}
+    shown = [os.path.realpath(one) for one in (*SYSTEM, *profile.readable, *profile.writable)]
+    found: list[str] = []
+    for place in sorted(os.path.realpath(one) for one in places if one is not None):
+        if is_in(place, root):
+            found += [place] if is_directory(f"{source}{place[len(root) :]}") else []
+        elif os.path.isdir(place) and any(is_in(place, one) for one in shown):
+            found.append(place)
+    return list(dict.fromkeys(found))
+
+
+def _homes() -> set[str]:
+    """Where this user's own files may lie: the variable can point elsewhere."""
+    import pwd
+
+    try:
+        return {os.path.expanduser("~"), pwd.getpwuid(os.geteuid()).pw_dir}
+    except KeyError:  # a user without a name, as in a container
+        return {os.path.expanduser("~")}
 
 
 def bubblewrap() -> str:

@@ -7,10 +7,10 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from wink.sandbox._hidden import hidden
+from wink.sandbox._hidden import hidden, sockets
 from wink.sandbox._settings import Profile
 
-_SYSTEM: Final = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/gnu")
+SYSTEM: Final = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/gnu")
 _PRIVATE: Final = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - these are what the program gets of its own
 _ROOT_MAY: Final = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "SETUID", "SETGID", "KILL")
 
@@ -30,7 +30,7 @@ def view(
     `masked` are directories, in it or elsewhere, that look empty.
     """
     workspace = _workspace(source or root, root, cwd, masked)
-    return [*_apart(profile, interactive), *_system(profile), *workspace, *_environment(env)]
+    return [*_apart(profile, interactive), *_system(profile, root), *workspace, *_environment(env)]
 
 
 def toolchain(root: str, home: str | None) -> tuple[str, ...]:
@@ -62,9 +62,9 @@ def _apart(profile: Profile, interactive: bool) -> Iterator[str]:
         yield from ("--unshare-user", "--disable-userns")
 
 
-def _system(profile: Profile) -> Iterator[str]:
+def _system(profile: Profile, root: str) -> Iterator[str]:
     size = str(profile.limits.temporary_bytes)
-    for place in _SYSTEM:
+    for place in SYSTEM:
         if os.path.islink(place):
             yield from ("--symlink", os.readlink(place), place)
         elif os.path.isdir(place):
@@ -83,6 +83,7 @@ def _system(profile: Profile) -> Iterator[str]:
     for place in profile.readable:
         yield from ("--ro-bind-try", place, place)
     yield from hidden()
+    yield from sockets((*SYSTEM, *profile.readable), (*_PRIVATE, "/run", "/var/run", *profile.writable, root))
     for place in profile.writable:
         yield from ("--bind", place, place)
 

@@ -15,16 +15,13 @@ from wink.state._place import (
     DIRECTORY,
     EARLIER,
     Unknown,
-    adopt,
     enter,
     is_place,
     locate,
     make,
-    put_aside,
-    strange,
-    unknown,
 )
 from wink.state._plain import is_plain, open_directory, opened_directory, read_file, replace_file
+from wink.state._takeover import adopt, put_all_aside, put_aside, strange, unknown
 
 __all__ = [
     "DIRECTORY",
@@ -39,6 +36,7 @@ __all__ = [
     "make",
     "open_directory",
     "opened_directory",
+    "put_all_aside",
     "put_aside",
     "read_file",
     "replace_file",

@@ -78,6 +78,12 @@ def _read(path: str) -> bytes | None:
 
 def _write(directory: str, path: str) -> None:
     """Make the key, whole or not at all; of several processes at once one makes it."""
+    above = directory
+    while not os.path.lexists(above):
+        above = os.path.dirname(above)
+    if os.stat(above).st_uid not in (os.geteuid(), 0):
+        # Made by root in somebody's home it would keep them from their own workspaces.
+        raise StateKeyError(path, f"{above} belongs to another user")
     os.makedirs(directory, mode=0o700, exist_ok=True)
     draft = f"{path}.{os.urandom(6).hex()}"
     fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)

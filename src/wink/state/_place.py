@@ -43,10 +43,10 @@ EARLIER: Final = frozenset(
 _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NAME: Final = re.compile(r"[0-9a-f]{32}")
 _MOST_ENTRIES: Final = 10_000
-_SEAL: Final = "seal-"
-_ADOPTING: Final = ".adopting"
-_ASIDE: Final = "aside-"
-_ALL: Final = "."
+SEAL: Final = "seal-"
+ADOPTING: Final = ".adopting"
+ALL: Final = "."
+"""All of `.wink`, where its entries together are a state."""
 _WRONG_KIND: Final = frozenset((errno.ELOOP, errno.EMLINK, errno.ENOTDIR))
 
 
@@ -72,13 +72,13 @@ def locate(root: str | os.PathLike[str], given: str | os.PathLike[str] | None = 
         return place if place.startswith(root.rstrip("/") + "/") else os.path.realpath(place)
     fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        name, problem = _name(fd)
+        name, problem = name_of(fd)
         place = os.path.join(root, DIRECTORY, name)
-        above = _above(fd, root)
+        above = above_in(fd, root)
         if above < 0:
             return place
         try:
-            found = [] if problem is None and _is_known(above, name) else _unknown(above)
+            found = [] if problem is None and is_known(above, name) else unknown_in(above)
         finally:
             os.close(above)
     finally:
@@ -119,7 +119,7 @@ def make(path: str, root: int | None = None) -> int:
         return fd
     above_path, name = os.path.split(path)
     with _opened_root(above_path, root) as top:
-        known, problem = _name(top)
+        known, problem = name_of(top)
         if problem is not None:
             raise problem
         if known != name:
@@ -139,116 +139,6 @@ def make(path: str, root: int | None = None) -> int:
             return _entered(above, path)
 
 
-def unknown(root: str) -> tuple[Unknown, ...]:
-    """What looks like a state of the workspace `root` and is not known."""
-    fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        above = _above(fd, root)
-    finally:
-        os.close(fd)
-    if above < 0:
-        return ()
-    try:
-        return tuple(one for one in _unknown(above) if not _is_known(above, one.name))
-    finally:
-        os.close(above)
-
-
-def adopt(root: str, found: Unknown) -> str:
-    """Take what is in `.wink` for this user's from now on, after a look at it; the state's path.
-
-    Raises `StateNotKnown` for what cannot be taken: what another user owns, what is reached by a link, a record with a
-    journal that SQLite would play back, or where there is a known state already. Then nothing was moved.
-    """
-    place = os.path.normpath(os.path.join(root, DIRECTORY, found.name))
-    fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        name, problem = _name(fd)
-        if problem is not None:
-            raise problem
-        above = _above(fd, root)
-    finally:
-        os.close(fd)
-    target = os.path.join(root, DIRECTORY, name)
-    try:
-        if _is_known(above, name):
-            raise StateNotKnown(place, "there is one that is yours")
-        is_earlier = found.name == _ALL
-        source = os.open(found.name, _DIRECTORY, dir_fd=above)
-        try:
-            names = [one for one in os.listdir(source) if not is_earlier or _is_of_earlier(one)]
-            for one in names:
-                _check(source, one, place)
-            if is_earlier:
-                # Always the same: who was killed in the middle of it goes on with what has been moved.
-                draft = name + _ADOPTING
-                with suppress(FileExistsError):
-                    os.mkdir(draft, 0o700, dir_fd=above)
-                inside = os.open(draft, _DIRECTORY, dir_fd=above)
-                try:
-                    for one in (one for one in names if one != draft):
-                        os.rename(one, one, src_dir_fd=source, dst_dir_fd=inside)
-                    _close_up(inside)
-                finally:
-                    os.close(inside)
-                os.rename(draft, name, src_dir_fd=above, dst_dir_fd=above)
-            else:
-                for one in names:
-                    if one.startswith(_SEAL):
-                        os.unlink(one, dir_fd=source)
-                _close_up(source)
-                if found.name != name:
-                    os.rename(found.name, name, src_dir_fd=above, dst_dir_fd=above)
-        finally:
-            os.close(source)
-    finally:
-        os.close(above)
-    return target
-
-
-def strange(state: str) -> tuple[str, ...]:
-    """The names in a state that wink never made: links, and whatever else is neither a directory nor a file."""
-    try:
-        fd = open_directory(state)
-    except FileNotFoundError:
-        return ()
-    try:
-        with os.scandir(fd) as entries:
-            found = [
-                one.name
-                for one in entries
-                if not (one.is_dir(follow_symlinks=False) or one.is_file(follow_symlinks=False))
-            ]
-    finally:
-        os.close(fd)
-    return tuple(sorted(found))
-
-
-def put_aside(root: str, found: Unknown, to: str) -> str:
-    """Move what looks like a state, and is none of this user's, to `to` in `.wink`, where nobody looks; its path."""
-    fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        above = _above(fd, root)
-    finally:
-        os.close(fd)
-    try:
-        if found.name == _ALL:
-            os.mkdir(to, 0o700, dir_fd=above)
-            inside = os.open(to, _DIRECTORY, dir_fd=above)
-            try:
-                for one in os.listdir(above):
-                    if not _is_of_earlier(one) or one.startswith(_ASIDE):
-                        continue
-                    os.rename(one, one, src_dir_fd=above, dst_dir_fd=inside)
-            finally:
-                os.close(inside)
-        else:
-            os.rename(found.name, to, src_dir_fd=above, dst_dir_fd=above)
-    finally:
-        os.close(above)
-    return os.path.join(root, DIRECTORY, to)
-
-
 @contextmanager
 def _opened_root(above_path: str, root: int | None) -> Generator[int]:
     if root is not None:
@@ -265,7 +155,7 @@ def _opened_root(above_path: str, root: int | None) -> Generator[int]:
 def _opened_above(path: str, root: int | None) -> Generator[int]:
     above_path = os.path.dirname(path)
     with _opened_root(above_path, root) as top:
-        above = _above(top, os.path.dirname(above_path))
+        above = above_in(top, os.path.dirname(above_path))
         if above < 0:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
     try:
@@ -296,7 +186,8 @@ def _entered(above: int, path: str) -> int:
     raise StateNotKnown(path, _why(above, name) or "it has just been removed")
 
 
-def _is_known(above: int, name: str) -> bool:
+def is_known(above: int, name: str) -> bool:
+    """Whether a directory in `.wink`, given by its descriptor, is a state that this user's wink has made."""
     try:
         os.close(_entered(above, name))
     except (FileNotFoundError, StateNotKnown):
@@ -304,19 +195,23 @@ def _is_known(above: int, name: str) -> bool:
     return True
 
 
-def _above(root: int, path: str) -> int:
+def above_in(root: int, path: str) -> int:
     """A descriptor of `.wink`, or -1 where there is none."""
     try:
         return os.open(DIRECTORY, _DIRECTORY, dir_fd=root)
     except FileNotFoundError:
         return -1
+    except PermissionError:
+        owner = os.stat(DIRECTORY, dir_fd=root, follow_symlinks=False).st_uid
+        reason = f"only the user {owner} may look into it"
+        raise WorkspaceReadOnly(os.path.join(path, DIRECTORY), reason) from None
     except OSError as error:
         if error.errno in _WRONG_KIND:
             raise RecordCorrupt(os.path.join(path, DIRECTORY), "it is a link, or no directory") from None
         raise
 
 
-def _name(root: int) -> tuple[str, StateKeyError | None]:
+def name_of(root: int) -> tuple[str, StateKeyError | None]:
     """What this user's state of a workspace is called; without a key a name that nothing can have."""
     try:
         key = user_key()
@@ -328,7 +223,7 @@ def _name(root: int) -> tuple[str, StateKeyError | None]:
 
 
 def _seal(state: int) -> str:
-    return _SEAL + _digest(user_key(), "seal", *identity(state))
+    return SEAL + _digest(user_key(), "seal", *identity(state))
 
 
 def _digest(key: bytes, *words: object) -> str:
@@ -343,7 +238,7 @@ def _make(above: int, name: str) -> None:
     os.mkdir(draft, 0o700, dir_fd=above)
     fd = os.open(draft, _DIRECTORY, dir_fd=above)
     try:
-        _close_up(fd)
+        close_up(fd)
         os.rename(draft, name, src_dir_fd=above, dst_dir_fd=above)
     except OSError as error:
         for one in os.listdir(fd):
@@ -356,7 +251,7 @@ def _make(above: int, name: str) -> None:
         os.close(fd)
 
 
-def _close_up(state: int) -> None:
+def close_up(state: int) -> None:
     """Seal a directory, for this user alone."""
     os.fchmod(state, 0o700)
     _ignore(state)
@@ -375,16 +270,17 @@ def _ignore(state: int) -> None:
             os.close(fd)
 
 
-def _unknown(above: int) -> list[Unknown]:
+def unknown_in(above: int) -> list[Unknown]:
+    """What of `.wink`, given by its descriptor, looks like a state of this user's."""
     found: list[Unknown] = []
     with os.scandir(above) as entries:
         for number, entry in enumerate(entries):
             if number >= _MOST_ENTRIES:
-                found.append(Unknown(entry.name, f"there are more than {_MOST_ENTRIES} entries beside it"))
+                found.append(Unknown(ALL, f"it has more than {_MOST_ENTRIES} entries"))
                 break
-            is_earlier = _is_mark_of_earlier(entry.name)
+            is_earlier = is_mark_of_earlier(entry.name)
             if (is_earlier or _NAME.fullmatch(entry.name)) and (why := _why(above, entry.name)) is not None:
-                found.append(Unknown(_ALL if is_earlier else entry.name, why))
+                found.append(Unknown(ALL if is_earlier else entry.name, why))
     # One of the first version is many names: once is enough.
     return sorted({one.name: one for one in found}.values())
 
@@ -396,31 +292,14 @@ def _why(above: int, name: str) -> str | None:
     except FileNotFoundError:
         return None
     if found.st_uid != os.geteuid():
-        return f"it belongs to the user {found.st_uid}"
-    if _is_mark_of_earlier(name):
+        return None  # another user's, who has a state of their own here: neither ours nor opened
+    if is_mark_of_earlier(name):
         return "it is of the first version of wink, or came with the workspace"
     if not stat.S_ISDIR(found.st_mode):
         return "it is no directory, and came with the workspace"
     return "it was copied, restored from a backup, or came with the workspace"
 
 
-def _is_mark_of_earlier(name: str) -> bool:
-    return name in EARLIER or name.endswith(_ADOPTING)
-
-
-def _is_of_earlier(name: str) -> bool:
-    return _is_mark_of_earlier(name) or name in (".gitignore", "history.bundle") or name.startswith((_ASIDE, "run-"))
-
-
-def _check(state: int, name: str, place: str) -> None:
-    """Refuse what wink never puts into a state, and what would lead out of it."""
-    found = os.stat(name, dir_fd=state, follow_symlinks=False)
-    said = os.path.join(place, name)
-    if found.st_uid != os.geteuid():
-        raise StateNotKnown(said, f"it belongs to the user {found.st_uid}")
-    if name == "record.db-journal":
-        raise StateNotKnown(said, "SQLite would play it back, and wink never writes one")
-    if stat.S_ISDIR(found.st_mode):
-        return
-    if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
-        raise StateNotKnown(said, "wink keeps only plain files and directories here")
+def is_mark_of_earlier(name: str) -> bool:
+    """Whether the first version of wink, or who has begun to take over what it made, gave something this name."""
+    return name in EARLIER or name.endswith(ADOPTING)

@@ -70,8 +70,12 @@ def read_file(directory: int, name: str, most: int) -> bytes:
     """
     fd = os.open(name, _READ, dir_fd=directory)
     try:
-        if not is_plain(os.fstat(fd)):
+        found = os.fstat(fd)
+        if not is_plain(found):
             raise OSError(errno.EPERM, "it is no plain file of yours", name)
+        # Before anything of it is read: a file with holes in it may be larger than any memory.
+        if found.st_size > most:
+            raise OSError(errno.EFBIG, f"it is larger than {most} bytes", name)
         with open(fd, "rb", closefd=False) as file:
             data = file.read(most + 1)
     finally:

@@ -72,7 +72,7 @@ class Try:
     def __init__(self, workspace: Workspace, name: str) -> None:
         self.name = session_name(name, "try")
         self._workspace = workspace
-        self.overlay = Overlay(workspace.root, os.path.join(workspace.state, DIRECTORY, self.name))
+        self.overlay = Overlay(os.path.realpath(workspace.root), os.path.join(workspace.state, DIRECTORY, self.name))
 
     @property
     def exists(self) -> bool:

@@ -13,6 +13,7 @@ from datetime import datetime
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
+from wink._planted import program
 from wink.errors import ExportFailed
 from wink.filesystem import FileVersion, Versions, protected_as
 from wink.workspace._export_rows import LeftOut
@@ -166,7 +167,6 @@ def _git(place: str, *arguments: str, given: bytes | None = None) -> None:
 
 
 def _path() -> dict[str, str]:
-    import shutil
 
-    found = shutil.which("git")
+    found = program("git")
     return {} if found is None else {"PATH": f"{os.path.dirname(found)}{os.pathsep}{os.defpath}"}

@@ -1,0 +1,79 @@
+"""Every kind of thing at every name of a known state: a part of all combinations. `nox -s planted` tries them all."""
+
+from __future__ import annotations
+
+import os
+import random
+
+import pytest
+from tests.state.commands import COMMANDS
+from tests.state.kinds import HUGE, KINDS
+from tests.state.matrix import Attacked, Case, Report
+from tests.state.world import NOBODY, World, complaint
+
+from wink.filesystem._journal_records import header
+
+SEED = 7
+EACH = 2
+"""So many commands meet each name."""
+
+
+def a_part_of(attacked: Attacked, each: int = EACH) -> list[Case]:
+    """Every name, every kind and every command at least once; the same each time."""
+    chance = random.Random(SEED)
+    kinds, commands = list(KINDS), list(COMMANDS)
+    cases: list[Case] = []
+    for number, name in enumerate(attacked.names):
+        kind = kinds[(number + chance.randrange(len(kinds))) % len(kinds)] if number >= len(kinds) else kinds[number]
+        at = number * each % len(commands)
+        chosen = (commands[at:] + commands[:at])[:each]
+        cases.extend(Case(name, kind, command) for command in sorted(chosen, key=COMMANDS.index))
+    return cases
+
+
+def checked(attacked: Attacked) -> Report:
+    """All went as it must."""
+    report = attacked.run(a_part_of(attacked))
+    assert report.failures == []
+    assert set(report.left_out) <= {"closed", "another owner", "device", "hard link", "socket"}, report.left_out
+    assert report.names | {one.split("/")[0] for one in report.names} >= {"lease", "wal", "record.db", "tries"}
+    assert report.commands == {one.name for one in COMMANDS}
+    assert report.cases > len(attacked.names)
+    return report
+
+
+@pytest.mark.timeout(600)
+def test_no_name_of_a_known_state_is_a_trap() -> None:
+    """As whoever runs the tests: nothing outside changes, nothing hangs, and whatever fails says so in a line."""
+    attacked = Attacked()
+    try:
+        report = checked(attacked)
+        assert report.kinds >= set(KINDS) - {"closed", "device", "another owner"}
+    finally:
+        attacked.close()
+
+
+def test_a_journal_with_a_tebibyte_of_nothing_is_not_read_whole(world: World) -> None:
+    """It begins like one of a process that was killed, so that recovery has to look into it."""
+    world.ok("call", "write_file", "file_path=n.txt", "content=n")
+    with open(world.state() / "wal/tx", "wb") as file:
+        file.write(header(b"12345678"))
+        file.truncate(HUGE)
+    world.seal()
+    for argv in (("recover",), ("call", "write_file", "file_path=o.txt", "content=o"), ("log",)):
+        done = world.run(*argv)
+
+        assert world.harm(done) == []
+        assert (done.status, complaint(done)) == (0, None)
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody else; then the test above is this one")
+def test_no_name_of_a_known_state_is_a_trap_for_an_ordinary_user() -> None:
+    """To whom doors can be closed, and files of others can belong."""
+    attacked = Attacked(NOBODY)
+    try:
+        report = checked(attacked)
+        assert "closed" in report.kinds
+    finally:
+        attacked.close()
