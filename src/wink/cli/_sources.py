@@ -163,8 +163,8 @@ def _lines(text: str) -> tuple[dict[str, int], dict[str, int]]:
         if "=" in line:
             path = f"{header}.{line.partition('=')[0]}".replace(" ", "").strip(".").removeprefix("tool.wink.")
             keys.setdefault(path, number)
-            while (path := path.rpartition(".")[0]) and path not in tables:
-                tables[path] = number
+            while path := path.rpartition(".")[0]:
+                tables.setdefault(path, number)
     return keys, tables
 
 

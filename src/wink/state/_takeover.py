@@ -30,10 +30,12 @@ _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 def unknown(root: str) -> tuple[Unknown, ...]:
     """What looks like a state of the workspace `root` and is not known."""
-    with _entered(root) as (_, above):
+    with _entered(root) as (top, above):
         if above < 0:
             return ()
-        return tuple(one for one in unknown_in(above) if not is_known(above, one.name))
+        own = name_of(top)[0]
+        # A state of one's own under another name is that of another workspace: it is not in use here.
+        return tuple(one for one in unknown_in(above) if one.name != own or not is_known(above, own))
 
 
 def strange(state: str) -> tuple[str, ...]:
