@@ -241,7 +241,7 @@ def test_a_wink_directory_that_is_none(known: World, what: str) -> None:
     known.seal()
     commands = (
         ("log",), ("tools",), ("call", "write_file", "file_path=x", "content=x"), ("try", "--", "true"), ("tries",),
-        ("history",), ("recover", "--set-aside"), ("trust", "--state", "--yes"), ("serve",), ("checkpoint", "x", "--full"),
+        ("history",), ("trust", "--state", "--yes"), ("serve",), ("checkpoint", "x", "--full"),
     )  # fmt: skip
     for argv in commands:
         done = known.run(*argv)
@@ -250,6 +250,9 @@ def test_a_wink_directory_that_is_none(known: World, what: str) -> None:
         assert done.status in (1, 2), argv
         assert known.harm(done) == [], argv
     assert not (known.work / "x").exists()
+    done = known.ok("recover", "--set-aside")
+    assert known.harm(done) == []
+    assert known.ok("log").out == "no calls yet\n"
 
 
 def test_twenty_thousand_entries_in_wink_are_not_waited_for(world: World) -> None:
