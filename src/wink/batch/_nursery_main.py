@@ -44,7 +44,7 @@ def main() -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(_SUBREAPER, 1, 0, 0, 0)
     _import(_USUAL)  # before anything could be imported from elsewhere in its place
-    sys.path[:0] = [path for path in facts["paths"] if path not in sys.path]
+    sys.path[:] = dict.fromkeys((*facts["paths"], *sys.path))
     _import(facts["modules"])
     with suppress(Gone):
         while True:
