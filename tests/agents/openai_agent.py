@@ -17,7 +17,7 @@ async def main(snippet: str, url: str, task: str) -> None:
     set_tracing_disabled(True)
     entry = json.loads(snippet)["mcpServers"]["wink"]
     if entry["type"] == "stdio":
-        given = {"command": entry["command"], "args": entry["args"]}
+        given = {key: entry[key] for key in ("command", "args", "env") if key in entry}
         server = MCPServerStdio(params=given, name="wink", client_session_timeout_seconds=60)
     else:
         server = MCPServerStreamableHttp(params={"url": entry["url"]}, name="wink", client_session_timeout_seconds=60)

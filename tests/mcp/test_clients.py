@@ -15,8 +15,9 @@ from wink.errors import ClientSettingRefused
 from wink.mcp._clients import CLIENTS, Endpoint, Program, client_config
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0${"), max_size=30)
-PROGRAMS = st.builds(Program, TEXTS, st.lists(TEXTS, max_size=4).map(tuple))
-ENDPOINTS = st.builds(Endpoint, TEXTS, st.dictionaries(TEXTS, TEXTS, max_size=2))
+TABLES = st.dictionaries(TEXTS, TEXTS, max_size=2)
+PROGRAMS = st.builds(Program, TEXTS, st.lists(TEXTS, max_size=4).map(tuple), TABLES)
+ENDPOINTS = st.builds(Endpoint, TEXTS, TABLES)
 AWKWARD = Program(
     "/home/Ada L\u00f6v \U0001f600/bin/wink", ("serve", "--workspace", 'C:\\new "it"\n\t#\x7f\x85\u2028 it\'s', "")
 )
@@ -39,11 +40,18 @@ def command_line(found: dict[str, Any]) -> tuple[str, ...]:
     return (found.get("command", found.get("cmd")), *found["args"])
 
 
+def variables(found: dict[str, Any]) -> dict[str, str]:
+    """What the server's environment has besides, in any client's words."""
+    return next((found[key] for key in ("env", "environment", "envs") if key in found), {})
+
+
 @pytest.mark.parametrize("client", CLIENTS)
 @given(program=PROGRAMS)
 def test_a_program_is_read_back_as_it_was_given(client: str, program: Program) -> None:
     """A space, a quote, a line break or a character of another plane in a path must not change what is started."""
-    assert command_line(entry(client, client_config(client, program).text)) == (program.command, *program.arguments)
+    found = entry(client, client_config(client, program).text)
+    assert command_line(found) == (program.command, *program.arguments)
+    assert variables(found) == program.environment
 
 
 @pytest.mark.parametrize("client", CLIENTS)

@@ -54,6 +54,18 @@ def test_the_options_that_were_given_are_carried_over_and_no_others(wink: Callab
     assert arguments(done.stdout) == [WINK, "serve", "--workspace", str(tmp_path / "it"), *given]
 
 
+def test_a_server_finds_the_same_settings_and_key_as_the_shell(
+    wink: Callable[..., Done], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Codex and the SDKs pass on HOME and little else: what lies elsewhere has to stand in the snippet, and only that."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", "relative/and/ignored")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "states of mine"))
+    printed = json.loads(wink("serve", "--print-config", "cursor").stdout)["mcpServers"]["wink"]
+    assert printed["env"] == {"XDG_STATE_HOME": str(tmp_path / "states of mine")}
+    monkeypatch.delenv("XDG_STATE_HOME")
+    assert "env" not in json.loads(wink("serve", "--print-config", "cursor").stdout)["mcpServers"]["wink"]
+
+
 @pytest.mark.parametrize("client", CLIENTS)
 def test_only_the_snippet_goes_to_standard_output(client: str, wink: Callable[..., Done], tmp_path: Path) -> None:
     """So `wink serve --print-config codex >> ~/.codex/config.toml` does what it looks like; nothing is made in the workspace."""

@@ -17,6 +17,8 @@ from wink.cli._wrong import wrong
 from wink.mcp import Address
 from wink.mcp._clients import CLIENTS, Endpoint, Program, client_config
 
+_USERS = ("XDG_CONFIG_HOME", "XDG_STATE_HOME")
+
 print_config_option = click.option(
     "--print-config",
     "client",
@@ -42,12 +44,18 @@ def print_config(client: str, address: Address | None = None) -> int:
     for name in context.params["policies"]:
         catalog.use("policy", name)
     command = [*own_command(), "serve", *given_options(context, workspace)]
-    config = client_config(client, Program(command[0], tuple(command[1:])) if address is None else _endpoint(address))
+    program = Program(command[0], tuple(command[1:]), _variables())
+    config = client_config(client, program if address is None else _endpoint(address))
     click.echo(config.text, nl=False)
     click.echo(f"wink: {config.place}", err=True)
     if address is not None:
         click.echo(f"wink: and start the server, before the client: {shlex.join(command)}", err=True)
     return 0
+
+
+def _variables() -> dict[str, str]:
+    """Where the user's settings and key are, if elsewhere than usual: most clients keep all but a few variables from a server."""
+    return {name: os.environ[name] for name in _USERS if os.path.isabs(os.environ.get(name, ""))}
 
 
 def _endpoint(address: Address) -> Endpoint:

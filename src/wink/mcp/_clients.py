@@ -21,6 +21,8 @@ class Program:
 
     command: str
     arguments: tuple[str, ...] = ()
+    environment: dict[str, str] = field(default_factory=dict[str, str])
+    """Variables that the server needs, and that a client would keep from it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ def client_config(client: str, reached: Reached, *, name: str = "wink") -> Clien
 
 def _values(reached: Reached) -> tuple[str, ...]:
     if isinstance(reached, Program):
-        return (reached.command, *reached.arguments)
+        return (reached.command, *reached.arguments, *reached.environment.values())
     return (reached.url, *reached.headers.values())
 
 
@@ -94,21 +96,23 @@ def _in_json(key: str, entry: Callable[[Reached], Json], **beside: Any) -> Calla
 def _program_or_url(reached: Reached) -> Json:
     """What Claude Code began, and most others took over."""
     if isinstance(reached, Program):
-        return {"type": "stdio", "command": reached.command, "args": [*reached.arguments]}
+        return {"type": "stdio", **_for_gemini(reached)}
     return {"type": "http", "url": reached.url} | ({"headers": reached.headers} if reached.headers else {})
 
 
 def _for_opencode(reached: Reached) -> Json:
     patience: Json = {"enabled": True, "timeout": PATIENCE * 1000}
     if isinstance(reached, Program):
-        return {"type": "local", "command": [reached.command, *reached.arguments], **patience}
+        variables = {"environment": reached.environment} if reached.environment else {}
+        return {"type": "local", "command": [reached.command, *reached.arguments], **variables, **patience}
     headers = {"headers": reached.headers} if reached.headers else {}
     return {"type": "remote", "url": reached.url, "oauth": False, **headers, **patience}
 
 
 def _for_gemini(reached: Reached) -> Json:
     if isinstance(reached, Program):
-        return {"command": reached.command, "args": [*reached.arguments]}
+        variables = {"env": reached.environment} if reached.environment else {}
+        return {"command": reached.command, "args": [*reached.arguments], **variables}
     return {"httpUrl": reached.url} | ({"headers": reached.headers} if reached.headers else {})
 
 
@@ -120,25 +124,37 @@ def _for_codex(name: str, reached: Reached) -> str:
     lines = [f"[mcp_servers.{_bare_or_quoted(name)}]"]
     if isinstance(reached, Program):
         lines += [f"command = {quoted(reached.command)}", f"args = {_list(reached.arguments)}"]
+        lines += [f"env = {_table(reached.environment)}"] if reached.environment else []
     else:
         lines.append(f"url = {quoted(reached.url)}")
-        if reached.headers:
-            pairs = ", ".join(f"{quoted(key)} = {quoted(value)}" for key, value in reached.headers.items())
-            lines.append(f"http_headers = {{ {pairs} }}")
+        lines += [f"http_headers = {_table(reached.headers)}"] if reached.headers else []
     # Unless a server is required, Codex begins without those that need more than an instant to start.
     patience = ["required = true", f"startup_timeout_sec = {PATIENCE // 10}", f"tool_timeout_sec = {PATIENCE}"]
     return "\n".join([*lines, *patience, ""])
 
 
 def _for_goose(name: str, reached: Reached) -> str:
+    variables: dict[str, str] = {}
     lines = ["extensions:", f"  {_bare_or_quoted(name)}:", "    enabled: true", f"    name: {quoted(name)}"]
     if isinstance(reached, Program):
         lines += ["    type: stdio", f"    cmd: {quoted(reached.command)}", f"    args: {_list(reached.arguments)}"]
+        variables = reached.environment
     else:
         lines += ["    type: streamable_http", f"    uri: {quoted(reached.url)}"]
-        if reached.headers:
-            lines += ["    headers:", *(f"      {quoted(k)}: {quoted(v)}" for k, v in reached.headers.items())]
-    return "\n".join([*lines, "    envs: {}", f"    timeout: {PATIENCE}", ""])
+        lines += _mapping("headers", reached.headers) if reached.headers else []
+    return "\n".join([*lines, *_mapping("envs", variables), f"    timeout: {PATIENCE}", ""])
+
+
+def _mapping(key: str, pairs: dict[str, str]) -> list[str]:
+    """A mapping of YAML, a line for each pair."""
+    if not pairs:
+        return [f"    {key}: {{}}"]
+    return [f"    {key}:", *(f"      {quoted(name)}: {quoted(value)}" for name, value in pairs.items())]
+
+
+def _table(pairs: dict[str, str]) -> str:
+    """A table of TOML in one line."""
+    return f"{{ {', '.join(f'{quoted(key)} = {quoted(value)}' for key, value in pairs.items())} }}"
 
 
 def _list(values: tuple[str, ...]) -> str:
