@@ -45,19 +45,24 @@ def workspace(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(params=["stdio", "http"])
-def target(request: pytest.FixtureRequest, workspace: Path) -> Iterator[list[str]]:
+def target(request: pytest.FixtureRequest, workspace: Path, environment: dict[str, str]) -> Iterator[list[str]]:
     """What the inspector is pointed at: a server that it starts itself, or one that runs already."""
     if request.param == "stdio":
         yield [WINK, "serve", "--workspace", str(workspace)]
         return
-    with served(workspace) as url:
+    with served(workspace, environment=environment) as url:
         yield [url]
 
 
 @pytest.fixture
-def inspect(era: str, target: list[str], tmp_path: Path) -> Inspect:
+def environment(tmp_path: Path) -> dict[str, str]:
+    """A person's: the inspector passes little more of it on to a server that it starts."""
+    return {"PATH": npm.path(), "HOME": str(tmp_path), "XDG_STATE_HOME": ""}
+
+
+@pytest.fixture
+def inspect(era: str, target: list[str], environment: dict[str, str], tmp_path: Path) -> Inspect:
     """Run the inspector once."""
-    environment = {"PATH": npm.path(), "HOME": str(tmp_path)}
 
     def run(method: str, *options: str) -> Seen:
         command = [str(npm.program("inspector")), "--cli", "--format", "json", "--protocol-era", era]
@@ -82,7 +87,9 @@ def test_it_lists_the_tools_and_finds_nothing_wrong_with_them(inspect: Inspect) 
     assert tools["edit_file"]["inputSchema"]["additionalProperties"] is False
 
 
-def test_a_file_is_read_and_edited_by_two_inspectors(inspect: Inspect, workspace: Path) -> None:
+def test_a_file_is_read_and_edited_by_two_inspectors(
+    inspect: Inspect, workspace: Path, environment: dict[str, str]
+) -> None:
     """Over standard input, each starts a server of its own, and the second knows what the first has read."""
     read = inspect("tools/call", "--tool-name", "read_file", "--tool-arg", "file_path=greet.py")
     assert read.status == 0, read.errors
@@ -91,7 +98,7 @@ def test_a_file_is_read_and_edited_by_two_inspectors(inspect: Inspect, workspace
     edited = inspect("tools/call", "--tool-name", "edit_file", "--tool-args-json", arguments)
     assert edited.status == 0, edited.errors
     assert (workspace / "greet.py").read_text() == 'def greet():\n    return "good day"\n'
-    subprocess.run([WINK, "undo"], cwd=workspace, check=True, timeout=100, capture_output=True)
+    subprocess.run([WINK, "undo"], cwd=workspace, env=environment, check=True, timeout=100, capture_output=True)
     assert (workspace / "greet.py").read_text() == 'def greet():\n    return "hello"\n'
 
 
