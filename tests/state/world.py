@@ -166,11 +166,11 @@ class World:
 
     def seal(self) -> None:
         """From now on nothing outside of the workspace may change."""
-        self.before = seen(self.base, but=("work",))
+        self.before = self._outside()
 
     def harm(self, done: Ended) -> list[str]:
         """What a command has done that none may, whatever lay there."""
-        found = changes(self.before, seen(self.base, but=("work",)))
+        found = changes(self.before, self._outside())
         if done.status is None:
             found.append(f"it did not end in {SECONDS:g} seconds")
         elif done.status < 0:
@@ -180,6 +180,9 @@ class World:
         if SECRET in done.said:
             found.append("it told what is outside of the workspace")
         return [*found, *(f"{path} has what is outside" for path in self._leaks())]
+
+    def _outside(self) -> Mapping[str, Looks]:
+        return seen(self.base, but=("work", "keys/wink/known"))  # that there is a state is noted there
 
     def _leaks(self) -> list[str]:
         found: list[str] = []

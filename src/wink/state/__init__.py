@@ -7,10 +7,12 @@ Rules of this package:
 * So the state lies in `.wink/<name>`, a name that nobody can guess: it is made of the workspace and of a key that lies in
   the user's own directory. Nothing else below `.wink` is ever opened.
 * A seal in it says that this very directory was made by a wink that has the key. A copy has another inode, and so no seal.
+* That a workspace has one is noted in the user's directory too, only to tell of one that is gone.
 * Beneath it nothing is reached through links, and no file is opened that is not a plain one of this user's.
 """
 
 from wink.state._key import key_problem, user_directory
+from wink.state._memory import is_gone
 from wink.state._place import (
     DIRECTORY,
     EARLIER,
@@ -29,6 +31,7 @@ __all__ = [
     "Unknown",
     "adopt",
     "enter",
+    "is_gone",
     "is_place",
     "is_plain",
     "key_problem",

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 from wink.errors import RecordCorrupt, StateKeyError, StateNotKnown, WorkspaceReadOnly
 from wink.state._identity import identity
 from wink.state._key import user_key
+from wink.state._memory import remember
 from wink.state._plain import open_directory
 
 DIRECTORY: Final = ".wink"
@@ -136,6 +137,7 @@ def make(path: str, root: int | None = None) -> int:
                 return _entered(above, path)
             except FileNotFoundError:
                 _make(above, name)
+                remember(top, name)
             return _entered(above, path)
 
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import Final
 
 from wink.errors import StateNotKnown
+from wink.state._memory import remember
 from wink.state._place import (
     ADOPTING,
     ALL,
@@ -80,6 +81,7 @@ def adopt(root: str, found: Unknown) -> str:
                 close_up(source)
                 if found.name != name:
                     os.rename(found.name, name, src_dir_fd=above, dst_dir_fd=above)
+        remember(top, name)
     return os.path.join(root, DIRECTORY, name)
 
 

@@ -16,6 +16,7 @@ from wink.filesystem import HostFilesystem, workspace_path
 from wink.history import Folding
 from wink.record import CallRow, Checkpoint, Durability, Masking, Record
 from wink.session import Session
+from wink.state import is_gone
 from wink.workspace._direct import DirectChanges
 from wink.workspace._names import session_name
 from wink.workspace._root import has_journals, state_place, why_not_kept, workspace_root
@@ -29,6 +30,11 @@ if TYPE_CHECKING:
     from wink.workspace._undo import Reverted, Reverting
 
 _logger: Final = logging.getLogger("wink.workspace")
+
+_GONE: Final = (
+    "what wink kept of %r was deleted, and with it all that could be undone: `git clean -x` does that, and the checkout of "
+    "something that tracks .wink as a file or a link; it begins anew"
+)
 
 FOLDED_AT_ONCE: Final = 512
 """So many calls at most are folded while somebody waits for something else; the others are left to the next one."""
@@ -81,6 +87,8 @@ class Workspace:
         """
         path = workspace_root(root)
         place = state_place(path, state)
+        if state is None and is_gone(path, place):
+            _logger.warning(_GONE, path)
         record = Record(place, durability=durability, masking=masking or Masking())
         record.check()
         files = HostFilesystem(

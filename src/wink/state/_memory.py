@@ -1,0 +1,46 @@
+"""Remember, in the user's own directory, which workspaces have a state: so that one that was deleted can be told of.
+
+Nothing is decided by it: what is known is told by key and seal alone.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import Final
+
+from wink.errors import RecordCorrupt
+from wink.state._identity import identity
+from wink.state._key import user_directory
+from wink.state._plain import opened_directory, read_file, replace_file
+
+_DIRECTORY: Final = "known"
+_MOST_BYTES: Final = 64
+
+
+def remember(root: int, name: str) -> None:
+    """Note that the workspace with the descriptor `root` has a state called `name`, wherever that can be noted."""
+    directory = user_directory()
+    if directory is not None:
+        place = os.path.join(os.path.realpath(directory), _DIRECTORY)
+        with suppress(OSError, RecordCorrupt), opened_directory(place, make=True) as at:
+            replace_file(at, name, _birth(root))
+
+
+def is_gone(root: str, state: str) -> bool:
+    """Whether this very directory had a state, at the path `state`, that somebody has deleted since."""
+    directory = user_directory()
+    if directory is None or os.path.lexists(state):
+        return False
+    try:
+        with opened_directory(os.path.join(os.path.realpath(directory), _DIRECTORY)) as at:
+            noted = read_file(at, os.path.basename(state), _MOST_BYTES)
+        with opened_directory(os.path.realpath(root)) as top:
+            # A new directory often has the inode, and so the name, of one that was deleted.
+            return noted == _birth(top)
+    except (OSError, RecordCorrupt):
+        return False
+
+
+def _birth(root: int) -> bytes:
+    return str(identity(root)[1]).encode()
