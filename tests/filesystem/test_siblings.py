@@ -52,6 +52,19 @@ def test_the_setting_lets_them_be_made(make: Make) -> None:
     assert (files.read("a").content, files.read("A").content) == ("1", "2")
 
 
+def test_a_file_alone_in_its_directory_moves_to_another_spelling_of_that(files: Filesystem) -> None:
+    """As histories have it; git knows no empty directories. Where more is left the directory itself is to be moved."""
+    files.write("x/Docs/in/a.txt", "a")
+    files.move("x/Docs/in/a.txt", "x/docs/a.txt")
+    assert [entry.path for entry in files.glob("**")] == ["x", "x/docs", "x/docs/a.txt"]
+
+    files.write("x/docs/b.txt", "b")
+    with pytest.raises(PathRefused, match="move 'x/docs' itself, and all in it goes along"):
+        files.move("x/docs/a.txt", "x/DOCS/a.txt")
+    files.move("x/docs", "x/DOCS")
+    assert [entry.path for entry in files.glob("**")] == ["x", "x/DOCS", "x/DOCS/a.txt", "x/DOCS/b.txt"]
+
+
 def test_directories_count_as_well(files: Filesystem) -> None:
     """A checkout would merge `Docs` and `docs`; deeper names are no matter, for there is nothing beside them yet."""
     files.write("docs/a.txt", "")

@@ -168,7 +168,28 @@ def test_read_file_cuts_endless_lines_and_says_which(files: Filesystem) -> None:
 
     said = Agent(files, VfsConfig(max_line_chars=10)).says("read_file", file_path="app.min.js")
 
-    assert said.endswith(f"     2\t{'x' * 10}\n(too long to be shown to the end: line 2)")
+    assert said.endswith(
+        f"     2\t{'x' * 10}\n"
+        "(too long to be shown to the end: line 2; to go on, call read_file with offset=1, limit=1, column=10)"
+    )
+
+
+def test_read_file_shows_a_long_line_to_its_end_in_steps(files: Filesystem) -> None:
+    """Each answer says how to go on, and a line that is asked for alone may fill a whole answer."""
+    line = "".join(f"{number}," for number in range(100))
+    files.write("app.min.js", f"short\n{line}\n{line}\n")
+    agent = Agent(files, VfsConfig(max_line_chars=10, max_read_chars=150))
+
+    first = agent.says("read_file", file_path="app.min.js")
+    second = agent.says("read_file", file_path="app.min.js", offset=1, limit=1, column=10)
+    third = agent.says("read_file", file_path="app.min.js", offset=1, limit=1, column=160)
+
+    assert "lines 2, 3; to go on in line 2, call read_file with offset=1, limit=1, column=10)" in first
+    assert "(of each line from character 11 on)\n(too long to be shown to the end: line 2;" in second
+    assert "offset=1, limit=1, column=160)" in second
+    assert "too long" not in third
+    pieces = [said.split("\t")[at].split("\n")[0] for said, at in ((first, 2), (second, 1), (third, 1))]
+    assert "".join(pieces) == line
 
 
 def test_read_file_tells_what_numbered_lines_do_not_show(agent: Agent) -> None:

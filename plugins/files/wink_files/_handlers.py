@@ -71,6 +71,7 @@ class FileTools:
                 min(params.limit, config.max_read_lines),
                 max_chars=config.max_read_chars,
                 max_line_chars=config.max_line_chars,
+                column=params.column,
             )
         except NotText as error:
             # Nothing of it can be shown, but that is an answer, and all that a model can know before it replaces it.
@@ -183,8 +184,13 @@ def _notes(page: Page) -> tuple[str, ...]:
     notes: list[str] = []
     if page.total_lines == 0:
         notes.append("the file is empty")
+    if page.column:
+        notes.append(f"of each line from character {page.column + 1} on")
     if page.cut:
-        notes.append(f"too long to be shown to the end: line {', '.join(str(line + 1) for line in page.cut)}")
+        first, numbers = page.cut[0], ", ".join(str(line + 1) for line in page.cut)
+        lines, where = (f"lines {numbers}", f" in line {first + 1}") if page.cut[1:] else (f"line {numbers}", "")
+        on = f"offset={first}, limit=1, column={page.next_column}"
+        notes.append(f"too long to be shown to the end: {lines}; to go on{where}, call read_file with {on}")
     if "\r\n" in page.content:
         notes.append("lines end in CRLF")
     if page.content and not page.content.endswith("\n"):

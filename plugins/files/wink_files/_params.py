@@ -26,6 +26,10 @@ class ReadFileParams:
         default=0, metadata={"description": "How many lines to skip before the first one shown.", "ge": 0}
     )
     limit: int = field(default=2000, metadata={"description": "How many lines to show at most.", "ge": 1})
+    column: int = field(
+        default=0,
+        metadata={"description": "How many characters of each line to skip, to read on in a very long one.", "ge": 0},
+    )
 
 
 @dataclass(frozen=True, slots=True)

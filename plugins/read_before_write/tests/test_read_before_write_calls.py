@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from wink.filesystem import Filesystem, HostFilesystem, InMemoryFilesystem
 from wink.prompt import MarkdownSection, Prompt, PromptTemplate
 from wink.runtime import ToolCall, ToolExecutor, ToolInvoked, ToolReply
 from wink.session import Session
+from wink.testing import Harness
 from wink.tools import Tool, ToolContext, ToolResult
 from wink_read_before_write import ReadBeforeWritePolicy
 
@@ -238,3 +240,43 @@ def test_file_that_was_deleted_and_made_again_has_not_been_read(agent: Agent, fi
     reply = agent.call("write_file", path="config.yaml", content="x")
 
     assert reply.text == "config.yaml exists and has not been read in this session; call read_file on it first"
+
+
+def test_a_link_to_a_directory_goes_without_a_look_behind_it(tmp_path: Path) -> None:
+    """Only the link is deleted or moved; it took reading all that lies behind it."""
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real/a.txt").write_text("a")
+    (tmp_path / "link").symlink_to("real")
+    with Harness(root=tmp_path) as harness:
+        harness.use("section", "files")
+
+        assert not harness.call("rm", path="real", recursive=True).success
+        assert harness.call("move_file", source_path="link", target_path="other").success
+        assert harness.call("rm", path="other").success
+
+        assert harness.tree() == {"real/a.txt": "a"}
+
+
+@pytest.mark.parametrize("change", ["edit_file", "write_file", "rm"])
+def test_a_line_of_any_length_can_be_read_and_then_changed(tmp_path: Path, change: str) -> None:
+    """What read_file cut off could never be read, so that such a file could not even be removed."""
+    (tmp_path / "app.min.js").write_text(f"{'x' * 250_000}needle\n")
+    arguments = {
+        "edit_file": {"file_path": "app.min.js", "old_string": "needle", "new_string": "thread"},
+        "write_file": {"file_path": "app.min.js", "content": ""},
+        "rm": {"path": "app.min.js"},
+    }[change]
+    with Harness(root=tmp_path) as harness:
+        harness.use("section", "files")
+        said = harness.call("read_file", file_path="app.min.js").text
+        denied = harness.call(change, **arguments).text
+        assert "its only line has not been read to the end" in denied
+
+        steps = 0
+        while (found := re.search(r"offset=(\d+), limit=1, column=(\d+)\)", said)) is not None:
+            offset, column = map(int, found.groups())
+            said = harness.call("read_file", file_path="app.min.js", offset=offset, limit=1, column=column).text
+            steps += 1
+
+        assert steps == 3
+        assert harness.call(change, **arguments).success

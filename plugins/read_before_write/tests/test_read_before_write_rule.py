@@ -152,7 +152,7 @@ def test_part_of_a_file_is_not_enough_to_overwrite_it(calls: Calls) -> None:
     decision = calls.check("write_file", file_path="config.yaml", content="x")
 
     assert decision.reason == (
-        "config.yaml has been read only in part (lines 1-4 of 10); call read_file on the rest first"
+        "config.yaml has been read only in part: only lines 1-4 of its 10 have been read; call read_file on the rest first"
     )
 
 
@@ -187,7 +187,7 @@ def test_edit_of_lines_that_were_not_read_is_denied(calls: Calls) -> None:
     decision = calls.check("edit_file", file_path="config.yaml", old_string="line 2\nline 3", new_string="x")
 
     assert decision.reason == (
-        "lines 2-3 of config.yaml would change and only lines 1-2 of 10 have been read; call read_file on them first"
+        "lines 2-3 of config.yaml would change and only lines 1-2 of its 10 have been read; call read_file on them first"
     )
 
 
@@ -205,7 +205,7 @@ def test_edit_of_every_occurrence_needs_every_occurrence_to_be_read(calls: Calls
     decision = calls.check("edit_file", file_path="config.yaml", old_string="line ", new_string="x", replace_all=True)
 
     assert decision.reason == (
-        "line 6 of config.yaml would change and only lines 1-5 of 10 have been read; call read_file on it first"
+        "line 6 of config.yaml would change and only lines 1-5 of its 10 have been read; call read_file on it first"
     )
 
 

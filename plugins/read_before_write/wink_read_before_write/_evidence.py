@@ -21,6 +21,9 @@ _NAMED: Final = 3
 """How many of a directory's unread files a denial names."""
 
 
+_LONG: Final = "its only line has not been read to the end"
+
+
 class _TooMany(Exception):
     """A directory holds more than `MAX_FILES` files."""
 
@@ -46,8 +49,10 @@ class Evidence:
         if not files.exists(inner):
             return None
         shown = self.mount.shown(inner)
-        if files.stat(inner).is_directory:
-            return self._missing_below(inner, shown)
+        found = files.stat(inner)
+        if found.is_directory:
+            # Of a link only the link goes, or is moved; it has no content, and what is behind it stays.
+            return None if found.is_link else self._missing_below(inner, shown)
         stamp = self._seen(inner)
         if stamp is None or not stamp.digest:  # without a digest: what the session knew was a file that is gone
             return f"{shown} exists and has not been read in this session; call {self.read_tool} on it first"
@@ -56,9 +61,7 @@ class Evidence:
         if stamp.complete:
             return None
         if old_string is None:
-            return (
-                f"{shown} has been read only in part ({_known_lines(stamp)}); call {self.read_tool} on the rest first"
-            )
+            return f"{shown} has been read only in part: {_known_lines(stamp)}; call {self.read_tool} on the rest first"
         return self._unknown_lines(inner, shown, stamp, old_string)
 
     def note(self, path: str) -> None:
@@ -99,14 +102,14 @@ class Evidence:
         if not places:
             # A tool with an eye for similar text might still find it, in lines that nobody has seen.
             return (
-                f"the text to replace is not in {shown} as given, and only {_known_lines(stamp)} of it have been read; "
+                f"the text to replace is not in {shown} as given, and {_known_lines(stamp)}; "
                 f"call {self.read_tool} on the lines to change first"
             )
         for start, end in places:
             if not stamp.knows(start, end):
                 lines = f"line {start + 1}" if end == start + 1 else f"lines {start + 1}-{end}"
                 return (
-                    f"{lines} of {shown} would change and only {_known_lines(stamp)} have been read; "
+                    f"{lines} of {shown} would change and {_known_lines(stamp)}; "
                     f"call {self.read_tool} on {'it' if end == start + 1 else 'them'} first"
                 )
         return None
@@ -144,15 +147,18 @@ class Evidence:
 
 
 def _known_lines(stamp: Stamp) -> str:
-    """The lines that a stamp knows, as the model counts them.
+    """What has been read, with the lines as the model counts them.
 
     >>> from wink.filesystem import Stamp
     >>> _known_lines(Stamp("a", "d", 9, ((0, 20), (40, 41)), complete=False, total_lines=90))
-    'lines 1-20 and 41 of 90'
+    'only lines 1-20 and 41 of its 90 have been read'
+    >>> _known_lines(Stamp("a", "d", 9, (), complete=False, total_lines=90))
+    'none of its 90 lines has been read to the end'
     """
     spans = [str(end) if end == start + 1 else f"{start + 1}-{end}" for start, end in stamp.ranges]
     if not spans:
-        return "no lines"
+        its = "lines" if stamp.total_lines is None else f"{stamp.total_lines} lines"
+        return f"none of its {its} has been read to the end" if stamp.total_lines != 1 else _LONG
     named = spans[0] if len(spans) == 1 else f"{', '.join(spans[:-1])} and {spans[-1]}"
-    total = "" if stamp.total_lines is None else f" of {stamp.total_lines}"
-    return f"{'line' if named.isdigit() else 'lines'} {named}{total}"
+    total = "" if stamp.total_lines is None else f" of its {stamp.total_lines}"
+    return f"only line {named}{total} has been read" if named.isdigit() else f"only lines {named}{total} have been read"

@@ -51,13 +51,15 @@ class Filesystem:
         encoding: str = "utf-8",
         *,
         max_line_chars: int | None = None,
+        column: int = 0,
     ) -> ReadResult:
         r"""`limit` lines of a text file from line `offset` (from 0) on, exactly as they are in the file.
 
-        A line ends with `\n`. `max_line_chars` cuts longer lines. Raises `NotText` for binary files, and `FileTooLarge`
+        A line ends with `\n`. `max_line_chars` cuts longer lines, of which `column` leaves out so many characters at the
+        beginning; a line counts as read once its end was shown. Raises `NotText` for binary files, and `FileTooLarge`
         where more than 64 MiB would have to be held; pages of larger files are streamed.
         """
-        return _reading.read(self._access, path, offset, limit, encoding, max_line_chars)
+        return _reading.read(self._access, path, _reading.Page(offset, limit, max_line_chars, column), encoding)
 
     def read_bytes(self, path: str, offset: int = 0, limit: int | None = None) -> bytes:
         """`limit` bytes of a file from byte `offset` on; raises `FileTooLarge` beyond 64 MiB at once."""

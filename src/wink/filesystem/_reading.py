@@ -25,12 +25,11 @@ _WHOLE: Final = 8 * CHUNK
 """Below this size a page is cut from the whole content; above it the file is streamed."""
 
 
-def read(
-    access: Access, text: str, offset: int, limit: int | None, encoding: str, max_line_chars: int | None
-) -> ReadResult:
-    """Lines `offset` up to `offset + limit`."""
-    if offset < 0 or (limit is not None and limit < 0) or (max_line_chars is not None and max_line_chars < 1):
-        raise ValueError("offset and limit are lines from 0 on, and max_line_chars is at least 1")
+def read(access: Access, text: str, page: Page, encoding: str) -> ReadResult:
+    """The lines of a page."""
+    offset, limit, max_line_chars, column = page
+    if min(offset, column, limit or 0) < 0 or (max_line_chars is not None and max_line_chars < 1):
+        raise ValueError("offset, limit and column are from 0 on, and max_line_chars is at least 1")
     if limit is None:
         path, content, node = held(access, text, "give offset and limit to read it by pages")
     else:
@@ -39,15 +38,14 @@ def read(
         if content is None:
             stream, node = access.tree.store.open(path)
             with stream:
-                return _streamed(access, path, stream, node, _Page(offset, limit, max_line_chars), encoding)
+                return _streamed(access, path, stream, node, page, encoding)
     facts = access.tree.facts.of(node, content)
     decoded = decode(path, content, facts.has_nul, encoding)
     total = facts.lines if has_plain_newlines(encoding) else decoded.count("\n") + (decoded[-1:] not in ("", "\n"))
-    if offset == 0 and (limit is None or limit >= total) and max_line_chars is None:
+    if offset == column == 0 and (limit is None or limit >= total) and max_line_chars is None:
         access.note(path, whole(path, facts.digest, facts.size, total, "read"))
         return ReadResult(decoded, path, total, 0, limit)
-    page = _Page(offset, limit, max_line_chars)
-    return page.result(access, path, facts, total, *page.of_text(decoded, total))
+    return page.result(access, path, facts, total, page.of_text(decoded, total))
 
 
 def read_bytes(access: Access, text: str, offset: int, limit: int | None) -> bytes:
@@ -119,64 +117,78 @@ def note_lines(access: Access, path: str, facts: Facts, total: int, ranges: Rang
     access.note(path, added(stamp, access.seen(path)))
 
 
-class _Page(NamedTuple):
-    """What was asked for: lines, from `offset` on, at most `limit`, each cut after `max_line_chars`."""
+class Page(NamedTuple):
+    """Lines from `offset` on, at most `limit`; of each at most `max_line_chars` characters from `column` on. All from 0."""
 
-    offset: int
-    limit: int | None
-    max_line_chars: int | None
+    offset: int = 0
+    limit: int | None = None
+    max_line_chars: int | None = None
+    column: int = 0
 
-    def of_text(self, text: str, total: int) -> tuple[list[str], tuple[int, ...]]:
-        """The page's lines, and which of them were cut."""
+    def of_text(self, text: str, total: int) -> _Shown:
+        """What of a whole text is on the page."""
         end = total if self.limit is None else min(self.offset + self.limit, total)
         lines = text.split("\n", end)
-        page = [line + "\n" for line in lines[self.offset : end]]
-        if page and end == total and text[-1] != "\n":
-            page[-1] = page[-1][:-1]
-        clipped: list[int] = []
-        if self.max_line_chars is not None:
-            for at, line in enumerate(page):
-                if len(line) - line.endswith("\n") > self.max_line_chars:
-                    page[at] = line[: self.max_line_chars] + ("\n" if line[-1] == "\n" else "")
-                    clipped.append(self.offset + at)
-        return page, tuple(clipped)
+        shown = _Shown([line + "\n" for line in lines[self.offset : end]], [], [])
+        if shown.lines and end == total and text[-1] != "\n":
+            shown.lines[-1] = shown.lines[-1][:-1]
+        if self.max_line_chars is not None or self.column:
+            for at, line in enumerate(shown.lines):
+                body = line.removesuffix("\n")
+                last = len(body) if self.max_line_chars is None else self.column + self.max_line_chars
+                shown.lines[at] = body[self.column : last] + line[len(body) :]
+                self._mark(shown, self.offset + at, is_clipped=last < len(body), is_short=len(body) <= self.column)
+        return shown
 
-    def of_stream(self, lines: TextIOWrapper, path: str, size: int) -> tuple[list[str], tuple[int, ...]]:
+    def of_stream(self, lines: TextIOWrapper, path: str, size: int) -> _Shown:
         """Like `of_text`, from a stream that stands at the first line."""
-        page: list[str] = []
-        clipped: list[int] = []
+        shown = _Shown([], [], [])
         bound, held = self.max_line_chars or MAX_HELD, 0
-        while self.limit is None or len(page) < self.limit:
-            line = lines.readline(bound + 1)
-            if not line:
+        while self.limit is None or len(shown.lines) < self.limit:
+            before = _skip_characters(lines, self.column)
+            line = "\n" if before[-1:] == "\n" else lines.readline(bound + 1)
+            if not line and not before:
                 break
-            if len(line) > bound and line[-1] != "\n":
+            is_clipped = len(line) > bound and line[-1] != "\n"
+            if is_clipped:
                 if self.max_line_chars is None:
                     raise FileTooLarge(path, size, MAX_HELD, "give max_line_chars, as it has very long lines")
                 rest = line
                 while rest and rest[-1] != "\n":
                     rest = lines.readline(CHUNK)
                 line = line[:bound] + rest[-1:]
-                clipped.append(self.offset + len(page))
+            self._mark(shown, self.offset + len(shown.lines), is_clipped=is_clipped, is_short=line in ("", "\n"))
             held += len(line)
             if held > MAX_HELD:
                 raise FileTooLarge(path, size, MAX_HELD, "give a smaller limit")
-            page.append(line)
-        return page, tuple(clipped)
+            shown.lines.append(line)
+        return shown
 
-    def result(
-        self, access: Access, path: str, facts: Facts, total: int, page: list[str], clipped: tuple[int, ...]
-    ) -> ReadResult:
-        """Note the lines that are shown in full, and put the page together."""
-        end = self.offset + len(page)
-        edges = [self.offset - 1, *clipped, end]
-        shown = tuple((low + 1, high) for low, high in pairwise(edges))
-        note_lines(access, path, facts, total, shown)
-        truncated = (end < total and self.offset < total) or bool(clipped)
-        return ReadResult("".join(page), path, total, self.offset, self.limit, truncated, clipped)
+    def result(self, access: Access, path: str, facts: Facts, total: int, shown: _Shown) -> ReadResult:
+        """Note the lines that are shown to their ends, and put the page together."""
+        end = self.offset + len(shown.lines)
+        edges = [self.offset - 1, *sorted((*shown.clipped, *shown.passed)), end]
+        note_lines(access, path, facts, total, tuple((low + 1, high) for low, high in pairwise(edges)))
+        truncated = (end < total and self.offset < total) or bool(shown.clipped)
+        content, clipped = "".join(shown.lines), tuple(shown.clipped)
+        return ReadResult(content, path, total, self.offset, self.limit, truncated, clipped)
+
+    def _mark(self, shown: _Shown, number: int, *, is_clipped: bool, is_short: bool) -> None:
+        if is_clipped:
+            shown.clipped.append(number)
+        elif self.column and is_short:
+            shown.passed.append(number)
 
 
-def _streamed(access: Access, path: str, stream: BinaryIO, node: Node, page: _Page, encoding: str) -> ReadResult:
+class _Shown(NamedTuple):
+    """A page's lines; those that go on after what is shown, and those that end before it."""
+
+    lines: list[str]
+    clipped: list[int]
+    passed: list[int]
+
+
+def _streamed(access: Access, path: str, stream: BinaryIO, node: Node, page: Page, encoding: str) -> ReadResult:
     """A page of a large file, of which no more than the page is held."""
     plain = has_plain_newlines(encoding)
     if plain and b"\0" in stream.read(8192):  # before many gigabytes of a disk image are digested
@@ -190,13 +202,13 @@ def _streamed(access: Access, path: str, stream: BinaryIO, node: Node, page: _Pa
     lines = TextIOWrapper(stream, encoding, newline="\n")
     try:
         before = 0 if plain else _skip(lines, page.offset)
-        found, clipped = page.of_stream(lines, path, facts.size)
-        total = facts.lines if plain else before + len(found) + _skip(lines, None)
+        shown = page.of_stream(lines, path, facts.size)
+        total = facts.lines if plain else before + len(shown.lines) + _skip(lines, None)
     except UnicodeDecodeError:
         raise NotText(path, facts.size, encoding, "cannot be decoded") from None
     finally:
         lines.detach()
-    return page.result(access, path, facts, total, found, clipped)
+    return page.result(access, path, facts, total, shown)
 
 
 def _seek_line(stream: BinaryIO, facts: Facts, number: int) -> None:
@@ -214,6 +226,15 @@ def _seek_line(stream: BinaryIO, facts: Facts, number: int) -> None:
             return
         missing -= newlines
         at += len(chunk)
+
+
+def _skip_characters(lines: TextIOWrapper, count: int) -> str:
+    """Pass over characters of one line, at most to its end; the last few of them."""
+    piece = ""
+    while count and piece[-1:] != "\n" and (following := lines.readline(min(count, CHUNK))):
+        piece = following
+        count -= len(piece)
+    return piece
 
 
 def _skip(lines: TextIOWrapper, count: int | None) -> int:

@@ -262,12 +262,12 @@ def _check_target(part: FilePart, path: str, mode: WriteMode) -> None:
         try:
             node = part.tree.store.node(path)
         except FileNotFoundError:
-            return check_names(part, path)
+            check_names(part, path)
+            return
         if node.kind == "directory":
             raise error(errno.EISDIR, path)
         if mode == "create":
             raise error(errno.EEXIST, path)
-        return None
 
 
 def _publish(part: FilePart, path: str, staged: Sink, mode: WriteMode, create_parents: bool, facts: Facts) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 from dataclasses import replace
+from itertools import islice
 from typing import Final
 
 from wink.errors import FileConflict, PathRefused
@@ -102,13 +103,15 @@ def move(part: FilePart, text: str, target_text: str, overwrite: bool, create_pa
     (source, must_be_directory), (target, _) = located(text), located(target_text)
     with part.changing(source) as frame:
         _require_directory(part, source, text, must_be_directory)
-        check_names(part, target, moved=source)
+        emptied = check_names(part, target, moved=source)
         if source and create_parents:
             make_parents(part, frame, target)
         known = part.seen(source)
         frame.move(source, target, overwrite=overwrite)
         if source == target:
             return
+        if emptied is not None:
+            frame.delete(emptied, recursive=True)
         part.tree.siblings.made(part.tree.store, target)
         within = {path: stamp for path, stamp in part.noted().items() if path.startswith(source + "/")}
         _forget_beneath(part, source)
@@ -260,13 +263,14 @@ def _require_directory(part: FilePart, path: str, text: str, is_directory: bool)
         raise error(errno.ENOTDIR, text)
 
 
-def check_names(part: FilePart, path: str, *, moved: str | None = None) -> None:
+def check_names(part: FilePart, path: str, *, moved: str | None = None) -> str | None:
     """Refuse to make names that Windows or macOS cannot hold, or not beside what is there; `moved` will be gone.
 
-    What is there already may be used.
+    What is there already may be used. Gives a directory that could not stay beside the new names, and has nothing in it once
+    that is moved.
     """
     if not part.tree.portable_names:
-        return
+        return None
     store = part.tree.store
     if unportable_name(path) is not None:
         _check_each_name(store, path)
@@ -280,10 +284,23 @@ def check_names(part: FilePart, path: str, *, moved: str | None = None) -> None:
             continue
         if twin is not None:
             there = f"{directory}/{twin}" if directory else twin
-            raise PathRefused(
-                path, f"differs from {there!r}, which is there, only {difference(name, twin)}; {_ELSEWHERE}"
-            )
-        return
+            is_left = moved is not None and moved.startswith(f"{there}/")
+            if moved is not None and is_left and _is_alone(store, there, moved):
+                return there
+            remedy = f"move {there!r} itself, and all in it goes along" if is_left else _ELSEWHERE
+            raise PathRefused(path, f"differs from {there!r}, which is there, only {difference(name, twin)}; {remedy}")
+        return None
+    return None
+
+
+def _is_alone(store: Store, directory: str, path: str) -> bool:
+    """Whether nothing but `path` lies in a directory, so that it is empty, and nothing to git, once that is moved."""
+    while directory != path:
+        names = list(islice(store.scan(directory), 2))
+        directory = f"{directory}/{path[len(directory) + 1 :].partition('/')[0]}"
+        if len(names) != 1:
+            return False
+    return True
 
 
 def _check_each_name(store: Store, path: str) -> None:

@@ -52,6 +52,20 @@ class Reading(Promises):
         assert page.clipped_lines == (1,)
         assert page.truncated
 
+    @pytest.mark.parametrize("before", ["", "x\n" * 5_000_000])
+    def test_a_long_line_is_read_on_by_column(self, files: Filesystem, before: str) -> None:
+        """Otherwise nobody could ever see its end; in a large file, which is streamed, as in a small one."""
+        files.write("a.js", f"{before}short\n{'abcdefghij' * 30}\nend")
+        first = before.count("\n")
+
+        page = files.read("a.js", first, 3, max_line_chars=100, column=290)
+        assert (page.content, page.clipped_lines) == ("\nabcdefghij\n", ())
+        page = files.read("a.js", first + 1, 1, max_line_chars=100, column=199)
+        assert (page.content, page.clipped_lines) == ("j" + "abcdefghij" * 9 + "abcdefghi\n", (first + 1,))
+        for column in (3, 4, 300):
+            page = files.read("a.js", first + 2, 1, max_line_chars=2, column=column)
+            assert (page.content, page.truncated) == ("", False)
+
     @pytest.mark.parametrize(("offset", "limit"), [(-1, None), (0, -1)])
     def test_senseless_pages_are_refused(self, files: Filesystem, offset: int, limit: int | None) -> None:
         """A negative offset is a mistake, not a position from the end."""
@@ -61,6 +75,8 @@ class Reading(Promises):
             files.read("a.txt", offset, limit)
         with pytest.raises(ValueError, match="from 0 on"):
             files.read_bytes("a.txt", offset, limit)
+        with pytest.raises(ValueError, match="from 0 on"):
+            files.read("a.txt", column=-1)
 
     def test_bytes_are_read_in_parts(self, files: Filesystem) -> None:
         """The part that is there, however far the range reaches."""

@@ -83,6 +83,22 @@ class Stamps(Promises):
         assert stamp is not None
         assert (stamp.ranges, stamp.complete) == (((0, 1), (2, 3)), False)
 
+    @pytest.mark.parametrize("before", ["", "x\n" * 5_000_000])
+    def test_a_long_line_is_known_once_its_end_was_shown(self, files: Filesystem, before: str) -> None:
+        """And a line of which nothing was shown is not, as it is shorter than what was left out."""
+        files.write("a.txt", f"{before}1\n{'x' * 50}\n3\n")
+        first, part = before.count("\n"), files.begin()
+
+        part.handle.read("a.txt", first, 3, max_line_chars=10, column=30)
+        stamp = part.noted()["a.txt"]
+        assert stamp is not None
+        assert stamp.ranges == ()
+
+        part.handle.read("a.txt", first, 3, max_line_chars=10, column=40)
+        stamp = part.noted()["a.txt"]
+        assert stamp is not None
+        assert stamp.ranges == ((first + 1, first + 2),)
+
     def test_an_empty_file_is_known_once_read(self, files: Filesystem) -> None:
         """There are no lines to miss."""
         files.write("a.txt", "")
