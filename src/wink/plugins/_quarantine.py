@@ -104,11 +104,11 @@ class Quarantine:
             path = f"{directory}/{name}"
             if path in _held:
                 continue  # closing a file lets go of every lock that this process has on it
-            with suppress(OSError, UnicodeDecodeError):
+            with suppress(OSError):
                 fd = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
                 try:
                     fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails while the process is there
-                    named = content(path, most=_MOST).decode()
+                    named = os.fsdecode(content(path, most=_MOST))
                 finally:
                     os.close(fd)
                 found.append((path, named))
@@ -164,7 +164,7 @@ class _Watch:
             os.rename(path, self._path)
 
     def _write(self) -> None:
-        named = _naming(self._running[-1]).encode()
+        named = os.fsencode(_naming(self._running[-1]))  # a directory may have any name
         os.ftruncate(self._fd, os.pwrite(self._fd, named, 0))
 
     def _note(self) -> None:
