@@ -287,10 +287,10 @@ class Catalog:
         """The section of this name, None where another package's plugin is to give it and cannot."""
         try:
             section = self.use("section", name)
-            plugin, *namesakes = self._inventory.named(section.offered_by.partition(" ")[0])
-            if plugin.is_foreign:
-                self._check(plugin, section, beside)
-            for other in namesakes:
+            namesakes = self._inventory.named(section.offered_by.partition(" ")[0])
+            if namesakes and namesakes[0].is_foreign:
+                self._check(namesakes[0], section, beside)
+            for other in namesakes[1:]:
                 if other.state == "conflict":
                     self._inventory.leave_out(other, other.reason)
         except (OfferBroken, OfferUnavailable, InvalidOption) as error:
