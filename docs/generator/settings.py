@@ -21,7 +21,8 @@ MEANINGS: Final = {
     "rules_default": 'what becomes of a call that no rule is about: `"allow"` unless given, `"ask"` or `"deny"`',
 }
 VARIABLES: Final = {
-    "WINK_PLUGINS": "the plugins that may be used, with commas between them; nothing else is considered. Empty: none",
+    "WINK_PLUGINS": "the plugins of other packages that may be used, with commas between them; empty: none. "
+    "wink's own stay, but for those with a `-` before their name: `mine,-shell`",
     "WINK_DISABLE_PLUGINS": "plugins that are never imported, with commas between them",
 }
 RULE: Final = {

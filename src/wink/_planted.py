@@ -148,7 +148,39 @@ class _StandIn:
         trust = Trust(_places)
         paths: Any = sys.path if context is None else context.path
         kept = [path for path in paths if not trust.objection(path)]
-        return self._finder.find_distributions(_Context(getattr(context, "name", None), kept))
+        found = self._finder.find_distributions(_Context(getattr(context, "name", None), kept))
+        return map(_readable, found)
+
+
+def _readable(found: Any) -> Any:
+    """The same distribution, whose metadata raise nothing: libraries read those of every package, and one that is broken
+    would end them all. What is no file is not there, what is no UTF-8 is replaced, and lines that are no entry points go.
+    """
+    read = found.read_text
+    place = str(getattr(found, "_path", ""))
+
+    def read_text(filename: str) -> str | None:
+        path = os.path.join(place, filename)
+        if place and os.path.lexists(path) and not os.path.isfile(path):
+            return None  # opening a FIFO would wait for ever
+        try:
+            text: str | None = read(filename)
+        except UnicodeDecodeError as error:
+            text = bytes(error.object).decode("utf-8", "replace")
+        except OSError:
+            return None
+        if text is None or filename != "entry_points.txt":
+            return text
+        return "\n".join(filter(_is_sound, text.splitlines()))
+
+    found.read_text = read_text
+    return found
+
+
+def _is_sound(line: str) -> bool:
+    """Whether the libraries can read a line of `entry_points.txt`."""
+    line = line.strip()
+    return line.startswith("#") or "=" in line or (line.startswith("[") and line.endswith("]"))
 
 
 class _Context:

@@ -100,8 +100,8 @@ def test_the_list_says_what_each_plugin_offers(wink: Wink, shop: None) -> None:
     status, output, _ = wink()
 
     assert status == 0
-    assert row(output, "PLUGIN") == ["PLUGIN", "VERSION", "STATE", "OFFERS"]
-    assert row(output, "shop")[:3] == ["shop", "1.0", "available"]
+    assert row(output, "PLUGIN") == ["PLUGIN", "DISTRIBUTION", "VERSION", "STATE", "OFFERS"]
+    assert row(output, "shop")[:4] == ["shop", "fake-shop", "1.0", "available"]
     assert "policy order; sections gone, look; hooks" in output
     assert "`available` plugins have not been imported; use --load to try them." in output
 
@@ -111,9 +111,9 @@ def test_loading_shows_what_is_broken_and_why(wink: Wink, shop: None, bad: None)
     status, output, _ = wink("--load")
 
     assert status == 0
-    assert row(output, "bad")[2] == "broken"
+    assert row(output, "bad")[3] == "broken"
     assert "ModuleNotFoundError: No module named 'nowhere'" in output
-    assert row(output, "shop")[2] == "loaded"
+    assert row(output, "shop")[3] == "loaded"
 
 
 def test_a_disabled_plugin_says_which_line_did_it(wink: Wink, workspace: Path, shop: None) -> None:
@@ -122,7 +122,7 @@ def test_a_disabled_plugin_says_which_line_did_it(wink: Wink, workspace: Path, s
 
     _, output, _ = wink()
 
-    assert row(output, "shop")[2] == "disabled"
+    assert row(output, "shop")[3] == "disabled"
     assert 'pyproject.toml:2 disable = ["shop"]' in output
 
 
@@ -254,7 +254,7 @@ def test_check_fails_for_what_ci_should_not_let_pass(
 
     found, output, _ = wink("check")
 
-    assert (found, row(output, "shop")[2]) == (status, state)
+    assert (found, row(output, "shop")[3]) == (status, state)
 
 
 def test_check_fails_for_a_conflict(wink: Wink, install: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -299,9 +299,9 @@ def test_a_terminal_gets_the_same_words(wink: Wink, shop: None, bad: None, monke
 
     _, output, _ = wink("--load")
 
-    assert row(output, "bad")[2] == "broken"
+    assert row(output, "bad")[3] == "broken"
     assert "ModuleNotFoundError: No module named 'nowhere'" in " ".join(output.split())
-    assert "policy order; sections gone, look; hooks" in output
+    assert "policy order; sections gone, look; hooks" in " ".join(output.split())
 
 
 def test_schemas_are_exported_with_where_they_come_from(wink: Wink, shop: None, bad: None) -> None:

@@ -66,6 +66,10 @@ PYPROJECT = '[project]\nname = "x"\n\n[tool.wink.plugins]\ndisable = ["a"]\n'
         ("", "", "", {"WINK_PLUGINS": "a,b", "WINK_DISABLE_PLUGINS": "a"}, {}, "b"),
         ("", "", "", {"WINK_DISABLE_PLUGINS": "a"}, {"enable": ["a"]}, "abcd"),
         ("", "", "", {"WINK_PLUGINS": ""}, {"enable": ["a"]}, "a"),
+        # a minus takes away, and alone leaves the others on
+        ("", "", "", {"WINK_PLUGINS": "-a"}, {}, "bcd"),
+        ("", "", "", {"WINK_PLUGINS": "a,b,-b"}, {}, "a"),
+        ("", "", "", {"WINK_PLUGINS": "a,-b"}, {"enable": ["b"]}, "ab"),
         ("", "", "", {}, {"enable": ["a"], "disable": ["a"]}, "bcd"),
         # within one file, what is disabled is taken from what is allowed
         ("", '[plugins]\nallow = ["a", "b"]\ndisable = ["a"]', "", {}, {}, "b"),
@@ -243,3 +247,24 @@ def test_a_file_may_name_plugins_that_are_not_installed(place: Place) -> None:
     catalog = installed_catalog(place.workspace, environ={"HOME": str(place.home)})
 
     assert "planning" in [plugin.name for plugin in catalog.plugins]
+
+
+@pytest.mark.parametrize(
+    ("environ", "ours", "theirs"),
+    [
+        ({"WINK_PLUGINS": "mine"}, True, False),
+        ({"WINK_PLUGINS": ""}, True, False),
+        ({"WINK_PLUGINS": "theirs"}, True, True),
+        ({"WINK_PLUGINS": "mine,-ours"}, False, False),
+        ({"WINK_PLUGINS": "-ours"}, False, True),
+        ({"WINK_DISABLE_PLUGINS": "ours"}, False, True),
+    ],
+)
+def test_naming_another_packages_plugins_leaves_winks_own_on(
+    place: Place, environ: dict[str, str], ours: bool, theirs: bool
+) -> None:
+    """Whoever wants one more plugin does not want to go without files; to be rid of ours, one says so."""
+    settings = place.load(environ)
+
+    assert settings.is_on("ours", is_foreign=False) == ours
+    assert settings.is_on("theirs") == theirs

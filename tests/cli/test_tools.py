@@ -20,7 +20,7 @@ def test_it_lists_name_effects_and_description(cli: Cli, place: Path) -> None:
     lines = {line.split()[0]: line.split(maxsplit=2)[1:] for line in done.out.splitlines()}
     assert (done.status, done.err) == (0, "")
     assert lines["read_file"][0] == "read"
-    assert lines["write_file"] == ["workspace", "Create a file, or replace the whole content of one."]
+    assert lines["write_file"] == ["workspace", "wink 0.1.0  Create a file, or replace the whole content of one."]
     assert os.listdir(place) == ["a.txt"]
 
 

@@ -1,5 +1,6 @@
 """Every state that a plugin can be in, each from real metadata on a real path."""
 
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any
 import pytest
 
 from wink.errors import PluginLoadError, UnknownPlugin
-from wink.plugins import STATES, Catalog, PluginWarning, Settings, Step, Table
+from wink.plugins import STATES, Catalog, PluginWarning, Quarantine, Settings, Step, Table
 
 NOTES = {"wink.sections": {"notes.notebook": "fake_notes:notebook"}}
 HOOKED = NOTES | {"wink.hooks": {"notes": "fake_hooks"}}
@@ -75,6 +76,22 @@ def stale(site: Any) -> Catalog:
     return site.catalog()
 
 
+def quarantined(site: Any) -> Catalog:
+    """A process ends in the middle of an import, as `os._exit` ends it."""
+    site.add(entry_points=NOTES, modules={"fake_notes": "import os\nos._exit(7)"})
+    notes = str(site.path.parent / "notes")
+    assert subprocess.run([sys.executable, "-c", DYING, str(site.path), notes], check=False).returncode == 7
+    return site.catalog(quarantine=Quarantine(lambda: notes, print))
+
+
+DYING = """
+import subprocess
+import sys
+sys.path.insert(0, sys.argv[1])
+from wink.plugins import Catalog, Quarantine
+Catalog.installed(paths=[sys.argv[1]], quarantine=Quarantine(lambda: sys.argv[2], print)).load_all()
+"""
+
 CASES = [
     # how it comes about, state, what the reason says
     (available, "available", ""),
@@ -84,6 +101,11 @@ CASES = [
     (incompatible, "incompatible", "requires wink>=99,<100, this is"),
     (requires_nonsense, "incompatible", "not a range of versions"),
     (conflict, "conflict", "is also used by distribution"),
+    (
+        quarantined,
+        "quarantined",
+        "a process died or hung while it was imported or made; it is left out until `wink plugins retry notes`",
+    ),
     (broken_import, "broken", "ModuleNotFoundError: No module named 'nowhere_to_be_found'"),
     (broken_name, "broken", "'Note Book' must be lower-case words"),
     (stale, "stale", "pyproject.toml adds section notes.list; run `pip install -e` again"),
@@ -267,7 +289,7 @@ def test_something_left_out_is_said_once(site: Any) -> None:
     site.add(entry_points=NOTES, modules={"fake_notes": "1 / 0"})
     catalog = site.catalog()
 
-    with pytest.warns(PluginWarning, match="'notes' of wink-notes is left out: ZeroDivisionError") as said:
+    with pytest.warns(PluginWarning, match="'notes' of wink-notes 1.0 is left out: ZeroDivisionError") as said:
         assert catalog.sections() == catalog.sections() == ()
 
     assert len(said) == 1

@@ -119,7 +119,7 @@ def test_nothing_of_a_plugin_plays_with_the_terminal(capsys: pytest.CaptureFixtu
     table([PluginInfo("notes\x1b[2J", "wink-notes", "1\n2", reason="a\x07b")], ())
 
     lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
-    assert lines[1:3] == ["notes\\x1b[2J  1\\n2     available", "a\\x07b"]
+    assert lines[1:3] == ["notes\\x1b[2J  wink-notes    1\\n2     available", "a\\x07b"]
 
 
 def test_no_process_survives_a_trial(site: Any, tmp_path: Path) -> None:

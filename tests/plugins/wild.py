@@ -29,7 +29,20 @@ from wink.plugins import PolicyOffer, SectionOffer, hookimpl
 from wink.prompt import MarkdownSection
 
 def section():
-    return MarkdownSection(title="Section", template="x", key="section")
+    return MarkdownSection(title="Section", template="x", key="wild-{n}")
+"""
+
+MAKING = """
+from dataclasses import dataclass
+from wink.prompt import ToolsSection
+from wink.tools import Tool, ToolResult
+
+class Odd: ...
+
+def say(params: None, *, context) -> ToolResult[None]: ...
+
+def of(tool):
+    return ToolsSection('Own', [tool], key='wild-{n}')
 """
 
 
@@ -81,15 +94,33 @@ def _numbered(content: Any, n: int) -> Any:
     return content.replace("{n}", str(n)) if isinstance(content, str) else content
 
 
+ALIENS = {
+    "utf-16": "[console_scripts]\na = b:c\n".encode("utf-16"),
+    "latin": b"[console_scripts]\ncaf\xe9 = b:c\n",
+    "bytes": b"\xff\xfe\xfd",
+    "odd": "no group = x\n[fsspec.specs]\nbare\n[unclosed\n= x:y\nodd = not a target!!\n",
+    "null": b"[fsspec.specs]\na = b\0c\n",
+}
+"""Entry points of packages that have nothing to do with wink, which every library would read."""
+
+
 def fails(name: str, source: str, reason: str, **more: Any) -> Wild:
     """A module that cannot be imported, or whose offer cannot be used."""
     return Wild(name, "broken", reason, listed="available", modules={"wild_{n}": source}, **more)
 
 
+def made(name: str, source: str, reason: str) -> Wild:
+    """A module that is imported well, whose section cannot be used; only trying makes it."""
+    return fails(name, MAKING + source, reason, alone=True)
+
+
+BOTH = "[wink.sections]\nwild-{n}.a = wild_{n}:section\n[wink.hooks]\nwild-{n} = wild_{n}\n"
+
+
 def hooked(name: str, source: str, reason: str, **more: Any) -> Wild:
     """A hook module that fails."""
-    points = "[wink.hooks]\nwild-{n} = wild_{n}\n"
-    return Wild(name, "broken", reason, listed="available", points=points, modules={"wild_{n}": HOOKS + source}, **more)
+    more.setdefault("points", "[wink.hooks]\nwild-{n} = wild_{n}\n")
+    return Wild(name, "broken", reason, listed="available", modules={"wild_{n}": HOOKS + source}, **more)
 
 
 def metadata(name: str, points: str | bytes, reason: str, **more: Any) -> Wild:
@@ -134,6 +165,24 @@ def _namespace(directory: Path, n: int) -> None:
 def _odd_neighbours(directory: Path, n: int) -> None:
     """What else lies in directories of packages: a file for a directory, names of no encoding, links, leftovers."""
     (directory / f"file_{n}-1.0.egg-info").write_text("Name: file\n")
+    (directory / f"alien_{n}-1.0.dist-info").write_text("Name: alien")
+    for name, points in ALIENS.items():
+        with fake_distribution(f"{name}-{n}", entry_points=points, directory=directory, on_path=False):
+            pass
+    for name, what in (("circle", os.symlink), ("fifo", lambda _, to: os.mkfifo(to))):
+        with fake_distribution(f"{name}-{n}", directory=directory, on_path=False) as made:
+            for file in ("entry_points.txt", "RECORD"):
+                what(file, f"{made.info}/{file}")
+    with fake_distribution(f"secret-{n}", entry_points="[a]\nb = c:d\n", directory=directory, on_path=False) as made:
+        os.chmod(f"{made.info}/entry_points.txt", 0)
+    with fake_distribution(
+        f"latin-{n}",
+        files={"METADATA": b"Name: caf\xe9\n", "RECORD": b"\xff\xfe,,\n"},
+        directory=directory,
+        on_path=False,
+    ):
+        pass
+    (directory / f"around_{n}").symlink_to(".")
     (directory / f"linked_{n}.egg-link").write_text("/nowhere\n.\n")
     (directory / f"gone_{n}-1.0.dist-info").symlink_to("nowhere")
     (directory / f"empty_{n}-1.0.dist-info").mkdir()
@@ -219,15 +268,29 @@ CASES: Sequence[Wild] = (
         modules={"wild_{n}": "async def section(): ..."},
         alone=True,
     ),
-    Wild(
-        "a factory that raises",
-        "loaded",
-        "",
-        note="section wild-{n}.a needs more than its defaults: RuntimeError: no server",
-        listed="available",
-        modules={"wild_{n}": "def section(): raise RuntimeError('no server')"},
-        alone=True,
-    ),
+    made("a factory that raises", "def section(): raise RuntimeError('no server')",
+         "section wild-{n}.a cannot be made: RuntimeError: no server; wild_{n}:section has to mend that"),
+    made("a factory that exits", "def section(): raise SystemExit(3)", "section wild-{n}.a cannot be made: SystemExit: 3"),
+    made("a factory that ends the process", "import os\ndef section(): os._exit(5)", "importing it ended the process with status 5"),
+    made("a factory that hangs", "import time\ndef section(): time.sleep(600)", "importing it takes longer than"),
+    made("a tool with an illegal name", "def section(): return of(Tool[None, None]('Bad Name!', 'x', say))",
+         "section wild-{n}.a cannot be made: PromptValidationError: tool 'Bad Name!': 'Bad Name!' is no tool name"),
+    made("a tool without a description", "def section(): return of(Tool[None, None]('wild_{n}', '', say))",
+         "PromptValidationError: tool 'wild_{n}': the description is empty"),
+    made("parameters that JSON cannot hold",
+         "@dataclass\nclass Params:\n    odd: Odd\ndef do(params: Params, *, context) -> ToolResult[None]: ...\n"
+         "def section(): return of(Tool[Params, None]('wild_{n}', 'x', do))",
+         "section wild-{n}.a cannot be shown to a model: PromptValidationError: tool 'wild_{n}'"),
+    made("tools that raise", "class Own(ToolsSection):\n    def tools(self): raise RuntimeError('no tools')\n"
+         "def section(): return Own('Own', [], key='wild-{n}')", "cannot be shown to a model: RuntimeError: no tools"),
+    made("a text that raises", "class Own(ToolsSection):\n    def render_body(self, params, **more): raise RuntimeError('no text')\n"
+         "def section(): return Own('Own', [], key='wild-{n}')", "rendering raised RuntimeError: no text"),
+    made("an installation that raises", "class Own(ToolsSection):\n    def install(self, session): raise RuntimeError('no state')\n"
+         "def section(): return Own('Own', [], key='wild-{n}')", "cannot be shown to a model: RuntimeError: no state"),
+    made("resources that raise", "class Own(ToolsSection):\n    def resources(self): raise RuntimeError('no bus')\n"
+         "def section(): return Own('Own', [], key='wild-{n}')", "cannot be shown to a model: RuntimeError: no bus"),
+    made("an enablement that raises", "def section(): return ToolsSection('Own', [], key='wild-{n}', enabled=lambda: 1 / 0)",
+         "enabled raised ZeroDivisionError"),
     # Metadata.
     metadata("entry points in Latin-1", b"[wink.sections]\nwild-{n}.caf\xe9 = a:b\n", "entry_points.txt is not UTF-8 (byte"),
     metadata(
@@ -313,8 +376,8 @@ CASES: Sequence[Wild] = (
     fails("a killer", "import os, signal\nos.kill(os.getppid(), signal.SIGKILL)\nimport time\ntime.sleep(60)",
           "importing it ended the process that tried it", alone=True),
     hooked("resources that stop half-way", "@hookimpl\ndef wink_resources():\n    yield from ()\n    raise RuntimeError('no more')",
-           "RuntimeError: no more", alone=True),
-    hooked("a subscription that fails", "@hookimpl\ndef wink_subscribe(session): raise SystemExit('no bus')", "SystemExit: no bus", alone=True),
+           "RuntimeError: no more", alone=True, points=BOTH),
+    hooked("a subscription that fails", "@hookimpl\ndef wink_subscribe(session): raise SystemExit('no bus')", "SystemExit: no bus", alone=True, points=BOTH),
     Wild("a slow import", "loaded", "", modules={"wild_{n}": "import time\ntime.sleep(1.1)\n" + GOOD}, alone=True),
     Wild("printing", "loaded", "", note="prints to standard output", modules={"wild_{n}": "print('{}')\nimport os\nos.write(1, b'x' * 10**6)\n" + GOOD}, alone=True),
     Wild("a thread", "loaded", "", note="starts threads while it is imported: wild",

@@ -21,7 +21,7 @@ SINCE_2 = ("folds", "folded", "full_checkpoints")
 SINCE_3 = ("approvals", "started", "runs", "run_turns")
 SINCE_4 = ("prompts", "run_prompts", "events")
 COLUMNS = {
-    "calls": {"run": 3, "approval": 3, "error": 4},
+    "calls": {"run": 3, "approval": 3, "error": 4, "plugin": 5},
     "changes": {"before_content": 4},
     "runs": {"turns": 4, "input_tokens": 4, "output_tokens": 4, "cached_tokens": 4},
 }
@@ -49,7 +49,7 @@ def older(state: Path, version: int, entry: CommitEntry) -> None:
     connection.close()
 
 
-@pytest.mark.parametrize("version", [1, 2, 3])
+@pytest.mark.parametrize("version", [1, 2, 3, 4])
 def test_an_earlier_record_is_read_and_written(tmp_path: Path, entry: MakeEntry, version: int) -> None:
     """Its calls are there with their decisions, and what is new works in it."""
     older(tmp_path, version, entry())

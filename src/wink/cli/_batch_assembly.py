@@ -39,7 +39,7 @@ def assemble(about: Assembling) -> tuple[Prompt[Any], ProviderAdapter]:
             raise wrong(f"task {task.id!r} has params, but there is no --template to take them")
         return compose(workspace, catalog, task=task.prompt, sections=named_sections, policies=named_policies), adapter
     rules = rule_settings(workspace.root).policies
-    sections = [catalog.use("section", name) for name in named_sections]
+    sections = catalog.sections(named_sections)
     policies = [*(catalog.use("policy", name) for name in named_policies), *rules]
     prompt = prompt_for(named(options["template"]), task, sections, policies)
     resources = ResourceRegistry.build({Filesystem: workspace.filesystem})

@@ -59,6 +59,7 @@ def json_of_call(call: CallRow, undone: frozenset[int]) -> dict[str, Any]:
         "id": call.call_id,
         "session": call.session,
         "tool": call.tool,
+        "plugin": plugin_of(call),
         "prompt": call.prompt,
         "outcome": ending(call, undone),
         "arguments": arguments_of(call),
@@ -70,6 +71,16 @@ def json_of_call(call: CallRow, undone: frozenset[int]) -> dict[str, Any]:
         "started_at": call.started_at.isoformat(),
         "milliseconds": round(call.duration.total_seconds() * 1000, 3),
     }
+
+
+def plugin_of(call: CallRow) -> dict[str, str] | None:
+    """The plugin that offered a call's tool, None where no plugin did, or the record does not know it yet."""
+    return offered_by(call.plugin) if call.plugin else None
+
+
+def offered_by(told: str) -> dict[str, str]:
+    """A plugin by its name, distribution and version, out of what a rendering or the record says of it."""
+    return dict(zip(("name", "distribution", "version"), (*told.split(" ", 2), "", ""), strict=False))
 
 
 def arguments_of(call: CallRow) -> Any:

@@ -74,7 +74,7 @@ def compose(
     """
     names = dict.fromkeys((*DEFAULT_SECTIONS, *sections))
     with printing_to_stderr():
-        parts = [catalog.use("section", name) for name in names]
+        parts = [*catalog.sections(names)]
         offered = [catalog.use("policy", name) for name in dict.fromkeys(policies)]
     parts += extra
     if task is not None:

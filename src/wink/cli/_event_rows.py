@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any, Final
 
-from wink.cli._calls import arguments_of
+from wink.cli._calls import arguments_of, plugin_of
 from wink.record import CallRow, Noted, Place
 
 VERSION: Final = 1
@@ -34,6 +34,7 @@ def _call(place: Place, call: CallRow) -> dict[str, Any]:
         "call": f"c{call.position}",
         "id": call.call_id,
         "tool": call.tool,
+        "plugin": plugin_of(call),
         "prompt": call.prompt,
         "effects": call.effects,
         "outcome": outcome,

@@ -28,7 +28,7 @@ class Participants:
             if plugin.usable and plugin.hooks
             if any(offer.name in names or offer.short in names for offer in catalog.offers_of(plugin.name))
         ]
-        self._catalog = Catalog(found, catalog.settings) if found else None
+        self._catalog = Catalog(found, catalog.settings, quarantine=catalog.quarantine) if found else None
         self._watched: WeakSet[Session] = WeakSet()
         self._lock = Lock()
 

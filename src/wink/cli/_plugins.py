@@ -11,7 +11,7 @@ from wink.plugins import Catalog, PluginInfo
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_FAILING: Final = frozenset({"broken", "conflict", "incompatible"})
+_FAILING: Final = frozenset({"broken", "conflict", "incompatible", "quarantined"})
 
 
 def _json_option(command: F) -> F:
@@ -98,6 +98,19 @@ def why(ctx: click.Context, *, name: str, as_json: bool) -> None:
     from wink.cli import _plugins_view as view
 
     _print(view.explanations(ctx.obj, name), view.why, ctx, as_json=as_json)
+
+
+@plugins.command()
+@click.argument("name")
+@click.pass_context
+def retry(ctx: click.Context, *, name: str) -> None:
+    """Let a plugin in again that was left out because a process died or hung in its code."""
+    catalog: Catalog = ctx.obj
+    found = catalog.plugin(name)
+    if catalog.quarantine is not None and catalog.quarantine.release(found):
+        click.echo(f"plugin {name!r} is let in again; `wink plugins check` tries it where it can harm nothing")
+    else:
+        click.echo(f"plugin {name!r} was not kept out: {found[0].state}{found[0].reason and ': '}{found[0].reason}")
 
 
 @plugins.command("export-schema")

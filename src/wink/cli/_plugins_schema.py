@@ -14,7 +14,7 @@ def exported(catalog: Catalog, names: Sequence[str]) -> tuple[dict[str, Any], bo
     A section that needs options, or settings that are not there, is left out and said so; so is one that cannot be
     imported or makes something else, which is a problem. Raises `UnknownPlugin`.
     """
-    wanted = [plugin.name for name in names for plugin in catalog.plugin(name)]
+    wanted = dict.fromkeys(plugin.name for name in names for plugin in catalog.plugin(name))
     left_out = [
         {"plugin": plugin.name, "offer": None, "reason": f"{plugin.state}: {plugin.reason}"}
         for plugin in catalog.plugins
@@ -22,10 +22,9 @@ def exported(catalog: Catalog, names: Sequence[str]) -> tuple[dict[str, Any], bo
     ]
     is_sound = not left_out
     tools: list[dict[str, Any]] = []
-    catalog.load_all()
-    for offer in catalog.offers("section"):
-        if wanted and offer.plugin not in wanted:
-            continue
+    asked = list(wanted or dict.fromkeys(plugin.name for plugin in catalog.plugins))
+    catalog.load_all(asked)
+    for offer in (offer for name in asked for offer in catalog.offers_of(name) if offer.kind == "section"):
         try:
             tools += _tools(catalog, offer)
         except WinkError as error:
@@ -46,9 +45,12 @@ def _is_broken(catalog: Catalog, offer: Offer, error: WinkError) -> bool:
 
 
 def _tools(catalog: Catalog, offer: Offer) -> list[dict[str, Any]]:
+    plugin = next(one for one in catalog.plugin(offer.plugin) if one.distribution == offer.distribution)
     return [
         {
             "plugin": offer.plugin,
+            "distribution": plugin.distribution,
+            "version": plugin.version,
             "offer": offer.name,
             "name": tool.name,
             "description": tool.description,

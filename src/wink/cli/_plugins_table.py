@@ -17,19 +17,29 @@ _COLOURS: Final = {
     "incompatible": "yellow",
     "stale": "yellow",
     "conflict": "red",
+    "quarantined": "red",
     "broken": "red",
 }
 SLOW: Final = 1.0
 """Seconds from which on it is said how long a plugin took to import."""
 
-_HEADINGS: Final = ("PLUGIN", "VERSION", "STATE", "OFFERS")
+_HEADINGS: Final = ("PLUGIN", "DISTRIBUTION", "VERSION", "STATE", "OFFERS")
 
 
 def table(plugins: Iterable[PluginInfo], ignored: Iterable[Ignored]) -> None:
     """Print one line a plugin, its reason beneath it, and a line that counts them; through rich in a terminal."""
     found = tuple(plugins)
     rows = [
-        (plugin, (one_line(plugin.name), one_line(plugin.version), plugin.state, one_line(offers_in_words(plugin))))
+        (
+            plugin,
+            (
+                one_line(plugin.name),
+                one_line(plugin.distribution),
+                one_line(plugin.version),
+                plugin.state,
+                one_line(offers_in_words(plugin)),
+            ),
+        )
         for plugin in found
     ]
     if not rows:
@@ -69,22 +79,22 @@ def _reason(plugin: PluginInfo) -> list[str]:
     return [one_line(text) for text in (plugin.reason, *plugin.notes, slow) if text]
 
 
-def _print_plain(rows: list[tuple[PluginInfo, tuple[str, str, str, str]]]) -> None:
+def _print_plain(rows: list[tuple[PluginInfo, tuple[str, ...]]]) -> None:
     cells = [_HEADINGS, *(row for _, row in rows)]
-    widths = [max(len(row[column]) for row in cells) for column in range(3)]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(_HEADINGS) - 1)]
 
-    def line(row: tuple[str, str, str, str]) -> str:
-        return "  ".join((*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3])).rstrip()
+    def line(row: tuple[str, ...]) -> str:
+        return "  ".join((*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1])).rstrip()
 
     lines = [line(_HEADINGS)]
-    indent = " " * (sum(widths) + 6)
+    indent = " " * (sum(widths) + 2 * len(widths))
     for plugin, row in rows:
         lines.append(line(row))
         lines += [indent + text for text in _reason(plugin)]
     click.echo("\n".join(lines))
 
 
-def _print_rich(rows: list[tuple[PluginInfo, tuple[str, str, str, str]]]) -> None:
+def _print_rich(rows: list[tuple[PluginInfo, tuple[str, ...]]]) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -92,7 +102,8 @@ def _print_rich(rows: list[tuple[PluginInfo, tuple[str, str, str, str]]]) -> Non
     drawn = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for heading in _HEADINGS:
         drawn.add_column(heading, no_wrap=heading != "OFFERS")
-    for plugin, (name, version, state, offers) in rows:
+    for plugin, (name, distribution, version, state, offers) in rows:
         last = Text("\n".join((offers, *_reason(plugin))))
-        drawn.add_row(Text(name), Text(version), Text(state, style=_COLOURS.get(state, "")), last)
+        colour = _COLOURS.get(state, "")
+        drawn.add_row(Text(name), Text(distribution), Text(version), Text(state, style=colour), last)
     Console().print(drawn)

@@ -81,7 +81,8 @@ def explanations(catalog: Catalog, name: str) -> list[dict[str, Any]]:
             "meaning": STATES[plugin.state],
             "reason": plugin.reason,
             "chain": [
-                {"origin": step.origin, "text": step.text, "on": on} for step, on in catalog.settings.verdicts(name)
+                {"origin": step.origin, "text": step.text, "on": on}
+                for step, on in catalog.settings.verdicts(name, is_foreign=plugin.is_foreign)
             ]
             + [
                 {

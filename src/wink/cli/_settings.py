@@ -11,12 +11,12 @@ from typing import Any, Final, NamedTuple, cast
 
 from wink.cli._sources import Source, sources
 from wink.errors import SettingsError
-from wink.plugins import Catalog, Settings, Step, Table
+from wink.plugins import Catalog, Quarantine, Settings, Step, Table
 
 _LISTS: Final = ("allow", "disable")
 
 
-VARIABLES: Final = {"WINK_PLUGINS": "allow", "WINK_DISABLE_PLUGINS": "disable"}
+VARIABLES: Final = {"WINK_PLUGINS": "choose", "WINK_DISABLE_PLUGINS": "disable"}
 """The variables of the environment that wink reads, and what they do to the plugins that they name."""
 
 
@@ -50,10 +50,15 @@ def load_settings(
     named: list[str] = []
     _check_names(environ)
     for variable, action in VARIABLES.items():
-        if (value := environ.get(variable)) is not None and (value.strip() or action == "allow"):
+        if (value := environ.get(variable)) is not None and (value.strip() or action == "choose"):
             names = _names(value)
-            named += names
-            steps.append(Step("allow" if action == "allow" else "disable", frozenset(names), variable, f"= {value!r}"))
+            taken = {name.removeprefix("-") for name in names if name.startswith("-") or action == "disable"}
+            chosen = {name for name in names if name not in taken and not name.startswith("-")}
+            named += [*chosen, *taken]
+            if chosen or not taken:
+                steps.append(Step("choose", frozenset(chosen), variable, f"= {value!r}"))
+            if taken:
+                steps.append(Step("disable", frozenset(taken), variable, f"= {value!r}"))
     if enable:
         steps.append(Step("enable", frozenset(enable), "--plugin", " ".join(enable)))
     if disable:
@@ -79,10 +84,27 @@ def installed_catalog(
     plugin that is to be switched off must not go on with it.
     """
     configuration = load_settings(workspace, enable=enable, disable=disable, environ=environ, trusting=trusting)
-    catalog = Catalog.installed(configuration.settings, workspace=workspace)
+    catalog = Catalog.installed(configuration.settings, workspace=workspace, quarantine=quarantine())
     for name in configuration.named:
         catalog.plugin(name)
     return catalog
+
+
+def quarantine() -> Quarantine:
+    """What wink's commands remember of plugins that ended them, in the user's directory for state."""
+    return Quarantine(_place_of_notes, _say)
+
+
+def _place_of_notes() -> str | None:
+    from wink.state import user_directory
+
+    directory = user_directory()
+    return None if directory is None else os.path.join(directory, "plugins")
+
+
+def _say(text: str) -> None:
+    # Past Python's buffers, whose lock the thread that hangs may hold.
+    os.write(2, f"wink: {text}\n".encode(errors="backslashreplace"))
 
 
 def _check_names(environ: Mapping[str, str]) -> None:

@@ -14,6 +14,7 @@ from wink.cli._calls import (
     ending,
     json_of_call,
     opened_for_reading,
+    plugin_of,
     workspace_option,
 )
 from wink.cli._shorten import visible
@@ -49,6 +50,8 @@ def _lines(call: CallRow, end: str) -> Iterator[str]:
     took = call.duration.total_seconds() * 1000
     yield f"c{call.position}  {call.tool}  {end}"
     yield f"{call.started_at.astimezone():%Y-%m-%d %H:%M:%S}, {took:.1f} ms, session {call.session}, id {call.call_id}"
+    if (plugin := plugin_of(call)) is not None:
+        yield f"offered by plugin {plugin['name']} of {plugin['distribution']} {plugin['version']}".rstrip()
     given = arguments_of(call)
     if isinstance(given, dict) and given:
         yield "\narguments:"

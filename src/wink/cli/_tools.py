@@ -8,8 +8,10 @@ from typing import Any, Final
 
 import click
 
+from wink.cli._calls import offered_by
 from wink.cli._compose import compose, open_workspace, workspace_options
 from wink.cli._settings import installed_catalog
+from wink.cli._shorten import one_line
 from wink.tools import Tool
 
 LONGEST_NAME: Final = 48
@@ -28,21 +30,25 @@ def tools(
         prompt = compose(opened, installed_catalog(workspace), sections=sections, policies=policies)
         rendered = prompt.render(session=opened.session(session))
     show_long_names(rendered.tools)
+    origins = {name: offered_by(told) for name, told in rendered.origins.items()}
     if as_json:
         rows = [
             {
                 "name": tool.name,
                 "description": tool.description,
                 "effects": tool.effects,
+                "plugin": origins.get(tool.name),
                 **({"schema": tool.schema()} if schema else {}),
             }
             for tool in rendered.tools
         ]
         click.echo(json.dumps(rows, indent=2))
         return
+    places = {name: one_line(" ".join((one["distribution"], one["version"]))) for name, one in origins.items()}
     width = max((len(tool.name) for tool in rendered.tools), default=0)
+    wide = max(map(len, places.values()), default=0)
     for tool in rendered.tools:
-        click.echo(f"{tool.name:<{width}}  {tool.effects:<9}  {tool.description}")
+        click.echo(f"{tool.name:<{width}}  {tool.effects:<9}  {places.get(tool.name, ''):<{wide}}  {tool.description}")
         if schema:
             click.echo("  " + json.dumps(tool.schema(), indent=2).replace("\n", "\n  "))
 

@@ -6,6 +6,7 @@ from wink.errors import PluginWarning
 from wink.plugins._catalog import Catalog
 from wink.plugins._info import STATES, Ignored, Loaded, Offer, PluginInfo, State
 from wink.plugins._names import Kind
+from wink.plugins._quarantine import Quarantine
 from wink.plugins._settings import Settings, Step, Table
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ __all__ = [
     "PluginInfo",
     "PluginWarning",
     "PolicyOffer",
+    "Quarantine",
     "STATES",
     "SectionOffer",
     "Settings",

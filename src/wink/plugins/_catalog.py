@@ -17,7 +17,8 @@ from wink.plugins._info import Ignored, Loaded, Offer, PluginInfo
 from wink.plugins._inventory import Inventory
 from wink.plugins._metadata import distributions
 from wink.plugins._names import Kind, close_matches
-from wink.plugins._resolve import broken, resolve
+from wink.plugins._quarantine import Quarantine
+from wink.plugins._resolve import broken, owner_of, resolve
 from wink.plugins._settings import Settings
 from wink.plugins._stale import undeclared
 
@@ -53,12 +54,13 @@ class Catalog:
         ignored: Iterable[Ignored] = (),
         trust: Trust | None = None,
         paths: Sequence[str] | None = None,
+        quarantine: Quarantine | None = None,
     ) -> None:
         """A catalog of these plugins, each in the state that it is in; `Catalog.installed` finds and judges them."""
         self.settings = Settings() if settings is None else settings
         self.ignored = tuple(ignored)
-        self._paths, self._trust = paths, trust
-        self._inventory = Inventory(plugins, self.settings, trust)
+        self._paths, self._trust, self.quarantine = paths, trust, quarantine
+        self._inventory = Inventory(plugins, self.settings, trust, quarantine)
 
     @classmethod
     def installed(
@@ -67,11 +69,15 @@ class Catalog:
         *,
         paths: Sequence[str] | None = None,
         workspace: str | os.PathLike[str] | None = None,
+        quarantine: Quarantine | None = None,
     ) -> "Catalog":
         """The plugins on `paths`, which is `sys.path` unless given; nothing of theirs is imported.
 
         Plugins that lie inside the current directory or inside `workspace` are ignored, because an agent could have
         written them, unless that is where the interpreter's own packages are; `Catalog.ignored` says which.
+
+        With a `quarantine` plugins in which a process died before are `quarantined`, and one that never comes back
+        ends this process. wink's commands have one; a program that uses wink as a library decides itself.
         """
         from wink import __version__
         from wink.plugins._find import find
@@ -81,7 +87,9 @@ class Catalog:
         trust = Trust(() if workspace is None else (workspace,))
         found = find(paths, trust=trust)
         plugins = select(found.plugins, settings, version=__version__)
-        return cls(plugins, settings, ignored=found.ignored, trust=trust, paths=paths)
+        if quarantine is not None:
+            plugins = quarantine.judged(plugins)
+        return cls(plugins, settings, ignored=found.ignored, trust=trust, paths=paths, quarantine=quarantine)
 
     @property
     def plugins(self) -> tuple[PluginInfo, ...]:
@@ -152,12 +160,22 @@ class Catalog:
             made = made.shown(**shown)
         return made if rename is None else _renamed(offer, made, rename)
 
-    def sections(self) -> "tuple[Section[Any], ...]":
-        """Every enabled section, made with its defaults, for callers who do want all that is installed."""
+    def sections(self, names: Iterable[str] | None = None) -> "tuple[Section[Any], ...]":
+        """The sections of these names, or every enabled one, made with their defaults.
+
+        What another package's plugin cannot give is left out with a `PluginWarning`, and so is a section of its that no
+        template could hold: one such package must not take away what the others offer. Of wink's own plugins, those that
+        were named have to be there, and a name that nobody offers raises `OfferNotFound`.
+        """
         sections: list[Section[Any]] = []
+        if names is not None:
+            for name in names:
+                if (section := self._section(name, sections)) is not None:
+                    sections.append(section)
+            return tuple(sections)
         self._start_all()
         for plugin in self._inventory.plugins:
-            if plugin.state in ("incompatible", "conflict"):
+            if plugin.state in ("incompatible", "conflict", "quarantined"):
                 self._inventory.leave_out(plugin, plugin.reason)
         for offer in self._inventory.offers("section"):
             try:
@@ -225,10 +243,12 @@ class Catalog:
         except Failed as failed:
             raise broken(offer, failed) from failed.__cause__
 
-    def load_all(self) -> None:
-        """Import every enabled plugin; failures end in the plugins' states, and nothing is warned of."""
+    def load_all(self, names: Iterable[str] | None = None) -> None:
+        """Import every enabled plugin, or those of these names; failures end in their states, and nothing is warned of."""
+        wanted = None if names is None else set(names)
         for plugin in self._inventory.usable():
-            self._inventory.load_plugin(plugin)
+            if wanted is None or plugin.name in wanted:
+                self._inventory.load_plugin(plugin)
 
     def tried(self, *, seconds: float = 60) -> "Catalog":
         """The same plugins, each in the state in which importing it in a process of its own ended; nothing of theirs
@@ -242,13 +262,55 @@ class Catalog:
         from wink.plugins._trial import tried
 
         plugins = tried(self.plugins, self.settings, self._trust, seconds)
-        return Catalog(plugins, self.settings, ignored=self.ignored, trust=self._trust, paths=self._paths)
+        return Catalog(
+            plugins,
+            self.settings,
+            ignored=self.ignored,
+            trust=self._trust,
+            paths=self._paths,
+            quarantine=self.quarantine,
+        )
 
     def _make(self, loaded: Loaded, options: Mapping[str, Any]) -> Any:
         from wink.plugins._factory import make
 
         provided = {"settings": self._inventory.own_settings(loaded.offer.plugin), "catalog": self}
-        return make(loaded, options, provided)
+        plugin = self._owner(loaded.offer)
+        with self._inventory.watching(plugin):
+            made = make(loaded, options, provided)
+            if loaded.offer.kind == "section":
+                with guarded(loaded.offer.target):
+                    made.offered_by = f"{plugin.name} {plugin.installed_as}"
+        return made
+
+    def _section(self, name: str, beside: "Sequence[Section[Any]]") -> "Section[Any] | None":
+        """The section of this name, None where another package's plugin is to give it and cannot."""
+        try:
+            section = self.use("section", name)
+            namesakes = self._inventory.named(section.offered_by.partition(" ")[0])
+            if namesakes and namesakes[0].is_foreign:
+                self._check(namesakes[0], section, beside)
+            for other in namesakes[1:]:
+                if other.state == "conflict":
+                    self._inventory.leave_out(other, other.reason)
+        except (OfferBroken, OfferUnavailable, InvalidOption) as error:
+            owner = owner_of(self._inventory, "section", error.name)
+            if owner is None or not owner.is_foreign or owner.state == "disabled":
+                raise
+            reason = str(error) if isinstance(error, InvalidOption) else error.reason
+            self._inventory.leave_out(owner, reason, error.__cause__)
+            return None
+        return section
+
+    def _check(self, plugin: PluginInfo, section: "Section[Any]", beside: "Sequence[Section[Any]]") -> None:
+        from wink.plugins._soundness import check_section
+
+        try:
+            with self._inventory.watching(plugin):
+                check_section(section, beside)
+        except Failed as failed:
+            self._inventory.fail(plugin, failed)
+            raise OfferBroken("section", f"{plugin.name}.{section.key}", plugin.distribution, failed.reason) from failed
 
     def _start(self, plugin: PluginInfo) -> None:
         try:

@@ -6,7 +6,7 @@ from typing import Any, Final, Literal
 
 from wink.plugins._names import Kind
 
-State = Literal["available", "loaded", "disabled", "incompatible", "conflict", "broken", "stale"]
+State = Literal["available", "loaded", "disabled", "incompatible", "conflict", "quarantined", "broken", "stale"]
 """What is known of a plugin; `STATES` says what each means."""
 
 STATES: Final[Mapping[State, str]] = {
@@ -15,14 +15,18 @@ STATES: Final[Mapping[State, str]] = {
     "disabled": "switched off by the settings",
     "incompatible": "requires another version of wink",
     "conflict": "shares its name or an offer with another distribution",
+    "quarantined": "a process died or hung in its code; nothing of it is imported until `wink plugins retry`",
     "broken": "its metadata, an import or a hook failed",
     "stale": "an editable install whose pyproject.toml has other entry points than the installed ones",
 }
 """Every state a plugin can be in, and what it means."""
 
-UNUSABLE: Final = frozenset[State]({"disabled", "incompatible", "conflict"})
+UNUSABLE: Final = frozenset[State]({"disabled", "incompatible", "conflict", "quarantined"})
 """States in which nothing of a plugin is imported or used; `broken` is decided offer by offer."""
 
+
+OURS: Final = "wink"
+"""The distribution whose plugins are wink's own."""
 
 BY_HOOK: Final = "hook of "
 """How the target of an offer begins that a hook makes; no entry point's target has a space in it."""
@@ -94,6 +98,16 @@ class PluginInfo:
     reason: str = ""
     seconds: float | None = field(default=None, compare=False)
     error: BaseException | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether it comes from elsewhere than wink's own distribution."""
+        return self.distribution != OURS
+
+    @property
+    def installed_as(self) -> str:
+        """Its distribution with the version: `wink-notes 1.0`."""
+        return f"{self.distribution} {self.version}".strip()
 
     @property
     def editable(self) -> bool:

@@ -3,6 +3,7 @@
 import threading
 import warnings
 from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from wink.plugins._guard import Failed, guarded
 from wink.plugins._info import BY_HOOK, Loaded, Offer, PluginInfo
 from wink.plugins._load import load, load_target
 from wink.plugins._names import Kind
+from wink.plugins._quarantine import Quarantine
 from wink.plugins._settings import Settings
 from wink.plugins._stale import Project, staleness
 from wink.plugins._values import plugin_settings
@@ -27,9 +29,11 @@ class Inventory:
     Of the plugins that share a name at most one is usable, which selection saw to; so names identify those.
     """
 
-    def __init__(self, plugins: Iterable[PluginInfo], settings: Settings, trust: Trust | None) -> None:
+    def __init__(
+        self, plugins: Iterable[PluginInfo], settings: Settings, trust: Trust | None, quarantine: Quarantine | None
+    ) -> None:
         self._plugins = {(plugin.name, plugin.distribution): plugin for plugin in plugins}
-        self._settings, self._trust = settings, trust
+        self._settings, self._trust, self._quarantine = settings, trust, quarantine
         self._offers = {
             (offer.kind, offer.name): offer for plugin in self.usable() for offer in plugin.offers
             if not offer.is_late
@@ -72,7 +76,8 @@ class Inventory:
                 # Set before anything of the plugin's runs: code of its own that comes back here finds it started.
                 self._started[plugin.name] = None
                 try:
-                    self._start(plugin)
+                    with self.watching(plugin):
+                        self._start(plugin)
                 except Failed as failed:
                     self._started[plugin.name] = failed
                     self._mark_broken(plugin, failed)
@@ -88,7 +93,8 @@ class Inventory:
                 self.start(plugin)
                 try:
                     # A hook that has just run may have put the offer in conflict.
-                    self._loaded[key] = load(plugin, self._offers.get(key, offer), self._trust)
+                    with self.watching(plugin):
+                        self._loaded[key] = load(plugin, self._offers.get(key, offer), self._trust)
                 except Failed as failed:
                     self._mark_broken(plugin, failed)
                     raise
@@ -123,7 +129,7 @@ class Inventory:
         if self._hooks is None or not plugin.hooks:
             return []
         try:
-            with guarded():
+            with self.watching(plugin), guarded():
                 return self._hooks.call(plugin.name, hook, settings=self.own_settings(plugin.name), **arguments)
         except Failed as failed:
             self._mark_broken(plugin, failed)
@@ -135,7 +141,11 @@ class Inventory:
             raise PluginLoadError(plugin.name, plugin.distribution, reason) from cause
         if (plugin.name, plugin.distribution) not in self._warned:
             self._warned.add((plugin.name, plugin.distribution))
-            self._warn(f"plugin {plugin.name!r} of {plugin.distribution} is left out: {reason}")
+            self._warn(f"plugin {plugin.name!r} of {plugin.installed_as} is left out: {reason}")
+
+    def watching(self, plugin: PluginInfo) -> AbstractContextManager[None]:
+        """Where it is known what to do about code that never comes back, that is done for this plugin's."""
+        return nullcontext() if self._quarantine is None else self._quarantine.watching(plugin)
 
     def fail(self, plugin: PluginInfo, failed: Failed) -> None:
         """Note that something of a plugin turned out not to work."""

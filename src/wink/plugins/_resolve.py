@@ -25,11 +25,10 @@ def resolve(
     """
     if "." not in name:
         name = _full_name(inventory, kind, name) or name
-    owner = name.partition(".")[0]
-    if (plugin := _owner(inventory, owner)) is not None:
+    if (plugin := owner_of(inventory, kind, name)) is not None:
         if plugin.usable:
             _start(inventory, plugin, kind, name)
-            plugin = _owner(inventory, owner) or plugin
+            plugin = owner_of(inventory, kind, name) or plugin
         if not plugin.usable and (plugin.hooks or _declares(plugin, kind, name)):
             raise OfferUnavailable(kind, name, plugin.state, plugin.reason)
     offer = inventory.offer(kind, name)
@@ -63,10 +62,11 @@ def _full_name(inventory: Inventory, kind: Kind, short: str) -> str:
     return candidates[0] if candidates else next(unusable, "")
 
 
-def _owner(inventory: Inventory, name: str) -> PluginInfo | None:
-    """The plugin of this name that matters: the usable one, else one that nobody switched off."""
-    found = inventory.named(name)
-    return min(found, key=lambda plugin: (not plugin.usable, plugin.state == "disabled"), default=None)
+def owner_of(inventory: Inventory, kind: Kind, name: str) -> PluginInfo | None:
+    """The plugin that matters for an offer: the usable one, else one that nobody switched off; first those that declare it."""
+    found = inventory.named(name.partition(".")[0])
+    declaring = [plugin for plugin in found if _declares(plugin, kind, name)]
+    return min(declaring or found, key=lambda plugin: (not plugin.usable, plugin.state == "disabled"), default=None)
 
 
 def _start(inventory: Inventory, plugin: PluginInfo, kind: Kind, name: str) -> None:

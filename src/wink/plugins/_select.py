@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Final
 
-from wink.plugins._info import UNUSABLE, PluginInfo, State
+from wink.plugins._info import OURS, UNUSABLE, PluginInfo, State
 from wink.plugins._names import normalized
 from wink.plugins._settings import Settings
 from wink.plugins._versions import is_within
@@ -29,8 +29,9 @@ def select(plugins: Iterable[PluginInfo], settings: Settings, *, version: str) -
 
 
 def _disabled(plugin: PluginInfo, namesakes: list[PluginInfo], settings: Settings, version: str) -> str:  # noqa: ARG001
-    if not settings.is_on(plugin.name):
-        return str(settings.verdicts(plugin.name)[-1][0])
+    said = settings.verdicts(plugin.name, is_foreign=plugin.is_foreign)
+    if said and not said[-1][1]:
+        return str(said[-1][0])
     chosen = settings.distribution_of(plugin.name)
     if chosen is not None and normalized(plugin.distribution) != chosen[0]:
         return f'{chosen[1]} distribution = "{chosen[0]}"'
@@ -47,6 +48,13 @@ def _incompatible(plugin: PluginInfo, namesakes: list[PluginInfo], settings: Set
 
 
 def _in_conflict(plugin: PluginInfo, namesakes: list[PluginInfo], settings: Settings, version: str) -> str:  # noqa: ARG001
+    if not plugin.is_foreign:
+        return ""  # our own names are ours
+    if any(not other.is_foreign and other.state != "disabled" for other in namesakes):
+        return (
+            f"name {plugin.name!r} is that of a plugin of wink's own, which is used; {plugin.installed_as} has to choose "
+            f'another, and until then [tool.wink.plugins.{plugin.name}] distribution = "{OURS}" silences this'
+        )
     rivals = [
         other.distribution
         for other in namesakes
@@ -72,4 +80,4 @@ _RULES: Final[tuple[tuple[State, Callable[[PluginInfo, list[PluginInfo], Setting
     ("broken", _broken),
 )
 
-assert {state for state, _ in _RULES} - {"broken"} == UNUSABLE
+assert {state for state, _ in _RULES} - {"broken"} | {"quarantined"} == UNUSABLE

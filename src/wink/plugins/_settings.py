@@ -6,7 +6,7 @@ from typing import Any, Final, Literal, cast
 
 from wink.plugins._names import normalized
 
-Action = Literal["allow", "disable", "enable"]
+Action = Literal["allow", "choose", "disable", "enable"]
 
 DISTRIBUTION: Final = "distribution"
 """The key of a plugin's table that says which distribution is meant where several share the plugin's name."""
@@ -14,7 +14,8 @@ DISTRIBUTION: Final = "distribution"
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One source's word on which plugins are on: `allow` leaves nothing else on, `disable` and `enable` name some.
+    """One source's word on which plugins are on: `allow` leaves nothing else on, `choose` nothing else but wink's own, and
+    `disable` and `enable` name some.
 
     `origin` is where it was said (`pyproject.toml:41`, `WINK_PLUGINS`), `text` how it was written.
     """
@@ -24,10 +25,12 @@ class Step:
     origin: str
     text: str
 
-    def switch(self, plugin: str, *, on: bool) -> bool:
+    def switch(self, plugin: str, *, on: bool, is_foreign: bool = True) -> bool:
         """Whether `plugin` is on after this step, if it was `on` before it."""
         if self.action == "allow":
             return plugin in self.names
+        if self.action == "choose":
+            return plugin in self.names or (on and not is_foreign)
         return self.action == "enable" if plugin in self.names else on
 
     def __str__(self) -> str:
@@ -85,18 +88,18 @@ class Settings:
             own.append(Step("disable", frozenset(self.disable), "Settings", _written("disable", self.disable)))
         return (*self.steps, *own)
 
-    def verdicts(self, plugin: str) -> tuple[tuple[Step, bool], ...]:
-        """Each step that says something about `plugin`, with whether it is on after it."""
+    def verdicts(self, plugin: str, *, is_foreign: bool = True) -> tuple[tuple[Step, bool], ...]:
+        """Each step that says something about `plugin`, which is another package's or wink's own, and whether it is on then."""
         on, said = True, list[tuple[Step, bool]]()
         for step in self.chain:
-            if plugin in step.names or step.action == "allow":
-                on = step.switch(plugin, on=on)
+            if plugin in step.names or step.action == "allow" or (step.action == "choose" and is_foreign):
+                on = step.switch(plugin, on=on, is_foreign=is_foreign)
                 said.append((step, on))
         return tuple(said)
 
-    def is_on(self, plugin: str) -> bool:
+    def is_on(self, plugin: str, *, is_foreign: bool = True) -> bool:
         """Whether `plugin` may be used."""
-        said = self.verdicts(plugin)
+        said = self.verdicts(plugin, is_foreign=is_foreign)
         return said[-1][1] if said else True
 
     def tables_of(self, plugin: str) -> tuple[Table, ...]:

@@ -15,10 +15,11 @@ from functools import partial
 from typing import Any, Final, NoReturn
 
 from wink._planted import guard
-from wink.errors import BindingConflict, InvalidOption, OfferBroken, PluginWarning, WinkError
+from wink.errors import BindingConflict, InvalidOption, OfferBroken, PluginWarning, PromptValidationError, WinkError
 from wink.plugins._catalog import Catalog
-from wink.plugins._guard import described
+from wink.plugins._guard import Failed, described
 from wink.plugins._info import PluginInfo
+from wink.plugins._soundness import check_section
 from wink.plugins._traces import Traces
 from wink.plugins._trial import Task
 
@@ -189,12 +190,26 @@ def _made(task: Task, alone: Catalog) -> tuple[list[str], str]:
         except OfferBroken:
             continue  # its state says so
         try:
-            everything.use(offer.kind, offer.name)
+            made: Any = everything.use(offer.kind, offer.name)
+            if offer.kind == "section":
+                check_section(made)
         except InvalidOption:
             continue  # it needs options, and is none the worse for it
+        except Failed as failed:
+            return (
+                notes,
+                f"section {offer.name} cannot be shown to a model: {failed.reason}; {offer.target} has to mend that",
+            )
         except OfferBroken as error:
             if error.__cause__ is None:  # it made something else
                 return notes, error.reason
+            # With an error of wink's own a factory may say which setting it lacks; but not of a tool that is none.
+            cause = error.__cause__
+            if not isinstance(cause, WinkError) or (isinstance(cause, PromptValidationError) and cause.tool):
+                return notes, (
+                    f"{offer.kind} {offer.name} cannot be made: {error.reason}; {offer.target} has to mend that, or to take "
+                    f"what it lacks as an option without a default"
+                )
             notes.append(f"{offer.kind} {offer.name} needs more than its defaults: {error.reason}")
         except WinkError as error:
             notes.append(f"{offer.kind} {offer.name} needs more than its defaults: {described(error)}")

@@ -38,6 +38,8 @@ class Node:
     policies: tuple[ToolPolicy, ...]
     governing: tuple[ToolPolicy, ...]
     """All policies of the section's tools: its own, those of the sections around it outwards, then the prompt's."""
+    offered_by: str
+    """The plugin that the section, or one around it, comes from: name, distribution and version."""
     conditional: bool
     """Whether this section or one around it decides at each rendering if it takes part."""
     summary: Callable[[Any], str] | None = None
@@ -207,6 +209,7 @@ def _node(
         tools=tuple(section.tools()),
         policies=own,
         governing=distinct((*own, *around)),
+        offered_by=section.offered_by or ("" if parent is None else parent.offered_by),
         conditional=section.enablement is not None or (parent is not None and parent.conditional),
         summary=None if section.summary is None else section.render_summary,
         required=() if params_type is None else required_fields(params_type),

@@ -66,6 +66,7 @@ def render(
         tools=tools,
         policies=distinct((*(policy for part in parts for policy in part[0].policies), *plan.prompt_policies)),
         governing=governing,
+        origins={name: node.offered_by for name, (_, node) in by_name.items() if node.offered_by},
         output_type=template.output_type,
         container=template.container,
         allow_extra_keys=template.allow_extra_keys,

@@ -34,6 +34,8 @@ class RenderedPrompt(Generic[Out_co]):
     """The policies of the enabled sections and of the prompt: all that are told about a call's success."""
     governing: Mapping[str, tuple[ToolPolicy, ...]] = field(default_factory=dict[str, tuple[ToolPolicy, ...]])
     """For each tool's name the policies that are asked about its calls."""
+    origins: Mapping[str, str] = field(default_factory=dict[str, str])
+    """For the name of each tool that a plugin offers: the plugin, its distribution and version, with spaces between."""
     deadline: "Deadline | None" = None
     """When the evaluation that this rendering was made for has to end."""
     output_type: type[Any] | None = None

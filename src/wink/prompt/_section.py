@@ -61,6 +61,10 @@ class Section(Generic[P]):
     params_type: type[Any] | None = None
     """The dataclass of the section's parameters; `None` when it shares those of the section around it."""
 
+    offered_by: str = ""
+    """Plugin, distribution and version, with spaces between them, where a catalog has made the section; calls of its
+    tools are recorded with that."""
+
     if not TYPE_CHECKING:
 
         def __class_getitem__(cls, params_type: Any) -> Any:

@@ -22,13 +22,13 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 
 _INSERT_CALL: Final = """INSERT INTO calls
     (tx, call_id, tool, prompt, outcome, started_at, duration, decisions, arguments, rendered, effects, inverse,
-    run, approval, error)
+    run, approval, error, plugin)
     VALUES (?, CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), ?, ?, ?, CAST(? AS TEXT), CAST(? AS TEXT),
-        CAST(? AS TEXT), ?, ?, ?, ?, CAST(? AS TEXT))"""
+        CAST(? AS TEXT), ?, ?, ?, ?, CAST(? AS TEXT), CAST(? AS TEXT))"""
 FROM_CALLS: Final = """FROM calls CROSS JOIN transactions ON transactions.seq = tx
     CROSS JOIN sessions ON sessions.id = session"""
 _SELECT: Final = f"""SELECT calls.seq, tx, transactions.id, name, committed, call_id, tool, prompt, outcome, started_at,
-    duration, effects, run, approval, error, decisions, arguments, {{rendered}} {FROM_CALLS}
+    duration, effects, run, approval, error, plugin, decisions, arguments, {{rendered}} {FROM_CALLS}
     WHERE {{where}} ORDER BY calls.seq {{order}} LIMIT ?"""
 _BRIEF: Final = 1000
 """So many characters of a reply are read for a list of calls."""
@@ -67,6 +67,7 @@ class CallRow:
     run: str = ""
     approval: int = 0
     error: str | None = None
+    plugin: str = ""
 
 
 def microseconds(moment: datetime) -> int:
@@ -100,6 +101,7 @@ def write_call(connection: sqlite3.Connection, tx: int, entry: CommitEntry, inve
             entry.run or None,
             entry.approval or None,
             entry.error,
+            entry.plugin or None,
         ),
     )
 
@@ -134,7 +136,7 @@ def read_page(
     rows: list[CallRow] = []
     for found in ask(sql, first, last, session, *values, -1 if limit is None else limit):
         position, tx, transaction_id, name, committed, call_id, tool, prompt, outcome, started, took, *rest = found
-        effects, run_id, approval, error, decisions, arguments, rendered = rest
+        effects, run_id, approval, error, plugin, decisions, arguments, rendered = rest
         if tx not in changes:
             changes[tx] = read_changes(ask, tx)
         rows.append(
@@ -158,6 +160,7 @@ def read_page(
                 run=run_id or "",
                 approval=approval or 0,
                 error=error,
+                plugin=plugin or "",
             )
         )
     return tuple(rows)

@@ -10,7 +10,7 @@ from wink.errors import RecordCorrupt, RecordTooNew
 if TYPE_CHECKING:
     import sqlite3
 
-VERSION: Final = 4
+VERSION: Final = 5
 """The format that is written, kept in `PRAGMA user_version`."""
 
 APPLICATION_ID: Final = 0x77696E6B
@@ -31,12 +31,13 @@ TABLES: Final = {
         deltas INTEGER NOT NULL, changes INTEGER NOT NULL, inverse TEXT, reverts TEXT
     ) STRICT""",
     # times in microseconds, since the epoch or as a length; a nested call has its outer call's tx; run and approval: what
-    # an outermost call belonged to, and which answer of a person it used; error: what an exception said that ended it
+    # an outermost call belonged to, and which answer of a person it used; error: what an exception said that ended it;
+    # plugin: what offered the tool, its name, distribution and version with spaces between them
     "calls": """(
         seq INTEGER PRIMARY KEY, tx INTEGER NOT NULL, call_id TEXT NOT NULL, tool TEXT NOT NULL, prompt TEXT NOT NULL,
         outcome TEXT NOT NULL, started_at INTEGER NOT NULL, duration INTEGER NOT NULL, decisions TEXT NOT NULL,
         arguments TEXT NOT NULL, rendered TEXT NOT NULL, effects TEXT NOT NULL, inverse TEXT, run TEXT, approval INTEGER,
-        error TEXT
+        error TEXT, plugin TEXT
     ) STRICT""",
     "slices": """(
         id INTEGER PRIMARY KEY, session INTEGER NOT NULL, type TEXT NOT NULL, policy TEXT NOT NULL,
@@ -128,7 +129,7 @@ _SINCE: Final = {
 }
 """The tables that came with each format after the first."""
 _COLUMNS_SINCE: Final = {
-    "calls": ("run TEXT", "approval INTEGER", "error TEXT"),
+    "calls": ("run TEXT", "approval INTEGER", "error TEXT", "plugin TEXT"),
     "changes": ("before_content BLOB",),
     "runs": tuple(
         f"{name} INTEGER NOT NULL DEFAULT 0" for name in ("turns", "input_tokens", "output_tokens", "cached_tokens")

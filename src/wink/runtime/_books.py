@@ -23,10 +23,10 @@ _log: Final = logging.getLogger("wink.runtime")
 class Books:
     """Accounts for the calls of one executor; texts of more than `limit` characters are kept and sent in part."""
 
-    __slots__ = ("_limit", "_name", "_run", "_session")
+    __slots__ = ("_limit", "_name", "_rendered", "_run", "_session")
 
-    def __init__(self, session: Session, name: str, run: str, limit: int) -> None:
-        self._session, self._name, self._run, self._limit = session, name, run, limit
+    def __init__(self, session: Session, name: str, run: str, limit: int, rendered: Any) -> None:
+        self._session, self._name, self._run, self._limit, self._rendered = session, name, run, limit, rendered
 
     def bounded(self, call: InFlight, text: str) -> str:
         """What is sent of a text, which is kept where it is too long."""
@@ -106,4 +106,5 @@ class Books:
             run=self._run if is_outermost else "",
             approval=approval,
             error=call.error,
+            plugin="" if call.tool is None else self._rendered.origins.get(call.tool.name, ""),
         )

@@ -77,7 +77,7 @@ class ToolExecutor:
         self._deadline, self._budget, self._heartbeat, self._run = deadline, budget_tracker, heartbeat, run_context
         self._run_id = "" if run_context is None else run_context.run_id
         self._desk = Desk(session, approvals, self._run_id, self._name)
-        self._books = Books(session, self._name, self._run_id, result_limit)
+        self._books = Books(session, self._name, self._run_id, result_limit, rendered)
 
     def execute(self, call: ToolCall) -> ToolReply:
         """Execute one call and wait for its end; an async handler gets an event loop of its own."""

@@ -1,6 +1,8 @@
 """Compile a type into pydantic's validator, once for each way of reading it."""
 
 import collections.abc as abc
+import functools
+import logging
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass
@@ -30,11 +32,26 @@ def compile_adapter(annotation: Any, reading: Reading) -> "TypeAdapter[Any]":
     from pydantic import ConfigDict, TypeAdapter
     from pydantic.errors import PydanticUserError
 
+    _have_plugins()
     try:
         compiled = _Compiler(reading).field_type(annotation, outermost=True)
         return TypeAdapter(Annotated[Any, _Outermost(compiled)], config=ConfigDict(**_core_config(reading)))
     except (PydanticUserError, _Unreadable) as error:
         raise SerdeError(type_name(annotation), _reason(error)) from error
+
+
+@functools.cache
+def _have_plugins() -> None:
+    """Let pydantic look for plugins of its own, once: it reads the entry points of every package, and raises for a bad one.
+
+    It does so where it makes its first validator, which may be ours, and goes without plugins from then on.
+    """
+    from pydantic import TypeAdapter
+
+    try:
+        TypeAdapter(int)
+    except Exception as error:  # foreign code
+        logging.getLogger("wink.serde").warning("pydantic goes without plugins: %s: %s", type(error).__name__, error)
 
 
 def _core_config(reading: Reading) -> Any:

@@ -22,7 +22,7 @@ class CommitEntry:
     `arguments` is JSON text as it was parsed, `rendered` what the model was sent, `decisions` one
     `(policy, allowed, reason, asks)` a policy that was asked, `effects` what its tool declares that it may touch. `run` is
     the run that an outermost call belongs to, `approval` the number of the person's answer that it used, and `error` what an
-    exception said that the model was not shown.
+    exception said that the model was not shown. `plugin` is what offered the tool: name, distribution, version.
     """
 
     transaction_id: str
@@ -42,6 +42,7 @@ class CommitEntry:
     run: str = ""
     approval: int = 0
     error: str | None = None
+    plugin: str = ""
 
 
 class Recorder(Protocol):

@@ -75,6 +75,7 @@ def _call(
         if is_outermost
         else (),
         takes_back=reverts.get(row.transaction, ()),
+        plugin=row.plugin,
     )
 
 

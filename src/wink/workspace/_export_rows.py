@@ -55,6 +55,7 @@ class Call:
     decisions: tuple[tuple[str, bool, str | None, bool], ...]
     changes: tuple[Change, ...]
     takes_back: tuple[int, ...]
+    plugin: str = ""
 
 
 @dataclass(frozen=True, slots=True)

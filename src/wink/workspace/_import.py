@@ -98,7 +98,16 @@ def _put_transaction(connection: sqlite3.Connection, call: Call) -> None:
 def _put_call(connection: sqlite3.Connection, call: Call) -> None:
     facts = (call.number, call.transaction, call.call_id, call.tool, call.prompt, call.outcome, call.started_at)
     texts = (json.dumps(call.decisions), call.arguments, call.reply, call.effects)
-    row = (*facts, call.duration, *texts, None, call.run or None, call.approval or None, call.error)
+    row = (
+        *facts,
+        call.duration,
+        *texts,
+        None,
+        call.run or None,
+        call.approval or None,
+        call.error,
+        call.plugin or None,
+    )
     _put(connection, "calls", row)
 
 
