@@ -21,12 +21,12 @@ Wanted = Callable[[os.stat_result], bool]
 
 def git(world: World, *words: str, given: bytes = b"", **env: str) -> str:
     """What git says in the workspace, run by whoever it belongs to and without anybody's settings."""
-    who = {} if world.user is None else {"user": world.user, "group": world.user, "extra_groups": ()}
     environment = {"PATH": world.env["PATH"], "HOME": "/nonexistent", **_WHO, **env}
     command = ["git", "-c", "gc.auto=0", "-c", "advice.detachedHead=false", *words]
     done = subprocess.run(
-        command, cwd=world.work, env=environment, input=given, capture_output=True, check=False, **who
-    )
+        command, cwd=world.work, env=environment, input=given, capture_output=True, check=False, user=world.user,
+        group=world.user, extra_groups=None if world.user is None else (),
+    )  # fmt: skip
     assert done.returncode == 0, (words, done.stderr)
     return done.stdout.decode().strip()
 

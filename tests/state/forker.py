@@ -212,7 +212,11 @@ def _without_overlays() -> None:
         return _probe.Report(tuple(lack if one.name == lack.name else one for one in found().features))
 
     _probe.probe = probe
-    _guard._can_mount = lambda state: False
+
+    def can_mount(state: str) -> bool:
+        return not state
+
+    _guard.__dict__["_can_mount"] = can_mount
 
 
 def _status(argv: list[str]) -> int:

@@ -23,8 +23,9 @@ def main() -> int:
     started = time.monotonic()
     total = Report()
     with ThreadPoolExecutor(given.jobs) as pool:
-        for one in pool.map(lambda job: _share(given, (part - 1) + job * parts, parts * given.jobs), range(given.jobs)):
-            total += one
+        shares = [pool.submit(_share, given, part - 1 + job * parts, parts * given.jobs) for job in range(given.jobs)]
+        for share in shares:
+            total += share.result()
     for line in total.failures:
         print(f"FAILED {line}")
     seconds = time.monotonic() - started

@@ -127,10 +127,10 @@ class World:
         self, *argv: str, how: str = "run", stdin: str = "", cwd: Path | None = None, guard: str = "", **env: str
     ) -> Ended:
         """One wink command in the workspace; `guard` is the only one that programs can have, if not the usual one."""
-        request = self.request(*argv, how=how, stdin=stdin, cwd=cwd, **env) | {"guard": guard}
+        request = self.request(*argv, how=how, stdin=stdin, cwd=cwd, number=0, **env) | {"guard": guard}
         done = self.forker.run(request)
-        texts = [Path(request[name]).read_text(errors="replace") for name in ("out", "err")]
-        return Ended(done["status"], *texts, done["bytes"], done["seconds"], done["fetched"])
+        out, err = (Path(request[name]).read_text(errors="replace") for name in ("out", "err"))
+        return Ended(done["status"], out, err, done["bytes"], done["seconds"], done["fetched"])
 
     def request(
         self, *argv: str, how: str = "run", stdin: str = "", cwd: Path | None = None, number: int = 0, **env: str
