@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+import subprocess
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -76,3 +77,16 @@ def section_of(tmp_path: Path) -> Callable[[str], dict[str, str]]:
         return {**os.environ, "PYTHONPATH": os.pathsep.join(path)}
 
     return install
+
+
+@pytest.fixture
+def process() -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run a command as a process of its own, with these variables besides those of the tests; None takes one away."""
+
+    def process(command: list[str], cwd: Path, more: Mapping[str, str | None]) -> subprocess.CompletedProcess[str]:
+        environment = {name: value for name, value in {**os.environ, **more}.items() if value is not None}
+        return subprocess.run(
+            command, cwd=cwd, env=environment, capture_output=True, text=True, check=False, timeout=60
+        )
+
+    return process

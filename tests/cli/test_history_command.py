@@ -38,20 +38,11 @@ def home(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def run(place: Path, home: Path) -> Run:
+def run(place: Path, home: Path, process: Run) -> Run:
     """Run the command as a process of its own, as it turns into git."""
 
     def run(*words: str, more: Mapping[str, str] | None = None, cwd: Path = place) -> subprocess.CompletedProcess[str]:
-        environment = {**os.environ, "HOME": str(home), **(more or {})}
-        return subprocess.run(
-            [*WINK, "history", *words],
-            cwd=cwd,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-        )
+        return process([*WINK, "history", *words], cwd, {"HOME": str(home), **(more or {})})
 
     return run
 

@@ -33,22 +33,13 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture
-def run(place: Path, tmp_path: Path) -> Run:
+def run(place: Path, tmp_path: Path, process: Run) -> Run:
     """Run this Python in the workspace as the `wink` of a shell is run, with further entries of the path."""
     planted = tmp_path / "planted"
 
     def call(*arguments: str, path: str = "", cwd: Path = place) -> subprocess.CompletedProcess[str]:
-        environment = {**os.environ, "PYTHONPATH": path, "PLANTED": str(planted), "PYTHONDONTWRITEBYTECODE": "1"}
-        environment.pop("PYTHONSAFEPATH", None)
-        done = subprocess.run(
-            [sys.executable, *arguments],
-            cwd=cwd,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-        )
+        more = {"PYTHONPATH": path, "PLANTED": str(planted), "PYTHONDONTWRITEBYTECODE": "1", "PYTHONSAFEPATH": None}
+        done = process([sys.executable, *arguments], cwd, more)
         assert not planted.exists(), f"{planted.read_text()} was run"
         return done
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from tests.state.world import Ended, World
+from tests.state.world import RUNNING, Ended, World, asked
 
 
 class Command(NamedTuple):
-    """`argv` as typed; `how` it is ended; with `changes` it does not leave a workspace as it is."""
+    """`argv` as typed; `how` it is ended; with `changes` it does not leave a workspace as it is; `guard` as for `World.run`."""
 
     name: str
     argv: tuple[str, ...]
@@ -18,11 +18,12 @@ class Command(NamedTuple):
     stdin: str = ""
     changes: bool = False
     says: Callable[[Ended, Ended], bool] | None = None
+    guard: str = ""
 
     def run(self, world: World) -> Ended:
         """To its end."""
-        argv = [word.replace("{files}", str(world.files)) for word in self.argv]
-        return world.run(*argv, how=self.how, stdin=self.stdin)
+        argv = [word.replace("{files}", str(world.files)).replace("{base}", str(world.base)) for word in self.argv]
+        return world.run(*argv, how=self.how, stdin=self.stdin, guard=self.guard)
 
 
 def _same(done: Ended, usual: Ended) -> bool:
@@ -87,9 +88,19 @@ LOOKING: Sequence[Command] = (
 CHANGING: Sequence[Command] = (
     Command("history", ("history", "log", "-p"), changes=True),
     Command("call write", ("call", "write_file", "file_path=new.txt", "content=new"), changes=True),
-    Command("run_command", ("call", "--section", "shell.commands", "run_command", "command=sh -c 'echo x > web/y'"), changes=True),
+    Command("run_command", (*RUNNING, "command=sh -c 'echo x > web/y'"), changes=True),
+    Command("run_command on a copy", (*RUNNING, "command=sh -c 'echo x > web/y'"), changes=True, guard="scan"),
+    Command("call of what waits", (*asked(1), "content=asked"), changes=True),
+    Command("call of what was approved", (*asked(2), "content=approved"), changes=True),
+    Command("approve", ("approve", "a2"), changes=True, says=_same),
+    Command("approve, edited", ("approve", "a3", "content=other"), changes=True, says=_same),
+    Command("deny", ("deny", "a2", "--note", "not today"), changes=True, says=_same),
+    Command("run", ("run", "Write", "--no-input", "--model", "scripted:{base}/asking.toml"), changes=True),
+    Command("run --resume", ("run", "--resume", "--no-input"), changes=True),
+    Command("replay", ("replay", "{base}/recording.json"), changes=True),
+    Command("batch merge", ("batch", "merge", "{base}/batch"), changes=True),
     Command("undo", ("undo",), changes=True),
-    Command("undo of an older call", ("undo", "c8"), changes=True),
+    Command("undo of an older call", ("undo", "c7"), changes=True),
     Command("redo", ("redo",), changes=True),
     Command("checkpoint", ("checkpoint", "two"), changes=True),
     Command("checkpoint --full", ("checkpoint", "three", "--full"), changes=True),
@@ -100,7 +111,15 @@ CHANGING: Sequence[Command] = (
     Command("accept", ("accept", "--name", "other"), changes=True),
     Command("drop", ("drop", "--name", "default"), changes=True),
     Command("serve", ("serve", "--section", "shell.commands"), stdin=SERVED, changes=True),
+    Command("serve on a copy", ("serve", "--section", "shell.commands"), stdin=SERVED, changes=True, guard="scan"),
     Command("recover --undo", ("recover", "--undo"), changes=True),
     Command("recover --set-aside", ("recover", "--set-aside"), changes=True),
 )  # fmt: skip
 COMMANDS = (*LOOKING, *CHANGING)
+
+OPEN_NO_STATE: Mapping[str, str] = {
+    "demo": "it works on a copy of a project, in a directory that it makes",
+    "import": "it writes into a directory that is empty",
+    "new-plugin": "it writes a package of its own",
+}
+"""The other commands, each with the reason why no workspace's state can be in its way; of `batch` only `merge` opens one."""

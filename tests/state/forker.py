@@ -7,6 +7,7 @@ another user it imports first, since the interpreter may lie where only root can
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import gc
 import importlib
 import json
@@ -16,6 +17,7 @@ import resource
 import select
 import signal
 import sys
+import tempfile
 import time
 import traceback
 import urllib.error
@@ -25,6 +27,15 @@ from codecs import lookup
 from typing import Any, NoReturn
 
 MOST_BYTES = 2 << 30
+_LARGE = 2 << 20
+_WARMING = (
+    "tools", "call write_file file_path=a.txt content=password=hunter22", "call read_file file_path=a.txt", "log", "show c1",
+    "diff c1", "events", "approvals", "runs", "tries", "checkpoint one", "explain rm path=a.txt", "prompts", "lint", "undo",
+)  # fmt: skip
+_COLLAPSE = 25
+"""`MADV_COLLAPSE`, which Python does not name; see madvise(2)."""
+_LATER = ("re2", "h11", "uvicorn.lifespan.off", "uvicorn.protocols.http.h11_impl", "anyio._backends._asyncio")
+"""What libraries import when they are first used."""
 _PLUGINS = ("wink_files", "wink_planning", "wink_shell", "wink_read_before_write")
 
 
@@ -37,6 +48,9 @@ def main() -> None:
             if not found.name.endswith(("__main__", "_launcher")):
                 with contextlib.suppress(ImportError):  # an extra that is not installed
                     importlib.import_module(found.name)
+    for name in _LATER:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
     encodings = importlib.import_module("encodings").__path__
     codecs = [found.name for found in pkgutil.iter_modules(encodings, "encodings.")]
     odd = {"antigravity", "this", "idlelib", "lib2to3", "turtledemo"}
@@ -47,12 +61,47 @@ def main() -> None:
         with contextlib.suppress(LookupError):
             lookup(name.rpartition(".")[2].replace("_", "-"))
             lookup(name.rpartition(".")[2])
+    _warm_up()
     gc.freeze()
+    _in_large_pages()
     if len(sys.argv) > 1:
         _become(int(sys.argv[1]))
     print("ready", flush=True)
     for line in iter(sys.stdin.readline, ""):
         print(json.dumps(_run(json.loads(line))), flush=True)
+
+
+def _warm_up() -> None:
+    """Have done once what Python and libraries do when they are first used; nothing of it depends on a workspace."""
+    from wink.cli._main import run
+
+    before, here = dict(os.environ), os.getcwd()
+    with tempfile.TemporaryDirectory(prefix="wink-warm-") as place, open(os.devnull, "w") as null:
+        os.environ.update(HOME=place, XDG_STATE_HOME=f"{place}/keys")
+        os.chdir(place)
+        try:
+            with contextlib.redirect_stdout(null), contextlib.redirect_stderr(null):
+                for words in _WARMING:
+                    run(words.split())
+        finally:
+            os.chdir(here)
+            os.environ.clear()
+            os.environ.update(before)
+    assert len(os.listdir("/proc/self/task")) == 1, "a thread would be missing in each child"
+
+
+def _in_large_pages() -> None:
+    """What a fork costs is a page table of thousands of small pages, where the kernel does not put them together."""
+    with open("/proc/self/maps", encoding="ascii") as maps:
+        for line in maps:
+            place, rights, _, _, _, *name = line.split()
+            if rights == "rw-p" and name in ([], ["[heap]"]):
+                start, end = (int(number, 16) for number in place.split("-"))
+                start = -(-start // _LARGE) * _LARGE
+                if end - start >= _LARGE:
+                    ctypes.CDLL(None).madvise(
+                        ctypes.c_void_p(start), ctypes.c_size_t((end - start) // _LARGE * _LARGE), _COLLAPSE
+                    )
 
 
 def _become(user: int) -> None:
@@ -140,6 +189,8 @@ def _child(request: Any) -> NoReturn:
         os.environ.update(request["env"])
         os.chdir(request["cwd"])
         resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
+        if request["guard"] == "scan":
+            _without_overlays()
         status = _status(request["argv"])
     except BaseException:
         traceback.print_exc()
@@ -148,6 +199,24 @@ def _child(request: Any) -> NoReturn:
             sys.stdout.flush()
             sys.stderr.flush()
         os._exit(status)
+
+
+def _without_overlays() -> None:
+    """Be a machine on which no overlay can be mounted, as in a container."""
+    from wink.sandbox import _guard, _probe
+
+    found = _probe.probe
+    lack = _probe.Feature("overlayfs", has=False, detail="there is none", remedy="")
+
+    def probe() -> _probe.Report:
+        return _probe.Report(tuple(lack if one.name == lack.name else one for one in found().features))
+
+    _probe.probe = probe
+
+    def can_mount(state: str) -> bool:
+        return not state
+
+    _guard.__dict__["_can_mount"] = can_mount
 
 
 def _status(argv: list[str]) -> int:

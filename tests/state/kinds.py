@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import socket
 import stat
 import subprocess
@@ -11,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from tests.state.canary import SECRET
-from tests.state.world import NOBODY
+from tests.state.world import KEPT, NOBODY
 
 HUGE = 1 << 40
 MANY = 2000
@@ -20,63 +19,70 @@ Plant = Callable[[Path, Path], bool]
 """Puts something at a path, given the directory outside; False where this makes no sense at that path."""
 
 
-def _cleared(place: Path) -> None:
+def cleared(place: Path, outside: Path) -> None:
+    """Move away what is there, to where it can be fetched from."""
     place.parent.mkdir(parents=True, exist_ok=True)
-    if place.is_dir() and not place.is_symlink():
-        shutil.rmtree(place)
-    else:
-        place.unlink(missing_ok=True)
-
-
-def _double(place: Path, outside: Path) -> Path:
-    """A copy of what wink has there, outside: nothing looks more like wink's own."""
-    double = outside / f"double-{place.name}"
     if os.path.lexists(place):
-        subprocess.run(["cp", "-a", "--", place, double], check=True)
+        kept = outside.parent / KEPT
+        kept.mkdir(parents=True, exist_ok=True)
+        place.rename(kept / f"{len(os.listdir(kept))}-taken")
+
+
+def double(place: Path, outside: Path) -> Path:
+    """A copy of what wink has there, outside: nothing looks more like wink's own."""
+    other = outside / f"double-{place.name}"
+    if os.path.lexists(place):
+        subprocess.run(["cp", "-a", "--", place, other], check=True)
     else:
-        double.write_text(f"{SECRET}\n")
-    return double
+        other.write_text(f"{SECRET}\n")
+    return other
+
+
+def _link(place: Path, outside: Path, target: Path) -> bool:
+    cleared(place, outside)
+    place.symlink_to(target)
+    return True
+
+
+def zeros(outside: Path) -> Path:
+    """A device without end; root's is one of its own, which the machine can do without."""
+    if os.geteuid():
+        return Path("/dev/zero")
+    made = outside / "double-zeros"
+    os.mknod(made, stat.S_IFCHR | 0o666, os.makedev(1, 5))
+    return made
 
 
 def link_to_file(place: Path, outside: Path) -> bool:
     """To a text of somebody's."""
-    _cleared(place)
-    place.symlink_to(outside / "secret.txt")
-    return True
+    return _link(place, outside, outside / "secret.txt")
 
 
 def link_to_directory(place: Path, outside: Path) -> bool:
     """To a directory with things in it."""
-    _cleared(place)
-    place.symlink_to(outside)
-    return True
+    return _link(place, outside, outside)
 
 
 def link_to_double(place: Path, outside: Path) -> bool:
     """To what is in all respects what wink expects."""
-    double = _double(place, outside)
-    _cleared(place)
-    place.symlink_to(double)
-    return True
+    return _link(place, outside, double(place, outside))
 
 
 def dangling(place: Path, outside: Path) -> bool:
     """To what would be made by writing through it."""
-    _cleared(place)
-    place.symlink_to(outside / "absent")
-    return True
+    return _link(place, outside, outside / "absent")
 
 
 def fifo(place: Path, outside: Path) -> bool:
     """Which blocks whoever opens it."""
-    _cleared(place)
+    cleared(place, outside)
     os.mkfifo(place)
     return True
 
 
 def bound_socket(place: Path, outside: Path) -> bool:
     """Which cannot be opened."""
-    _cleared(place)
+    cleared(place, outside)
     here = os.getcwd()
     os.chdir(place.parent)  # the name of a socket is short
     try:
@@ -91,7 +97,7 @@ def bound_socket(place: Path, outside: Path) -> bool:
 
 def device(place: Path, outside: Path) -> bool:
     """A text without end, where root can make one."""
-    _cleared(place)
+    cleared(place, outside)
     if os.geteuid():
         return False
     os.mknod(place, stat.S_IFCHR | 0o666, os.makedev(1, 5))
@@ -99,31 +105,24 @@ def device(place: Path, outside: Path) -> bool:
 
 
 def link_to_zeros(place: Path, outside: Path) -> bool:
-    """The same for everybody; of root to a device of its own, which the machine can do without."""
-    _cleared(place)
-    zeros = outside / "double-zeros"
-    if os.geteuid():
-        zeros = Path("/dev/zero")
-    else:
-        os.mknod(zeros, stat.S_IFCHR | 0o666, os.makedev(1, 5))
-    place.symlink_to(zeros)
-    return True
+    """The same for everybody."""
+    return _link(place, outside, zeros(outside))
 
 
 def hard_link(place: Path, outside: Path) -> bool:
     """A second name of a file of somebody's that looks like wink's own."""
     if place.is_dir():
         return False
-    double = _double(place, outside)
-    _cleared(place)
-    os.link(double, place)
+    other = double(place, outside)
+    cleared(place, outside)
+    os.link(other, place)
     return True
 
 
 def huge(place: Path, outside: Path) -> bool:
     """A file that begins as it did, and goes on for a tebibyte."""
     if place.is_dir():
-        _cleared(place)
+        cleared(place, outside)
     elif os.path.lexists(place) and not stat.S_ISREG(os.lstat(place).st_mode):
         return False
     else:
@@ -136,7 +135,7 @@ def huge(place: Path, outside: Path) -> bool:
 def many(place: Path, outside: Path) -> bool:
     """A directory with thousands of names, beside those that were there."""
     if not place.is_dir():
-        _cleared(place)
+        cleared(place, outside)
     place.mkdir(parents=True, exist_ok=True)
     for number in range(MANY):
         (place / f"{number:05d}").touch()
@@ -145,7 +144,7 @@ def many(place: Path, outside: Path) -> bool:
 
 def rubbish(place: Path, outside: Path) -> bool:
     """A plain file with what nothing can be made of."""
-    _cleared(place)
+    cleared(place, outside)
     place.write_bytes(b"\x00\xff[{" * 300)
     return True
 

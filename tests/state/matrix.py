@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
+from tests.state.checkouts import Checkouts
 from tests.state.commands import COMMANDS, Command
 from tests.state.kinds import FOR_ROOT, KINDS
-from tests.state.world import Ended, Forker, World, complaint, make_known
+from tests.state.restoring import Original, remove
+from tests.state.world import SPARE, Ended, Forker, World, complaint, make_known
 
 SOMETIMES = (
     "record.db-journal", "record.db-wal", "record.db-shm", "run-1.lock", "run-2.lock", "wal/tx", "staged/tx.1",
-    "conflicts", "copies", "copies/0", "copies/0/lock", "copies/0/upper", "copies/0/index.json", "tries/default/try.json.new",
+    "conflicts", "copies/1", "copies/1/lock", "copies/0/index.json.new", "tries/default/try.json.new",
     "tries/third", "tries/third/upper", "programs/spare", "programs/spare/lock", "programs/spare/upper", "scratch/web",
     "store.git/hooks", "store.git/shallow", "store.git/packed-refs", "store.git/objects/info/alternates",
-    "store.git/objects/ab", "store.git/config.lock", "history.bundle", "results/0123456789abcdef.txt", "held/approval-1",
+    "store.git/objects/ab", "store.git/config.lock", "history.bundle", "results/0123456789abcdef.txt", "held/approval-9",
     "aside-20260101T000000Z", "unheard-of",
 )  # fmt: skip
 """Names that wink uses at times, and that are not there after an ordinary day; the last is nobody's."""
 
-KNOWN_LEAVES = ("store.git/objects/pack",)
-"""Directories of which the first few files stand for all."""
+KNOWN_LEAVES: Mapping[str, tuple[str, ...]] = {
+    "store.git/objects/pack": (".idx", ".pack"), "copies/0/upper": ("a.txt", "wink.toml"),
+}  # fmt: skip
+"""Directories of which a few files stand for all: one with each of these ends."""
 
 
 class Case(NamedTuple):
@@ -48,18 +50,37 @@ class Report:
     commands: set[str] = field(default_factory=set[str])
     left_out: Counter[str] = field(default_factory=Counter[str])
 
+    def __iadd__(self, other: Self) -> Self:
+        """What came of both."""
+        self.cases += other.cases
+        self.statuses += other.statuses
+        self.failures += other.failures
+        self.names |= other.names
+        self.kinds |= other.kinds
+        self.commands |= other.commands
+        self.left_out += other.left_out
+        return self
+
 
 class Attacked:
-    """A known state, and copies of it that are attacked, of root or of another user."""
+    """A known state, of root or of another user, that is attacked and put back to what it was.
 
-    def __init__(self, user: int | None = None) -> None:
+    Things are planted by hand, or are checked out by git from a branch that has them.
+    """
+
+    def __init__(self, user: int | None = None, *, by: str = "hand") -> None:
         self.forker = Forker(user)
         self.world = World(self.forker, user)
+        self._git = Checkouts(self.world) if by == "git" else None
         try:
             make_known(self.world)
+            if self._git is not None:
+                self._git.begin()
+            self.name = self.world.state().name
+            self._original = Original(self.world.work, self.world.base / SPARE)
+            self._record = self._original.inode(f".wink/{self.name}/record.db")
             self.names = self._names()
-            self._template = self.world.base / "template"
-            self.world.work.rename(self._template)
+            self.kinds = tuple(KINDS if self._git is None else self._git.kinds)
             self.usual: dict[str, Ended] = {}
             for command in COMMANDS:
                 self.fresh()
@@ -73,25 +94,36 @@ class Attacked:
         self.world.__exit__()
         self.forker.close()
 
+    def unusual(self) -> list[str]:
+        """What commands do otherwise than at the beginning, when nothing is planted: what was put back must be as it was."""
+        found: list[str] = []
+        for command in COMMANDS:
+            self.fresh()
+            done, usual = command.run(self.world), self.usual[command.name]
+            if done.status != usual.status or (command.says is not None and not command.says(done, usual)):
+                found.append(f"{command.name}: {done}, not {usual}")
+        return found
+
     def run(self, cases: Sequence[Case]) -> Report:
-        """Cases that are beside each other, of the same name and kind, share a workspace until a command changes it."""
+        """Cases that are beside each other, of the same name and kind, share what was planted until a command changes it."""
         report = Report()
-        before: tuple[str, str] | None = None
+        planted: tuple[str, str] | None = None
+        is_as_planted = False
         for case in cases:
-            if before != case[:2]:
+            if planted != case[:2] or not (is_as_planted or self._original.restore_around()):
                 self.fresh()
-                if not self._plant(case.name, case.kind):
+                planted = None
+                if not self.plant(case.name, case.kind):
                     report.left_out[case.kind] += 1
-                    before = None
                     continue
-            before = None if case.command.changes else case[:2]
+                planted = case[:2]
             mark = self._mark(case.name)
             done = case.command.run(self.world)
-            for problem in self._problems(case, done):
-                report.failures.append(f"{case.name} | {case.kind} | {case.command.name}: {problem}")
-                before = None
-            if mark != self._mark(case.name):
-                before = None  # a command took it away
+            problems = list(self._problems(case, done))
+            report.failures += [f"{case.name} | {case.kind} | {case.command.name}: {one}" for one in problems]
+            is_as_planted = not case.command.changes and mark == self._mark(case.name)
+            if problems:
+                planted = None
             report.cases += 1
             report.statuses[done.status] += 1
             report.names.add(case.name)
@@ -113,31 +145,32 @@ class Attacked:
             yield "a model is told where the state lies"
 
     def fresh(self) -> None:
-        """A copy of the workspace whose state is known like the first one."""
-        work = self.world.work
-        if os.path.lexists(work):
-            shutil.rmtree(work)
+        """The workspace with its known state, as nobody has touched it."""
         outside = self.world.base / "outside"
-        for one in outside.glob("double-*"):
-            shutil.rmtree(one) if one.is_dir() and not one.is_symlink() else one.unlink()
-        if (outside / "absent").exists():
-            (outside / "absent").unlink()
-        subprocess.run(["cp", "-a", "--", self._template, work], check=True)
-        self.world.ok("trust", "--state", "--yes")
-        self.name = self.world.state().name
+        for one in (*outside.glob("double-*"), outside / "absent"):
+            remove(str(one))
+        self._original.restore()
+        # By its inode the record is known as the one in which approvals were given.
+        assert self._original.inode(f".wink/{self.name}/record.db") == self._record
         self.world.seal()
 
-    def _plant(self, name: str, kind: str) -> bool:
+    def plant(self, name: str, kind: str) -> bool:
+        """Whether this makes sense, and stands there now."""
         place, outside = self.world.state() / name, self.world.base / "outside"
         if kind == "closed" and self.world.user is None:
             return False  # to root all doors are open
-        is_planted = KINDS[kind](place, outside)
-        if kind not in FOR_ROOT and self.world.user is not None:
-            for one in (place, *outside.glob("double-*")):
-                if os.path.lexists(one):
-                    self.world.own(one)
+        if self._git is not None:
+            self._original.keep_beside(place)
+            is_planted = self._git.plant(kind, place, outside)
+        else:
+            is_planted = KINDS[kind](place, outside)
+            if kind not in FOR_ROOT and self.world.user is not None:
+                for one in (place, *outside.glob("double-*")):
+                    if os.path.lexists(one):
+                        self.world.own(one)
         if kind == "closed" and is_planted:
             place.chmod(0)
+        self._original.plant(os.path.relpath(place, self.world.work))
         self.world.seal()
         return is_planted
 
@@ -153,13 +186,13 @@ class Attacked:
         for above, names, files in os.walk(state):
             inside = os.path.relpath(above, state)
             if inside in KNOWN_LEAVES:
-                files = [min(one for one in files if one.endswith(end)) for end in (".idx", ".pack")]
+                files = [min(one for one in files if one.endswith(end)) for end in KNOWN_LEAVES[inside]]
             for one in (*names, *files):
                 if not one.startswith("seal-") or inside != ".":
                     found.append(os.path.normpath(f"{inside}/{one}"))
         return (*sorted(found), *(one for one in SOMETIMES if one not in found))
 
 
-def all_cases(names: Sequence[str], kinds: Mapping[str, object] = KINDS) -> Iterator[Case]:
-    """The whole matrix."""
-    return (Case(name, kind, command) for name in names for kind in kinds for command in COMMANDS)
+def in_part(attacked: Attacked, part: int, parts: int) -> Iterable[tuple[str, str]]:
+    """Every so many of the names and kinds, to meet each command."""
+    return [(name, kind) for name in attacked.names for kind in attacked.kinds][part::parts]

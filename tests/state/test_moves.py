@@ -6,29 +6,9 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator
 
 import pytest
-from tests.state.world import NOBODY, Ended, Forker, World, complaint, make_known
-
-
-@pytest.fixture(scope="module")
-def template(forker: Forker) -> Iterator[World]:
-    """A workspace with everything in it."""
-    with World(forker) as made:
-        make_known(made)
-        yield made
-
-
-@pytest.fixture
-def known(template: World, forker: Forker) -> Iterator[World]:
-    """The same, for one test: its state is known."""
-    with World(forker) as made:
-        made.work.rmdir()
-        subprocess.run(["cp", "-a", template.work, made.work], check=True)
-        made.ok("trust", "--state", "--yes")
-        made.seal()
-        yield made
+from tests.state.world import NOBODY, Ended, Forker, World, complaint
 
 
 def refused(world: World, done: Ended) -> None:

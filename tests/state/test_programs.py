@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.state.commands import SERVED
-from tests.state.world import Forker, World, make_known
+from tests.state.world import Forker, World, adopt
 
 LOOK = r"""
 env
@@ -25,22 +24,12 @@ find {base}/work -name '{name}*'
 """
 
 
-@pytest.fixture(scope="module")
-def template(forker: Forker) -> Iterator[World]:
-    """A workspace with everything in it."""
-    with World(forker) as made:
-        make_known(made)
-        yield made
-
-
 @pytest.fixture
 def used(template: World, forker: Forker) -> Iterator[World]:
-    """The same, for one test, and its key where XDG has it by default: in the home that programs are shown."""
+    """A known one, with its key where XDG has it by default: in the home that programs are shown."""
     with World(forker) as made:
         made.env["XDG_STATE_HOME"] = str(made.base / "home/.local/state")
-        made.work.rmdir()
-        subprocess.run(["cp", "-a", template.work, made.work], check=True)
-        made.ok("trust", "--state", "--yes")
+        adopt(made, template)
         yield made
 
 

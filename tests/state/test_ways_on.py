@@ -13,6 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.state.commands import SERVED
+from tests.state.kinds import KINDS
+from tests.state.world import RUNNING, World, complaint
 from tests.states import state_of
 
 from wink.cli._main import run
@@ -22,6 +25,7 @@ from wink.tries import Try
 from wink.workspace import Workspace
 
 NOBODY = 65534
+USUAL = {("lease", "rubbish"), ("wal", "many"), ("staged", "many"), ("programs", "many")}
 only_root = pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody else")
 
 
@@ -71,6 +75,31 @@ def test_a_stranger_beside_ones_own_is_told_and_put_aside(root: Path, capsys: py
     assert run(["recover", "--set-aside", "--workspace", str(root)]) == 0
     assert unknown(str(root)) == ()
     assert len(Workspace.open(root).calls()) == 1
+
+
+@pytest.mark.parametrize("name", ["lease", "wal", "staged", "programs", "wal/x", "wal/spare"])
+@pytest.mark.parametrize("kind", ["link to a file", "link to a directory", "rubbish", "many", "fifo", "socket"])
+def test_what_stands_in_the_state_is_told_in_a_line_and_can_be_put_aside(known: World, name: str, kind: str) -> None:
+    """A call said only "could not start (error 1a2b3c4d)", and `recover --set-aside` that there was no reason to."""
+    if (name, kind) in USUAL:
+        pytest.skip("wink has such a thing there")
+    KINDS[kind](known.state() / name, known.base / "outside")
+    known.seal()
+
+    for argv in (("call", "write_file", "file_path=x.txt", "content=x"), (*RUNNING, "command=touch y.txt")):
+        done = known.run(*argv)
+        assert (done.status, complaint(done)) == (1, None)
+        assert "wink recover --set-aside" in done.said, done.said
+        assert known.harm(done) == []
+    served = known.run("serve", "--section", "shell.commands", stdin=SERVED)
+    assert known.state().name not in served.out
+    assert known.harm(served) == []
+    known.ok("recover", "--set-aside")
+
+    assert "c13" in known.ok("log").out
+    known.ok("call", "write_file", "file_path=x.txt", "content=x")
+    known.ok("undo", "c7")
+    assert known.harm(known.ok("recover")) == []
 
 
 @only_root

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -14,12 +13,16 @@ from pathlib import Path
 from typing import IO, Any, Self
 
 from tests.state.canary import SECRET, Looks, changes, make_canary, seen
+from tests.state.restoring import remove
 
 SECONDS = 30.0
 """Far more than anything takes on a busy machine: whatever takes longer hangs."""
 MOST_BYTES = 640 << 20
 """More than wink with all its modules, and the largest text that it reads whole."""
 NOBODY = 65534
+SPARE = "spare"
+KEPT = f"{SPARE}/kept"
+"""Beside the workspace: where `tests.state.restoring` keeps what it puts back."""
 _KEPT_ASIDE = "it is kept in conflicts/"
 """Part of what wink says, besides, of somebody's file that it does not free: a copied workspace looks like that."""
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -113,19 +116,21 @@ class World:
 
     def __exit__(self, *_: object) -> None:
         for place in (self.base, self.files):
-            shutil.rmtree(place, onerror=_opened)
+            remove(str(place))
 
     def own(self, place: Path) -> None:
         """Give what is there to the user whose world this is."""
         if self.user is not None:
             subprocess.run(["chown", "-hR", f"{self.user}:{self.user}", place], check=True)
 
-    def run(self, *argv: str, how: str = "run", stdin: str = "", cwd: Path | None = None, **env: str) -> Ended:
-        """One wink command in the workspace."""
-        request = self.request(*argv, how=how, stdin=stdin, cwd=cwd, **env)
+    def run(
+        self, *argv: str, how: str = "run", stdin: str = "", cwd: Path | None = None, guard: str = "", **env: str
+    ) -> Ended:
+        """One wink command in the workspace; `guard` is the only one that programs can have, if not the usual one."""
+        request = self.request(*argv, how=how, stdin=stdin, cwd=cwd, number=0, **env) | {"guard": guard}
         done = self.forker.run(request)
-        texts = [Path(request[name]).read_text(errors="replace") for name in ("out", "err")]
-        return Ended(done["status"], *texts, done["bytes"], done["seconds"], done["fetched"])
+        out, err = (Path(request[name]).read_text(errors="replace") for name in ("out", "err"))
+        return Ended(done["status"], out, err, done["bytes"], done["seconds"], done["fetched"])
 
     def request(
         self, *argv: str, how: str = "run", stdin: str = "", cwd: Path | None = None, number: int = 0, **env: str
@@ -137,7 +142,7 @@ class World:
             if self.user is not None:
                 os.chown(place, self.user, self.user)
         return {
-            "argv": argv, "cwd": str(cwd or self.work), "env": {**self.env, **env}, "how": how, "seconds": SECONDS,
+            "argv": argv, "cwd": str(cwd or self.work), "env": {**self.env, **env}, "how": how, "seconds": SECONDS, "guard": "",
             **{name: str(place) for name, place in said.items()},
         }  # fmt: skip
 
@@ -182,7 +187,7 @@ class World:
         return [*found, *(f"{path} has what is outside" for path in self._leaks())]
 
     def _outside(self) -> Mapping[str, Looks]:
-        return seen(self.base, but=("work", "keys/wink/known"))  # that there is a state is noted there
+        return seen(self.base, but=("work", SPARE, "keys/wink/known"))  # that there is a state is noted there
 
     def _leaks(self) -> list[str]:
         found: list[str] = []
@@ -211,6 +216,7 @@ def complaint(done: Ended) -> str | None:
     return None
 
 
+RUNNING = ("call", "--section", "shell.commands", "run_command")
 MAKING: Sequence[tuple[str, ...]] = (
     ("call", "write_file", "file_path=n.txt", "content=hello"),
     ("call", "read_file", "file_path=a.txt"),
@@ -224,12 +230,12 @@ MAKING: Sequence[tuple[str, ...]] = (
     ("call", "rm", "path=deep", "recursive=true"),
     ("try", "--", "sh", "-c", "echo tried > tried.txt; mkdir sub; echo more > sub/t; rm n.txt; echo h > $HOME/in-home"),
     ("try", "--name", "other", "--profile", "closed", "--", "sh", "-c", "echo other > other.txt"),
-    ("call", "--section", "shell.commands", "run_command", "command=sh -c 'mkdir -p web/node_modules; echo 1 > web/node_modules/x; echo p > web/made'"),
+    (*RUNNING, "command=sh -c 'mkdir -p web/node_modules; echo 1 > web/node_modules/x; echo p > web/made'"),
     ("call", "write_file", "file_path=c.txt", "content=wink"),
 )  # fmt: skip
 FAILING: Sequence[tuple[str, ...]] = (
     ("call", "edit_file", "file_path=a.txt", "old_string=absent", "new_string=x"),
-    ("call", "--section", "shell.commands", "run_command", "command=sh -c 'echo dropped > dropped.txt; exit 3'"),
+    (*RUNNING, "command=sh -c 'echo dropped > dropped.txt; exit 3'"),
 )
 _KEPT = """
 from wink.record._results import Results
@@ -251,9 +257,44 @@ with HostFilesystem(".") as files:
 """
 
 
+SETTINGS = """
+[[rules]]
+action = "ask"
+tools = ["write_file"]
+paths = "asked*.txt"
+reason = "a person looks at them"
+"""
+READING = """
+[[turn]]
+[[turn.call]]
+tool = "read_file"
+arguments = { file_path = "a.txt" }
+
+[[turn]]
+text = "Done."
+"""
+ASKING = READING.replace(
+    "[[turn]]\ntext",
+    """[[turn]]
+[[turn.call]]
+tool = "write_file"
+arguments = { file_path = "asked-by-a-run.txt", content = "of a run" }
+
+[[turn]]
+text""",
+)
+WRITING = READING.replace("read_file", "write_file").replace('"a.txt"', '"of-a-batch.txt", content = "merged"')
+_WAITING: Sequence[str] = ("password=hunter22hunter22", "asked", "approved")
+"""What calls that wait for a person would write: the first is masked, so that it is kept aside; the last is answered."""
+
+
 def make_known(world: World) -> None:
     """Use wink for all that leaves something in a state."""
     (world.work / "a.txt").write_text("one\n")
+    (world.work / "wink.toml").write_text(SETTINGS)
+    for name, text in (("reading", READING), ("asking", ASKING), ("writing", WRITING)):
+        (world.base / f"{name}.toml").write_text(text)
+    (world.base / "tasks.jsonl").write_text(json.dumps({"id": "t1", "prompt": "Write", "workspace": str(world.work)}))
     (world.work / "web").mkdir()
     world.own(world.work)
     for argv in MAKING:
@@ -266,13 +307,37 @@ def make_known(world: World) -> None:
     world.ok("prompts", "edit", "files", "--from", str(edited))
     world.ok("undo", "c8")
     edited.unlink()
+    copied = world.run(*RUNNING, "command=sh -c 'mkdir -p made; echo copied > made/copied.txt'", guard="scan")
+    assert copied.status == 0, copied
+    if world.user is None:  # another user cannot start the processes that a batch works in
+        batch = (
+            "batch",
+            "run",
+            str(world.base / "tasks.jsonl"),
+            "--engine",
+            "local",
+            "--model",
+            f"scripted:{world.base}/writing.toml",
+        )
+        world.ok(*batch, "--out", str(world.base / "batch"), "--cache", str(world.files / "cache"))
+    reading = ("run", "Look", "--model", f"scripted:{world.base}/reading.toml")
+    world.ok(*reading, "--record", str(world.base / "recording.json"))
+    asking = world.run("run", "Write", "--no-input", "--model", f"scripted:{world.base}/asking.toml")
+    assert asking.status == 3, asking
+    # Last, since an answer holds for the files as they are.
+    for number, content in enumerate(_WAITING):
+        assert "needs approval" in world.run(*asked(number), f"content={content}").said
+    world.ok("approve", f"a{len(_WAITING) + 1}")
 
 
-def _opened(how: Any, path: str, _: object) -> None:
-    """Delete what has a mode that keeps even its owner out."""
-    os.chmod(os.path.dirname(path), 0o700)
-    if os.path.isdir(path) and not os.path.islink(path):
-        os.chmod(path, 0o700)
-        shutil.rmtree(path, onerror=_opened)
-    else:
-        how(path)
+def adopt(world: World, template: World) -> None:
+    """Take over a copy of a workspace that was made elsewhere."""
+    world.work.rmdir()
+    subprocess.run(["cp", "-a", template.work, world.work], check=True)
+    world.ok("trust", "--state", "--yes")
+    world.seal()
+
+
+def asked(number: int) -> tuple[str, ...]:
+    """A call that waits for a person, without its content."""
+    return ("call", "write_file", f"file_path=asked-{number}.txt")

@@ -17,7 +17,15 @@ from wink.filesystem import HostFilesystem, Recovered
 from wink.limits import utc_now
 from wink.state import DIRECTORY, locate, put_all_aside, unknown
 from wink.state import put_aside as put_stranger_aside
-from wink.workspace import Otherwise, Workspace, has_journals, open_record, put_aside
+from wink.workspace import (
+    Otherwise,
+    Workspace,
+    has_journals,
+    open_record,
+    put_aside,
+    put_journals_aside,
+    put_strange_aside,
+)
 from wink.workspace import recover as recover_files
 
 _SHOWN: Final = 20
@@ -66,16 +74,15 @@ def recover(workspace: str, keep: bool, undo: bool, set_aside: bool) -> None:
 def _set_aside(workspace: str, otherwise: Otherwise | None) -> None:
     root = os.path.realpath(workspace)
     try:
-        open_record(workspace).close()
+        problem = _problem(workspace)
     except StateNotKnown:
         _set_strangers_aside(root)
         return
-    except (RecordCorrupt, RecordTooNew) as error:
-        problem = error
-    else:
-        if not unknown(root):
+    if problem is None:
+        if unknown(root):
+            _set_strangers_aside(root)
+        elif not _set_journals_aside(workspace):
             raise wrong("the record can be used; there is no reason to put it aside")
-        _set_strangers_aside(root)
         return
     if isinstance(problem, RecordCorrupt) and problem.path == os.path.join(root, DIRECTORY):
         place = put_all_aside(root, f"{DIRECTORY}-aside-{utc_now():%Y%m%dT%H%M%SZ}")
@@ -83,6 +90,12 @@ def _set_aside(workspace: str, otherwise: Otherwise | None) -> None:
         click.echo("a new record begins with the next call")
         return
     state = locate(workspace)
+    names, place = put_strange_aside(state)
+    if names:
+        click.echo(one_line(f"{', '.join(names)}: wink did not put that there: it is in {place}"))
+        if (problem := _problem(workspace)) is None:
+            click.echo("the record is as it was")
+            return
     if otherwise is None and has_journals(state):
         raise wrong("a call was left half done, and the record cannot say how it ended; give --keep or --undo, too")
     with HostFilesystem(workspace) as files:
@@ -96,6 +109,28 @@ def _set_aside(workspace: str, otherwise: Otherwise | None) -> None:
         )
     )
     click.echo("a new record begins with the next call")
+
+
+def _problem(workspace: str) -> RecordCorrupt | RecordTooNew | None:
+    """Why the record cannot be used."""
+    try:
+        open_record(workspace).close()
+    except (RecordCorrupt, RecordTooNew) as error:
+        return error
+    return None
+
+
+def _set_journals_aside(workspace: str) -> bool:
+    """Move away what lies among the journals and is none; whether there was any."""
+    state = locate(workspace)
+    if not has_journals(state):
+        return False
+    with Workspace.open(workspace) as opened:
+        names, place = put_journals_aside(opened.recover, state)
+    if names:
+        click.echo(one_line(f"{', '.join(names[:_SHOWN])}: no journal that this wink can finish: it is in {place}"))
+        click.echo("the record is as it was")
+    return bool(names)
 
 
 def _set_strangers_aside(root: str) -> None:

@@ -11,6 +11,7 @@ __all__ = [
     "ExportFailed",
     "HistoryDamaged",
     "ImportRefused",
+    "JournalNotOurs",
     "MaskPatternError",
     "NothingToUndo",
     "RecordCorrupt",
@@ -247,6 +248,23 @@ class MaskPatternError(WinkError, ValueError):
     def __str__(self) -> str:
         return (
             f"{self.pattern!r} cannot find secrets: {self.reason}; use RE2 syntax, for example 'acme_[a-z0-9]{{20,}}'"
+        )
+
+
+class JournalNotOurs(TransactionError):
+    """Something lies among the journals in the state that this wink cannot finish; it has been left as it is.
+
+    The text names nothing of the host: it is told to models, too.
+    """
+
+    def __init__(self, transaction_id: str, reason: str) -> None:
+        self.transaction_id, self.reason = transaction_id, reason
+        super().__init__(transaction_id, reason)
+
+    def __str__(self) -> str:
+        return (
+            f"nothing can be changed while {self.transaction_id!r} is among the journals: {self.reason}; it has been left as it "
+            f"is, and `wink recover --set-aside` moves it away"
         )
 
 

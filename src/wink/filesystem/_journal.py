@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Mapping
 from typing import Final
 
-from wink.errors import TransactionError
+from wink.errors import JournalNotOurs, TransactionError
 from wink.filesystem._disk_state import State
 from wink.filesystem._journal_records import (
     HEADER_BYTES,
@@ -28,6 +29,8 @@ _MOST_SPARE_BYTES: Final = 1 << 18
 _CHUNK: Final = 1 << 20
 _NOTHING: Final = bytes(_CHUNK)
 
+_NO_FILE: Final = frozenset((errno.ELOOP, errno.EMLINK, errno.EISDIR, errno.ENXIO))
+"""What the kernel says of links, directories and sockets."""
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _OLD = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
@@ -57,10 +60,15 @@ class Journal:
     @classmethod
     def resume(cls, state: State, transaction_id: str, *, durable: bool) -> tuple[Journal, Standing]:
         """A journal that was left behind, and what in it still stands."""
-        fd = os.open(transaction_id, _OLD, dir_fd=state.wal)
+        try:
+            fd = os.open(transaction_id, _OLD, dir_fd=state.wal)
+        except OSError as error:
+            if error.errno in _NO_FILE:
+                raise JournalNotOurs(transaction_id, "it is a link, or no file") from None
+            raise
         try:
             if not stat.S_ISREG(os.fstat(fd).st_mode):
-                raise _foreign(transaction_id)
+                raise JournalNotOurs(transaction_id, "it is a link, or no file")
             start = content = os.read(fd, len(MAGIC))
             if start not in (MAGIC[: len(start)], bytes(len(start))):
                 raise _foreign(transaction_id)
@@ -151,11 +159,8 @@ def _believed(transaction_id: str, content: bytes) -> Standing:
     return left
 
 
-def _foreign(transaction_id: str) -> TransactionError:
-    return TransactionError(
-        f"the journal {transaction_id!r} was not written by this version of wink; "
-        "if nobody else can finish its transaction, remove it from the state directory's wal"
-    )
+def _foreign(transaction_id: str) -> JournalNotOurs:
+    return JournalNotOurs(transaction_id, "it was not written by this version of wink")
 
 
 def _reused(state: State, transaction_id: str, *, durable: bool) -> int | None:

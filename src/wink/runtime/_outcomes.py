@@ -16,6 +16,7 @@ from wink.errors import (
     FileConflict,
     FileTooLarge,
     HandleRevoked,
+    JournalNotOurs,
     NotText,
     ParseError,
     PathRefused,
@@ -65,6 +66,7 @@ OUTCOMES: Final[tuple[tuple[type[BaseException], Ending], ...]] = (
     (EditFailed,                     Ending.FAIL_WITH_MESSAGE),
     (PatternError,                   Ending.FAIL_WITH_MESSAGE),
     (HandleRevoked,                  Ending.FAIL_WITH_MESSAGE),
+    (JournalNotOurs,                 Ending.FAIL_WITH_MESSAGE),
     (TypeError,                      Ending.FAIL_WITH_EXPECTATION),
     (Exception,                      Ending.FAIL_WITH_ID),
     # KeyboardInterrupt, SystemExit, cancellation

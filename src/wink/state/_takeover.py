@@ -26,6 +26,9 @@ from wink.state._place import (
 from wink.state._plain import opened_directory
 
 _ASIDE: Final = "aside-"
+_DIRECTORIES: Final = frozenset(
+    ("wal", "staged", "conflicts", "store.git", "tries", "programs", "copies", "scratch", "results", "held")
+)
 _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -40,7 +43,7 @@ def unknown(root: str) -> tuple[Unknown, ...]:
 
 
 def strange(state: str) -> tuple[str, ...]:
-    """The names in a state that wink never made: links, and whatever else is neither a directory nor a file."""
+    """The names in a state that wink never made: links, files where it has directories, and the other way round."""
     try:
         with opened_directory(state) as fd, os.scandir(fd) as entries:
             return tuple(sorted(one.name for one in entries if not _is_usual(one)))
@@ -133,7 +136,9 @@ def _gather(above: int, names: list[str], to: str) -> None:
 
 
 def _is_usual(entry: os.DirEntry[str]) -> bool:
-    return entry.is_dir(follow_symlinks=False) or entry.is_file(follow_symlinks=False)
+    if entry.is_dir(follow_symlinks=False):
+        return entry.name != "lease"
+    return entry.is_file(follow_symlinks=False) and entry.name not in _DIRECTORIES
 
 
 def _is_of_earlier(name: str) -> bool:

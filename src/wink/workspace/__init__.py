@@ -3,7 +3,7 @@
 from wink.workspace._applying import apply
 from wink.workspace._collect import Collected
 from wink.workspace._names import session_name
-from wink.workspace._recovery import Otherwise, put_aside, recover
+from wink.workspace._recovery import Otherwise, put_aside, put_journals_aside, put_strange_aside, recover
 from wink.workspace._root import has_journals, open_record, state_place
 from wink.workspace._undo import Reverted
 from wink.workspace._workspace import Workspace
@@ -18,6 +18,8 @@ __all__ = [
     "open_record",
     "state_place",
     "put_aside",
+    "put_journals_aside",
+    "put_strange_aside",
     "recover",
     "session_name",
 ]

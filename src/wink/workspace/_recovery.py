@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Iterable
 from typing import Final, Literal
 
-from wink.errors import RecordError, RollbackFailed, WorkspaceNeedsRecovery
+from wink.errors import JournalNotOurs, RecordError, RollbackFailed, WorkspaceNeedsRecovery
 from wink.filesystem import HostFilesystem, Recovered
 from wink.record import Record
 from wink.state import strange
@@ -15,6 +17,8 @@ Otherwise = Literal["keep", "undo"]
 
 _BELONGING: Final = frozenset({"staged", "store.git", "results", "held", "history.bundle"})
 """What the record tells about: it is of use only together with it."""
+
+_OF_RECORD: Final = ("record.db", "run-")
 
 
 class _Decided:
@@ -61,19 +65,57 @@ def put_aside(files: HostFilesystem, state: str) -> str:
 
     The caller has made sure that it cannot be used, and that no call was left half done. Raises `WorkspaceBusy`.
     """
-    import os
-
-    from wink.limits import utc_now
     from wink.workspace._undo import take_lease
 
-    others = strange(state)
     with take_lease(files):
-        place = os.path.join(state, f"aside-{utc_now():%Y%m%dT%H%M%SZ}")
-        os.mkdir(place, 0o700)
-        for name in sorted(os.listdir(state)):
-            if name in _BELONGING or name in others or name.startswith(("record.db", "run-")):
-                os.rename(os.path.join(state, name), os.path.join(place, name))
+        names = sorted(os.listdir(state))
+        return _moved(state, [one for one in names if one in _BELONGING or one.startswith(_OF_RECORD)])
+
+
+def put_strange_aside(state: str) -> tuple[tuple[str, ...], str]:
+    """Move what wink never made, but for what stands in the record's place, to a directory of its own: names, and its path.
+
+    No lease is taken, as that may be one of them.
+    """
+    names = tuple(one for one in strange(state) if not one.startswith(_OF_RECORD))
+    return names, _moved(state, names) if names else ""
+
+
+def put_journals_aside(recover: Callable[[], object], state: str) -> tuple[tuple[str, ...], str]:
+    """The same for what lies among the journals and is none: `recover` stumbles over each, and ends the others."""
+    names: list[str] = []
+    place = ""
+    while True:
+        try:
+            recover()
+        except JournalNotOurs as error:
+            place = place or _made_aside(state)
+            os.rename(f"{state}/wal/{error.transaction_id}", f"{place}/{error.transaction_id}")
+            names.append(error.transaction_id)
+        else:
+            return tuple(names), place
+
+
+def _moved(state: str, names: Iterable[str]) -> str:
+    place = _made_aside(state)
+    for name in names:
+        os.rename(f"{state}/{name}", f"{place}/{name}")
     return place
+
+
+def _made_aside(state: str) -> str:
+    from itertools import count
+
+    from wink.limits import utc_now
+
+    name = f"{state}/aside-{utc_now():%Y%m%dT%H%M%SZ}"
+    for number in count():
+        try:
+            os.mkdir(place := f"{name}-{number}" if number else name, 0o700)
+        except FileExistsError:
+            continue  # of the same second
+        return place
+    raise AssertionError  # they do not end
 
 
 def _recovered(files: HostFilesystem, timeout: float) -> tuple[Recovered, ...]:
