@@ -50,7 +50,7 @@ def target(request: pytest.FixtureRequest, workspace: Path) -> Iterator[list[str
     if request.param == "stdio":
         yield [WINK, "serve", "--workspace", str(workspace)]
         return
-    with served(workspace) as url:
+    with served(workspace, "--no-token") as url:
         yield [url]
 
 
