@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
-from tests.mcp.serving import Server
+from tests.mcp.serving import Server, started
 from tests.mcp.wire import SECONDS
 
 BEGUN = b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\n"
@@ -70,6 +70,23 @@ def test_who_has_shown_the_token_is_not_pushed_out(server: Server) -> None:
                 assert not (await client.call_tool("read_file", {"file_path": "a.txt"})).is_error
 
     asyncio.run(work())
+
+
+def test_where_descriptors_are_few_tools_still_open_files(command: list[str], environment: dict[str, str]) -> None:
+    """Of 128, connections take a part; the rest is for what the calls do."""
+    few = ["sh", "-c", 'ulimit -n 128; exec "$@"', "sh", *command, "--port", "0"]
+
+    async def work(server: Server) -> None:
+        async with server.client() as client:
+            for number in range(5):
+                new = {"file_path": f"new{number}.txt", "content": "x"}
+                assert not (await client.call_tool("write_file", new)).is_error
+                assert not (await client.call_tool("read_file", {"file_path": "a.txt"})).is_error
+
+    with started(few, environment) as server, ExitStack() as clients:
+        for _ in range(MANY):
+            clients.enter_context(connected(server, BEGUN))
+        asyncio.run(work(server))
 
 
 def test_a_request_whose_headers_never_end_is_over(server: Server) -> None:
