@@ -34,6 +34,7 @@ PACKAGES: Final = (
     "wink.testing.strategies",
     "wink.mcp",
     "wink.ui",
+    "wink.http",
     "wink.batch",
     "wink.serde",
     "wink.transactions",

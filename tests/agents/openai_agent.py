@@ -20,7 +20,9 @@ async def main(snippet: str, url: str, task: str) -> None:
         given = {key: entry[key] for key in ("command", "args", "env") if key in entry}
         server = MCPServerStdio(params=given, name="wink", client_session_timeout_seconds=60)
     else:
-        server = MCPServerStreamableHttp(params={"url": entry["url"]}, name="wink", client_session_timeout_seconds=60)
+        server = MCPServerStreamableHttp(
+            params={"url": entry["url"], "headers": entry["headers"]}, name="wink", client_session_timeout_seconds=60
+        )
     async with server:
         # The SDK does not pass a server's instructions on; wink has the same text as a prompt.
         prompt = await server.get_prompt("instructions")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 import pytest
+from tests.mcp.serving import Server, started
 
 from mcp import Client, StdioServerParameters, stdio_client
 from wink.testing import fake_distribution
@@ -62,3 +63,10 @@ def client(command: list[str], environment: dict[str, str], said: TextIO) -> Cal
         return Client(stdio_client(parameters, errlog=said), mode=mode, **more)
 
     return connect
+
+
+@pytest.fixture
+def server(command: list[str], environment: dict[str, str]) -> Iterator[Server]:
+    """The same over HTTP."""
+    with started([*command, "--port", "0"], environment) as running:
+        yield running

@@ -23,8 +23,15 @@ def test_a_page_shows_the_snippet_that_is_printed(client: str) -> None:
 
 def test_the_overview_shows_what_is_printed_for_a_server_at_an_address() -> None:
     """The one example with a URL; the other clients' differ from their pages in nothing else."""
-    shown = client_config("codex", Endpoint("http://127.0.0.1:8765/mcp"))
+    shown = client_config("codex", Endpoint("http://127.0.0.1:8765/mcp", {"Authorization": "Bearer mVx…"}))
     assert f"{shown.text}wink: {shown.place}\n" in (PAGES / "index.md").read_text()
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_page_shows_how_the_client_shows_a_token(client: str) -> None:
+    """To a server that runs already, with the header in the client's own words."""
+    lines = client_config(client, Endpoint("http://127.0.0.1:8765/mcp", {"Authorization": "Bearer mVx…"})).text
+    assert lines in re.findall(r"^```\w+\n(.*?)^```$", (PAGES / f"{client}.md").read_text(), re.MULTILINE | re.DOTALL)
 
 
 def test_there_is_a_page_for_each_client_and_the_overview_leads_to_it() -> None:

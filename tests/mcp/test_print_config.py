@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from wink.cli._main import run
+from wink.http import kept_token
 from wink.mcp._clients import CLIENTS
 
 WINK = os.path.join(os.path.dirname(sys.executable), "wink")
@@ -87,9 +88,22 @@ def test_started_as_a_module_it_names_the_script(tmp_path: Path) -> None:
 def test_a_server_at_an_address_is_told_of_by_its_url(wink: Callable[..., Done], tmp_path: Path) -> None:
     """No client starts it then, so it is said how to."""
     done = wink("serve", "--http", "[::1]:8765", "--session", "mine", "--print-config", "cursor")
-    assert json.loads(done.stdout)["mcpServers"]["wink"] == {"type": "http", "url": "http://[::1]:8765/mcp"}
+    entry = json.loads(done.stdout)["mcpServers"]["wink"]
+    headers = {"Authorization": f"Bearer {kept_token(str(tmp_path))[0]}"}
+    assert entry == {"type": "http", "url": "http://[::1]:8765/mcp", "headers": headers}
     command = f"{WINK} serve --workspace {tmp_path} --session mine --http '[::1]:8765'"
-    assert done.stderr.splitlines()[1] == f"wink: and start the server, before the client: {command}"
+    assert "keep it out of what others see" in done.stderr.splitlines()[1]
+    assert done.stderr.splitlines()[2] == f"wink: and start the server, before the client: {command}"
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_every_client_takes_the_token_as_it_stands(client: str, wink: Callable[..., Done], tmp_path: Path) -> None:
+    """Some replace variables in what they read; a token holds nothing that could be one."""
+    done = wink("serve", "--port", "8765", "--print-config", client)
+    assert done.returncode == 0, done.stderr
+    assert f"Bearer {kept_token(str(tmp_path))[0]}" in done.stdout
+    assert kept_token(str(tmp_path))[0] not in done.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(

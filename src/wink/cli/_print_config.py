@@ -12,9 +12,9 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from wink.cli._http_options import HttpOptions, Listening, served_directory
 from wink.cli._settings import installed_catalog
 from wink.cli._wrong import wrong
-from wink.mcp import Address
 from wink.mcp._clients import CLIENTS, Endpoint, Program, client_config
 
 _USERS = ("XDG_CONFIG_HOME", "XDG_STATE_HOME")
@@ -28,15 +28,14 @@ print_config_option = click.option(
 )
 
 
-def print_config(client: str, address: Address | None = None) -> int:
+def print_config(client: str, at: HttpOptions) -> int:
     """Print the snippet for a client, with the options of the command that runs; where it belongs goes to stderr.
 
     The client starts the server itself, unless it is to run at an address.
     """
     context = click.get_current_context()
-    workspace = os.path.abspath(context.params["workspace"])
-    if not os.path.isdir(workspace):
-        raise wrong(f"there is no directory {workspace!r} to serve; name one with --workspace")
+    workspace = served_directory(context.params["workspace"])
+    listening = at.listening(workspace)
     catalog = installed_catalog(workspace)
     # A name that does not exist is told here, since clients tend to hide why a server does not start.
     for name in context.params["sections"]:
@@ -45,10 +44,14 @@ def print_config(client: str, address: Address | None = None) -> int:
         catalog.use("policy", name)
     command = [*own_command(), "serve", *given_options(context, workspace)]
     program = Program(command[0], tuple(command[1:]), _variables())
-    config = client_config(client, program if address is None else _endpoint(address))
+    config = client_config(client, program if listening is None else _reached(listening))
     click.echo(config.text, nl=False)
     click.echo(f"wink: {config.place}", err=True)
-    if address is not None:
+    if listening is not None:
+        if listening.access.token is not None:
+            click.echo(
+                "wink: it holds the server's token, so keep it out of what others see, such as a commit", err=True
+            )
         click.echo(f"wink: and start the server, before the client: {shlex.join(command)}", err=True)
     return 0
 
@@ -58,11 +61,12 @@ def _variables() -> dict[str, str]:
     return {name: os.environ[name] for name in _USERS if os.path.isabs(os.environ.get(name, ""))}
 
 
-def _endpoint(address: Address) -> Endpoint:
+def _reached(listening: Listening) -> Endpoint:
+    address, access, _ = listening
     if address.port == 0:
         raise wrong("a client has to be told the port; name one, such as 8765")
-    host = f"[{address.host}]" if ":" in address.host else address.host
-    return Endpoint(f"http://{host}:{address.port}/mcp")
+    headers = {} if access.token is None else {"Authorization": f"Bearer {access.token}"}
+    return Endpoint(f"{access.url(address)}/mcp", headers)
 
 
 def own_command() -> tuple[str, ...]:

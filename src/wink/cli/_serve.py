@@ -8,36 +8,35 @@ import threading
 import click
 
 from wink.cli._compose import compose, open_workspace, participants, workspace_options
+from wink.cli._http_options import HttpOptions, Listening, http_options
 from wink.cli._otel import traced
 from wink.cli._print_config import print_config, print_config_option
 from wink.cli._settings import installed_catalog
+from wink.cli._shorten import visible
 from wink.cli._tools import show_long_names
-from wink.cli._wrong import wrong
-from wink.mcp import Address, Serving, address_of, serve_stdio
+from wink.mcp import Serving, serve_stdio
 
 
 @click.command()
 @workspace_options
-@click.option("--http", metavar="HOST:PORT", help="Serve over HTTP at an address of this machine instead.")
-@click.option("--port", metavar="PORT", help="The same as --http 127.0.0.1:PORT; 0 takes any that is free.")
+@http_options
 @print_config_option
 def serve(
     workspace: str,
     session: str,
     sections: tuple[str, ...],
     policies: tuple[str, ...],
-    http: str | None,
-    port: str | None,
+    at: HttpOptions,
     client: str | None,
 ) -> int:
     """Serve a workspace's tools to an MCP client.
 
     The client starts this command and talks to it over standard input and output; with --http any number of clients
-    talk to one server.
+    talk to one server. They show it a token, which --print-config puts into what it prints.
     """
-    address = _address(http, port)
     if client is not None:
-        return print_config(client, address)
+        return print_config(client, at)
+    listening = at.listening(workspace)
     with open_workspace(workspace) as opened:
         catalog = installed_catalog(workspace)
         prompt = compose(opened, catalog, sections=sections, policies=policies)
@@ -49,7 +48,7 @@ def serve(
                 default=opened.session(session).name,
             )
             show_long_names(serving.views.shown().rendered.tools)
-            if address is None:
+            if listening is None:
                 if sys.stdin.isatty():
                     click.echo(
                         "wink: waiting for an MCP client on standard input; a client starts this itself", err=True
@@ -59,7 +58,10 @@ def serve(
                 from wink.mcp import serve_http
 
                 status = serve_http(
-                    serving, address, listening=lambda url: click.echo(f"wink: serving at {url}", err=True)
+                    serving,
+                    listening.address,
+                    listening.access,
+                    listening=lambda url, address: _tell(url, listening._replace(address=address)),
                 )
     if _left_behind():
         from wink.mcp._stopping import end_now
@@ -68,11 +70,18 @@ def serve(
     return status
 
 
-def _address(http: str | None, port: str | None) -> Address | None:
-    if http is not None and port is not None:
-        raise wrong("give the address as --http or the port as --port, not both")
-    text = http if http is not None else port
-    return None if text is None else address_of(text)
+def _tell(url: str, listening: Listening) -> None:
+    """Say where the server is, and where its token; not the token itself, since what is said here is often kept."""
+    click.echo(f"wink: serving at {url}", err=True)
+    if listening.access.is_behind_proxy:
+        click.echo(f"wink: the proxy reaches it at {listening.address}", err=True)
+    if listening.token_file is None:
+        click.echo("wink: it asks for no token: every user of this machine may use it", err=True)
+    else:
+        place = visible(listening.token_file)
+        click.echo(
+            f"wink: clients show the token in {place}; with --print-config CLIENT it is printed for one", err=True
+        )
 
 
 def _left_behind() -> bool:

@@ -2,7 +2,7 @@
 
 from wink.errors._core import WinkError
 
-__all__ = ["AddressRefused", "ClientSettingRefused", "ExtraMissing", "TooManySessions"]
+__all__ = ["AddressRefused", "ClientSettingRefused", "ExtraMissing", "TokenUnusable", "TooManySessions"]
 
 
 class AddressRefused(WinkError, ValueError):
@@ -14,6 +14,20 @@ class AddressRefused(WinkError, ValueError):
 
     def __str__(self) -> str:
         return f"cannot serve at {self.address!r}: {self.reason}"
+
+
+class TokenUnusable(WinkError, ValueError):
+    """The token that a server is to ask for cannot be kept, or is none; the error does not hold it."""
+
+    def __init__(self, source: str, problem: str) -> None:
+        self.source, self.problem = source, problem
+        super().__init__(source, problem)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.source} holds no token that can be used: {self.problem}; give a file that has one, from "
+            f"`openssl rand -hex 32`, with --token-file"
+        )
 
 
 class ClientSettingRefused(WinkError):

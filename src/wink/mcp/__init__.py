@@ -6,19 +6,16 @@ from typing import TYPE_CHECKING, Any, Final
 from wink.errors import ExtraMissing
 
 if TYPE_CHECKING:
-    from wink.mcp._address import Address, address_of
     from wink.mcp._http import serve_http
     from wink.mcp._section import McpSection
     from wink.mcp._serving import Serving
     from wink.mcp._stdio import serve_stdio
 
-__all__ = ["Address", "McpSection", "Serving", "address_of", "serve_http", "serve_stdio"]
+__all__ = ["McpSection", "Serving", "serve_http", "serve_stdio"]
 
 _PLACES: Final = {
-    "Address": "wink.mcp._address",
     "McpSection": "wink.mcp._section",
     "Serving": "wink.mcp._serving",
-    "address_of": "wink.mcp._address",
     "serve_http": "wink.mcp._http",
     "serve_stdio": "wink.mcp._stdio",
 }

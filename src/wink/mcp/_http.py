@@ -1,19 +1,19 @@
-"""Serve any number of clients over streamable HTTP, on addresses of this machine only."""
+"""Serve any number of clients over streamable HTTP: those that show the token, under the server's own name."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Final
 
-import uvicorn
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from wink.mcp._address import Address, is_of_this_machine
+from wink.http import Access, Address, HttpServer, admit, bearer_problem, names_in
 from wink.mcp._lines import LONGEST_LINE
 from wink.mcp._server import SESSION_IN_SCOPE
 from wink.mcp._serving import Serving
@@ -22,34 +22,40 @@ from wink.mcp._stopping import Stopping
 PATH: Final = "/mcp"
 """Where the server is found; `/mcp/NAME` is the same in the session NAME."""
 
+MOST_SESSIONS: Final = 512
+"""So many sessions of the transport may be open; one that nobody asks anything of for half an hour is closed."""
+
 _LET_GO: Final = 0.5
 """How many seconds connections have to close by themselves."""
+_SHOW: Final = (
+    "wink: show the server's token, as in `Authorization: Bearer TOKEN`; `wink serve --print-config CLIENT`, with the options "
+    "that the server has, prints it for a client"
+)
 
 
-def serve_http(serving: Serving, address: Address, *, listening: Callable[[str], object]) -> int:
-    """Serve at an address until a signal comes; the exit status. `listening` is told the URL; raises `AddressRefused`."""
+def serve_http(
+    serving: Serving, address: Address, access: Access, *, listening: Callable[[str, Address], object]
+) -> int:
+    """Serve at an address until a signal comes; the exit status.
+
+    `access` says who may use it. `listening` is told the URL for clients, and the address. Raises `AddressRefused`.
+    """
+    access.check(address)
     stopping = Stopping(serving.calls.open_transactions)
     with address.bind() as socket:
-        host = f"[{address.host}]" if ":" in address.host else address.host
-        listening(f"http://{host}:{socket.getsockname()[1]}{PATH}")
+        address = address._replace(port=socket.getsockname()[1])
+        listening(access.url(address) + PATH, address)
         with stopping.on_signals():
-            asyncio.run(_serve(serving, stopping, socket))
+            asyncio.run(_serve(serving, access, address, stopping, socket))
     return stopping.status  # the end of the process is seen to as well: what has been mounted may not want to close
 
 
-async def _serve(serving: Serving, stopping: Stopping, socket: Any) -> None:
-    manager = StreamableHTTPSessionManager(serving.server(), max_request_body_size=LONGEST_LINE)
-    gate = Gate(manager)
-    config = uvicorn.Config(
-        gate,
-        log_config=None,
-        access_log=False,
-        lifespan="off",
-        ws="none",
-        server_header=False,
-        timeout_graceful_shutdown=1,
+async def _serve(serving: Serving, access: Access, address: Address, stopping: Stopping, socket: Any) -> None:
+    manager = StreamableHTTPSessionManager(
+        serving.server(), max_request_body_size=LONGEST_LINE, max_sessions=MOST_SESSIONS
     )
-    http, asked, loop = _Server(config), asyncio.Event(), asyncio.get_running_loop()
+    gate = Gate(manager, access.names(address), access.token)
+    http, asked, loop = HttpServer(gate, access), asyncio.Event(), asyncio.get_running_loop()
     stopping.when_asked(lambda: loop.call_soon_threadsafe(asked.set))
     serving_http = asyncio.create_task(http.serve([socket]))
     async with manager.run():
@@ -57,7 +63,6 @@ async def _serve(serving: Serving, stopping: Stopping, socket: Any) -> None:
         gate.is_open = False
         await serving.calls.end()
     http.should_exit = True
-    logging.getLogger("uvicorn.error").disabled = True  # it says of every connection that it did not wait for it
     with suppress(TimeoutError):
         await asyncio.wait_for(asyncio.shield(serving_http), _LET_GO)
     http.force_exit = True
@@ -65,46 +70,45 @@ async def _serve(serving: Serving, stopping: Stopping, socket: Any) -> None:
 
 
 class Gate:
-    """Lets in who speaks to this machine by its own name, and sends them on with the session that the path names."""
+    """Lets in who calls the server by its name and shows the token, and sends them on with the session that the path names."""
 
-    def __init__(self, manager: StreamableHTTPSessionManager) -> None:
-        self._manager = manager
+    def __init__(self, manager: StreamableHTTPSessionManager, names: frozenset[str], token: str | None) -> None:
+        self._manager, self._names, self._token = manager, names, token
         self.is_open = True
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         if scope["type"] != "http":
             return
-        problem = self._problem(scope)
-        if problem is not None:
-            status, text = problem
-            await PlainTextResponse(text + "\n", status_code=status)(scope, receive, send)
+        refusal = self._refusal(scope)
+        if refusal is not None:
+            await refusal(scope, receive, send)
             return
         name = scope["path"].removeprefix(PATH).strip("/")
-        await self._manager.handle_request({**scope, SESSION_IN_SCOPE: name or None}, receive, send)
+        # The SDK answers for a session of its own only to the user that began it, and to others as if there were none.
+        # Here a path is a user: what it is asked for at one must not be had, listened to or ended at another.
+        user = AuthenticatedUser(AccessToken(token="", client_id=scope["path"], scopes=[]))
+        await self._manager.handle_request({**scope, SESSION_IN_SCOPE: name or None, "user": user}, receive, send)
 
-    def _problem(self, scope: Scope) -> tuple[int, str] | None:
-        hosts = _header(scope, b"host")
-        if len(hosts) != 1 or not is_of_this_machine(hosts[0]):
-            return 421, "wink: this server answers only to 127.0.0.1, localhost and [::1]"
-        for origin in _header(scope, b"origin"):
-            scheme, separator, host = origin.partition("://")
-            if not separator or scheme not in ("http", "https") or not is_of_this_machine(host):
-                return 403, "wink: this server does not answer to pages of the web"
+    def _refusal(self, scope: Scope) -> Response | None:
+        """What to answer instead; None for a request that may go on."""
+        stranger = names_in(scope["headers"], self._names)
+        if stranger is not None:
+            return _told(*stranger)
         path = scope["path"]
         if path != PATH and not (path.startswith(PATH + "/") and "/" not in path[len(PATH) + 1 :]):
-            return 404, f"wink: there is nothing here; the server is at {PATH}, or {PATH}/NAME for the session NAME"
-        return None if self.is_open else (503, "wink: the server is ending")
+            return _told(
+                404, f"wink: there is nothing here; the server is at {PATH}, or {PATH}/NAME for the session NAME"
+            )
+        problem = None if self._token is None else bearer_problem(scope["headers"], self._token)
+        if problem is not None:
+            return _told(401, _SHOW, {"www-authenticate": problem})
+        if not self.is_open:
+            return _told(503, "wink: the server is ending")
+        if not admit(scope):
+            return _told(503, "wink: too many clients are connected; close some of them")
+        return None
 
 
-class _Server(uvicorn.Server):
-    """uvicorn, with signals left to whoever started it."""
-
-    @contextmanager
-    def capture_signals(self) -> Generator[None, None, None]:
-        """Capture none."""
-        yield
-
-
-def _header(scope: Scope, name: bytes) -> list[str]:
-    return [value.decode("latin-1") for key, value in scope["headers"] if key == name]
+def _told(status: int, text: str, headers: dict[str, str] | None = None) -> Response:
+    return PlainTextResponse(text + "\n", status, headers)

@@ -18,7 +18,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-_NAMES: Final = ("127.0.0.1", "localhost", "[::1]")
+from wink.http import LOOPBACK, admit, host_name
+
 _SAFE: Final = ("GET", "HEAD")
 _POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; "
@@ -81,6 +82,8 @@ class Gate:
         site = headers.get("sec-fetch-site")
         if site not in (None, "same-origin", "none"):
             return PlainTextResponse("wink: another page asked for this; it answers only to itself\n", 403)
+        if not admit(scope):
+            return PlainTextResponse("wink: too many pages are open; close some of them\n", 503)
         return None
 
     def _welcome(self, headers: Headers, given: str, scope: Scope) -> Response:
@@ -105,7 +108,7 @@ class Gate:
 def _stranger(headers: Headers, method: str) -> str | None:
     """What shows that a request is not one of this page's; None where nothing does."""
     hosts = headers.getlist("host")
-    if len(hosts) != 1 or not _is_here(hosts[0]):
+    if len(hosts) != 1 or host_name(hosts[0]) not in LOOPBACK:
         return "this page answers only to 127.0.0.1, localhost and [::1]"
     origins, site = headers.getlist("origin"), headers.get("sec-fetch-site")
     is_own = site == "same-origin"
@@ -116,13 +119,6 @@ def _stranger(headers: Headers, method: str) -> str | None:
     if method not in _SAFE and not is_own and not origins:
         return "a change has to be asked for by this page itself, with an Origin"
     return None
-
-
-def _is_here(host: str) -> bool:
-    name, colon, port = host.rpartition(":") if not host.endswith("]") else (host, "", "")
-    if not colon:
-        name, port = host, ""
-    return name.lower() in _NAMES and (not colon or (port.isascii() and port.isdigit()))
 
 
 def _token_in_address(scope: Scope) -> str | None:

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import secrets
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
-import uvicorn
-
-from wink.mcp._address import Address
+from wink.http import Access, Address, HttpServer
 from wink.mcp._stopping import Stopping
 from wink.ui._app import Page, page_app
 from wink.workspace import Workspace
@@ -36,31 +32,11 @@ def serve_page(
 
 
 async def _serve(page: Page, token: str, stopping: Stopping, socket: Any) -> None:
-    config = uvicorn.Config(
-        page_app(page, token),
-        log_config=None,
-        access_log=False,
-        lifespan="off",
-        ws="none",
-        server_header=False,
-        date_header=False,
-        timeout_graceful_shutdown=1,
-    )
-    http, loop = _Server(config), asyncio.get_running_loop()
+    http, loop = HttpServer(page_app(page, token), Access(token)), asyncio.get_running_loop()
 
     def end() -> None:
         page.live.end()
         http.should_exit = True
 
     stopping.when_asked(lambda: loop.call_soon_threadsafe(end))
-    logging.getLogger("uvicorn.error").disabled = True  # it says of connections that it did not wait for them
     await http.serve([socket])
-
-
-class _Server(uvicorn.Server):
-    """uvicorn, with signals left to whoever started it."""
-
-    @contextmanager
-    def capture_signals(self) -> Generator[None, None, None]:
-        """Capture none."""
-        yield

@@ -27,7 +27,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     workspace, plugin = tmp_path_factory.mktemp("workspace"), tmp_path_factory.mktemp("plugin")
     with installed(plugin) as path:
         sections = [option for name in SECTIONS for option in ("--section", name)]
-        with served(workspace, *sections, environment={"PYTHONPATH": path}) as url:
+        with served(workspace, *sections, "--no-token", environment={"PYTHONPATH": path}) as url:
             yield url
 
 

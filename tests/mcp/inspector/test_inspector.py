@@ -50,7 +50,7 @@ def target(request: pytest.FixtureRequest, workspace: Path, environment: dict[st
     if request.param == "stdio":
         yield [WINK, "serve", "--workspace", str(workspace)]
         return
-    with served(workspace, environment=environment) as url:
+    with served(workspace, "--no-token", environment=environment) as url:
         yield [url]
 
 
