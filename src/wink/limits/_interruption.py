@@ -98,7 +98,7 @@ def _handlers() -> set[CodeType]:
         handler = cast("Any", signal.getsignal(number))
         while isinstance(handler, partial):
             handler = cast("Any", handler).func
-        kind: type[Any] = type(handler)
+        kind = cast("type[Any]", type(handler))
         for one in (handler, getattr(handler, "__func__", None), getattr(kind, "__call__", None)):  # noqa: B004
             code = getattr(one, "__code__", None)
             if isinstance(code, CodeType):
