@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import threading
 
@@ -35,6 +36,7 @@ def serve(
     The client starts this command and talks to it over standard input and output; with --http any number of clients
     talk to one server.
     """
+    logging.raiseExceptions = False  # a tool may close the stream that is logged to: no reason to answer nobody
     address = _address(http, port)
     if client is not None:
         return print_config(client, address)

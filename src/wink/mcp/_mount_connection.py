@@ -96,6 +96,12 @@ class Connection:
 
     # Called on any thread.
 
+    @property
+    def is_open(self) -> bool:
+        """Whether there is a connection, as far as is known."""
+        live = self._live
+        return live is not None and not live.lost
+
     def run(self, work: Callable[[Live], Awaitable[T]]) -> Awaitable[T]:
         """Have `work` done over the connection, which is made if need be; to be awaited on the caller's own loop.
 

@@ -14,6 +14,7 @@ from wink.errors import (
     ApprovalRequired,
     ParseError,
     RollbackFailed,
+    SerdeError,
     WinkError,
     WorkspaceBusy,
     WorkspaceNeedsRecovery,
@@ -380,6 +381,10 @@ class ToolExecutor:
             transaction.note_reads()  # last: a policy may have taken a look at files itself
         except CallFailed:
             raise
+        except SerdeError as error:
+            raise CallFailed(
+                f"{tool.name} was taken back: {step}: {error}; nothing was changed", detail=told(error)
+            ) from error
         except BaseException as error:  # foreign code: render(), reducers
             if fails_with_words(error):
                 raise

@@ -179,10 +179,12 @@ def new_error_id() -> str:
 def _log(name: str, error_id: str, error: BaseException) -> None:
     import logging
 
+    log = logging.getLogger("wink.runtime")
     try:
-        logging.getLogger("wink.runtime").error("tool %r raised (error %s)", name, error_id, exc_info=error)
-    except Exception:  # foreign code: a traceback of a thousand groups, a stream that a handler has closed
-        return
+        log.error("tool %r raised (error %s)", name, error_id, exc_info=error)
+    except BaseException as worse:  # foreign code: a message that exits, a thousand groups, a stream that was closed
+        if is_interruption(worse):
+            raise
 
 
 def _text(text: str, name: str) -> str:

@@ -20,6 +20,7 @@ from tests.mcp.mount.helpers import ODD, Agent, is_alive
 from wink.errors import PromptEvaluationError
 from wink.limits import Deadline
 from wink.mcp import McpSection
+from wink.mcp import _mount as mounting
 from wink.mcp import _mount_connection as connection
 from wink.prompt import Prompt, PromptTemplate, ToolsSection
 from wink.runtime import ToolCall, ToolExecutor
@@ -301,6 +302,27 @@ def test_half_characters_do_no_harm_in_either_direction(mount: Mount) -> None:
     assert mount("surrogate").says("odd_call") == "a?b"
     assert "half of a surrogate pair" in mount().fails("notes_add", text="a\ud800b")
     assert mount().says("notes_add", text="\N{GRINNING FACE}") == "added \N{GRINNING FACE}"
+
+
+def test_a_server_that_is_busy_with_a_call_keeps_no_rendering_waiting(
+    mount: Mount, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Others who list their tools would wait for a call of somebody else; the call goes on."""
+    monkeypatch.setattr(mounting, "AGAIN_SECONDS", 0.05)
+    go = tmp_path / "go"
+    agent = mount("busy", str(go))
+    said: list[str] = []
+    calling = threading.Thread(target=lambda: said.append(agent.says("odd_call")))
+    calling.start()
+    until(lambda: (tmp_path / "go.began").exists())
+
+    for _ in range(4):
+        assert [tool.name for tool in agent.render().tools] == ["odd_call", "odd_other"]
+    assert not said
+    go.touch()
+    calling.join(60)
+
+    assert said == ["gone"]
 
 
 def test_tools_that_change_are_listed_anew_at_each_rendering(mount: Mount) -> None:

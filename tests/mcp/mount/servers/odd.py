@@ -99,8 +99,14 @@ def call(request: dict[str, Any]) -> None:
             head = '{"jsonrpc": "2.0", "id": ' + json.dumps(request["id"]) + ', "result": {"content": "'
             sys.stdout.buffer.write(head.encode() + b"\xff\xfe" + b'"}}\n')
             sys.stdout.buffer.flush()
+        case "busy":
+            with open(MORE[0] + ".began", "w"):
+                pass
+            while not os.path.exists(MORE[0]):
+                time.sleep(0.01)
+            answer(request, text("gone"))
         case "late":
-            time.sleep(2)
+            time.sleep(3)
             answer(request, text("too late"))
         case "ids":
             for wrong in ("x", -1, None, 10**30):
@@ -147,7 +153,7 @@ def note(words: str) -> None:
 def main() -> None:
     if KIND == "dead":
         sys.exit("the key is missing")
-    if KIND not in ("error", "result"):
+    if KIND not in ("busy", "error", "result"):
         note(str(os.getpid()))
     if KIND == "mute":
         time.sleep(1000)
