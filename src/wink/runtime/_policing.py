@@ -10,7 +10,7 @@ from wink.limits import is_interruption
 from wink.policies import PolicyDecision, ToolPolicy
 from wink.runtime._call import PolicyVerdict
 from wink.runtime._outcomes import CallFailed, failed_after, fails_with_words
-from wink.runtime._waiting import HandlerTimedOut, Waiting
+from wink.runtime._waiting import Blocking, HandlerTimedOut, Waiting, drive
 from wink.tools import Tool, ToolContext, ToolResult
 
 POLICY_SECONDS: Final = 5.0
@@ -37,6 +37,13 @@ async def ask(
         reason = f"policy {asked.name!r} denied {tool.name}: it did not answer within {POLICY_SECONDS:g} s"
         return (*asked.verdicts, PolicyVerdict(asked.name, False, reason))
     return asked.verdicts
+
+
+def ask_now(
+    policies: Sequence[ToolPolicy], tool: Tool[Any, Any], params: Any, context: ToolContext
+) -> tuple[PolicyVerdict, ...]:
+    """The same on this thread, for whoever waits for nothing else."""
+    return drive(ask(policies, tool, params, context, Blocking()))
 
 
 async def tell(
