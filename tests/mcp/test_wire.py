@@ -156,7 +156,9 @@ def test_neither_a_section_nor_a_policy_can_end_the_server(
 
         assert wire.answer(1)["error"]["code"] == -32603
         assert wire.answer(2)["error"]["code"] == -32603
-        assert wire.call(3, "show", text="x").startswith("Error: show tried to end the server")
+        assert wire.call(3, "show", text="x").startswith(
+            "Error: policy 'asks' denied show: its check raised SystemExit"
+        )
         assert wire.call(4, "peek", text="nothing.txt") == "there is none"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -134,6 +135,11 @@ def change_everything(context: ToolContext, text: str = "half") -> None:
     context.filesystem.write("new/c.txt", text)
     context.filesystem.delete("dir/b.txt")
     context.session[Note].append(Note(text))
+
+
+def press_ctrl_c() -> None:
+    """What a person does; `raise KeyboardInterrupt` would be the handler's own."""
+    signal.raise_signal(signal.SIGINT)
 
 
 def succeed(params: Text, *, context: ToolContext) -> ToolResult[Note]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.runtime.conftest import Note, Rig, Text, change_everything
+from tests.runtime.conftest import Note, Rig, Text, change_everything, press_ctrl_c
 
 from wink.errors import ApprovalChanged, ApprovalRequired, ParseError, PromptEvaluationError, UnknownApproval
 from wink.filesystem import HostFilesystem, InMemoryFilesystem
@@ -452,8 +452,8 @@ def test_an_interrupt_at_the_prompt_ends_the_call(rig: Rig) -> None:
     class Plain:
         suspends = True
 
-        def answer(self, request: ApprovalRequest) -> Answer:
-            raise KeyboardInterrupt
+        def answer(self, request: ApprovalRequest) -> Answer | None:
+            press_ctrl_c()
 
     asking(rig, Plain())
 

@@ -6,7 +6,7 @@ import asyncio
 import threading
 
 import pytest
-from tests.runtime.conftest import Note, Rig, Text, succeed
+from tests.runtime.conftest import Note, Rig, Text, press_ctrl_c, succeed
 
 from wink.policies import SequentialDependencyPolicy
 from wink.runtime import ToolCall, ToolReply
@@ -147,7 +147,8 @@ def test_what_ends_the_program_leaves_the_rest_undone_and_accounted_for(rig: Rig
 
     @rig.tool
     def interrupt(params: Text, *, context: ToolContext) -> ToolResult[Note]:
-        raise KeyboardInterrupt
+        press_ctrl_c()
+        raise AssertionError("not reached")
 
     with pytest.raises(KeyboardInterrupt):
         run(rig, "blocking", *calls("succeed", "interrupt", "succeed"))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from tests.runtime.conftest import Note, Rig, Text, change_everything, succeed
+from tests.runtime.conftest import Note, Rig, Text, change_everything, press_ctrl_c, succeed
 
 from wink.errors import (
     CommitFailed,
@@ -178,10 +178,10 @@ def test_a_stop_iteration_is_a_failure_like_any_other(rig: Rig, timeout: float |
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(2)], ids=["interrupt", "exit"])
 @pytest.mark.parametrize("kind", ["sync", "async"])
 @pytest.mark.parametrize("timeout", [None, 60.0])
-def test_what_ends_the_program_rolls_back_in_a_loop_too(
+def test_what_a_handler_raises_does_not_end_the_loop(
     rig: Rig, error: BaseException, kind: str, timeout: float | None
 ) -> None:
-    """Asyncio raises such exceptions out of the loop itself, past whoever awaits."""
+    """Asyncio lets such exceptions out of the loop itself, past whoever awaits: it would end all that runs there."""
 
     def fail(params: Text, *, context: ToolContext) -> ToolResult[Note]:
         change_everything(context)
@@ -193,9 +193,9 @@ def test_what_ends_the_program_rolls_back_in_a_loop_too(
     fail_async.__name__ = "fail"
     rig.tool(fail if kind == "sync" else fail_async, timeout=timeout)
 
-    with pytest.raises(type(error)):
-        asyncio.run(rig.executor.aexecute(ToolCall("fail", {})))
+    reply = asyncio.run(rig.executor.aexecute(ToolCall("fail", {})))
 
+    assert reply.text.startswith(f"fail failed with {type(error).__name__} (error ")
     rig.assert_nothing_happened()
     assert len(rig.events) == 1
     assert not rig.filesystem.turns.is_held
@@ -204,16 +204,28 @@ def test_what_ends_the_program_rolls_back_in_a_loop_too(
 class Scoped:
     """A resource of one call, whose end is not quiet."""
 
-    ends_with: BaseException
+    ends_with: Callable[[], object]
 
     def close(self) -> None:
-        raise self.ends_with
+        self.ends_with()
 
 
-@pytest.mark.parametrize("error", [ValueError("no"), KeyboardInterrupt()], ids=["error", "interrupt"])
-def test_a_resource_that_cannot_be_closed_leaves_nothing_set(rig: Rig, error: BaseException) -> None:
+def raising(error: BaseException) -> Callable[[], object]:
+    """A function that raises."""
+
+    def fail() -> None:
+        raise error
+
+    return fail
+
+
+ENDS = {"error": raising(ValueError("no")), "exit": raising(SystemExit(3)), "Ctrl-C": press_ctrl_c}
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_a_resource_that_cannot_be_closed_leaves_nothing_set(rig: Rig, end: str) -> None:
     """The call has its outcome; its turn is given back and its context is left, whatever closing does."""
-    Scoped.ends_with = error
+    Scoped.ends_with = staticmethod(ENDS[end])
     rig.resources[Scoped] = Binding(Scoped, lambda _: Scoped(), scope=Scope.TOOL_CALL)
 
     @rig.tool
@@ -221,7 +233,7 @@ def test_a_resource_that_cannot_be_closed_leaves_nothing_set(rig: Rig, error: Ba
         context.resources.get(Scoped)
         return succeed(params, context=context)
 
-    if isinstance(error, Exception):
+    if end != "Ctrl-C":
         assert rig.call("use").success
     else:
         with pytest.raises(KeyboardInterrupt):
@@ -233,17 +245,17 @@ def test_a_resource_that_cannot_be_closed_leaves_nothing_set(rig: Rig, error: Ba
     assert len(rig.events) == 1
 
 
-@pytest.mark.parametrize("error", [ValueError("no"), KeyboardInterrupt()], ids=["error", "interrupt"])
-def test_a_subscriber_that_raises_changes_nothing(rig: Rig, error: BaseException) -> None:
+@pytest.mark.parametrize("end", ENDS)
+def test_a_subscriber_that_raises_changes_nothing(rig: Rig, end: str) -> None:
     """The call is over when subscribers hear of it."""
 
     def hear(event: ToolInvoked) -> None:
-        raise error
+        ENDS[end]()
 
     rig.session.dispatcher.subscribe(ToolInvoked, hear)
     rig.tool(succeed)
 
-    if isinstance(error, Exception):
+    if end != "Ctrl-C":
         assert rig.call("succeed").success
     else:
         with pytest.raises(KeyboardInterrupt):
@@ -397,7 +409,7 @@ def test_nothing_of_a_call_is_left_in_the_context(rig: Rig) -> None:
     @rig.tool
     def end(params: Text, *, context: ToolContext) -> ToolResult[Note]:
         if params.text == "interrupt":
-            raise KeyboardInterrupt
+            press_ctrl_c()
         return ToolResult[Note].ok(Note("x")) if params.text == "ok" else ToolResult[Note].error("no")
 
     for text in ("ok", "fail"):

@@ -12,7 +12,7 @@ import weakref
 from pathlib import Path
 
 import pytest
-from tests.runtime.conftest import Note, Rig, Text, change_everything, succeed
+from tests.runtime.conftest import Note, Rig, Text, change_everything, press_ctrl_c, succeed
 
 from wink.runtime import ToolCall
 from wink.tools import ToolContext, ToolResult
@@ -31,7 +31,8 @@ def busy(rig: Rig) -> Rig:
     @rig.tool
     def interrupt(params: Text, *, context: ToolContext) -> ToolResult[Note]:
         change_everything(context)
-        raise KeyboardInterrupt
+        press_ctrl_c()
+        raise AssertionError("not reached")
 
     @rig.tool(timeout=60)
     async def wait(params: Text, *, context: ToolContext) -> ToolResult[Note]:

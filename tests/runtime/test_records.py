@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.runtime.conftest import Note, Rig, Text, change_everything, succeed
+from tests.runtime.conftest import Note, Rig, Text, change_everything, press_ctrl_c, succeed
 from tests.states import state_of
 
 from wink.errors import CommitFailed, PromptEvaluationError, RollbackFailed, WorkspaceNeedsRecovery
@@ -104,7 +104,8 @@ def test_calls_that_an_interruption_kept_from_running_have_rows(workspace: Works
 
     @kept.tool
     def interrupt(params: Text, *, context: ToolContext) -> ToolResult[Note]:
-        raise KeyboardInterrupt
+        press_ctrl_c()
+        raise AssertionError("not reached")
 
     with pytest.raises(KeyboardInterrupt):
         kept.batch(ToolCall("interrupt", {}), ToolCall("succeed", {}))
@@ -238,6 +239,8 @@ class Recorder:
         self.attempts: list[CommitEntry] = []
 
     def commit(self, entry: CommitEntry, nested: Any = ()) -> None:
+        if isinstance(self.error, KeyboardInterrupt):
+            press_ctrl_c()
         raise self.error
 
     def committed(self, transaction_id: str) -> bool:
@@ -417,7 +420,7 @@ def test_a_rollback_that_is_interrupted_is_finished_before_the_next_change(
         return ToolResult[Note].ok(Note(context.filesystem.read("a.txt").content))
 
     def interrupted(*anything: object, **more: object) -> None:
-        raise KeyboardInterrupt
+        press_ctrl_c()
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(Undo, "take_back", interrupted)

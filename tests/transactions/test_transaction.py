@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -203,6 +204,8 @@ class Broken:
         return None
 
     def restore(self, state: None) -> None:
+        if isinstance(self.error, KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)  # what a person does
         if self.error is not None:
             raise self.error
         self.restored = True
@@ -212,10 +215,11 @@ class Broken:
     ("error", "raised"),
     [
         (ValueError("x"), RollbackFailed),
+        (SystemExit(3), RollbackFailed),
         (RollbackFailed(("x",), "deeper"), RollbackFailed),
         (KeyboardInterrupt(), None),
     ],
-    ids=["foreign", "ours", "interrupt"],
+    ids=["foreign", "exit", "ours", "interrupt"],
 )
 def test_everything_is_taken_back_whatever_a_part_of_it_does(
     over: Fixture, error: BaseException, raised: type[BaseException] | None

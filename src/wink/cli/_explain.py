@@ -15,7 +15,7 @@ from wink.cli._shorten import visible
 from wink.filesystem import Filesystem
 from wink.policies import RuleJudgement, RuleMatch, RulesPolicy, ToolPolicy
 from wink.runtime import with_read_result
-from wink.runtime._policing import ask
+from wink.runtime._policing import ask_now
 from wink.tools import Tool, ToolContext
 from wink.transactions import Transaction
 
@@ -109,7 +109,7 @@ def _judge(
 
 
 def _said(policy: ToolPolicy, tool: Tool[Any, Any], params: Any, context: ToolContext) -> Judged:
-    (verdict,) = ask((policy,), tool, params, context)
+    (verdict,) = ask_now((policy,), tool, params, context)
     answer: Answer = "allow" if verdict.allowed else "ask" if verdict.asks else "deny"
     if not isinstance(policy, RulesPolicy):
         return Judged(verdict.policy, answer, verdict.reason)

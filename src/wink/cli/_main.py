@@ -141,6 +141,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         status, is_stuck = UNREAD, True
     except OSError as error:
         status, is_stuck = _complain(f"cannot write the output: {error.strerror or error}", FAILED), True
+    except (AttributeError, ValueError):  # a tool has closed it, or put nothing in its place
+        pass
     if is_stuck:
         # The interpreter flushes once more at its end, and would complain.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

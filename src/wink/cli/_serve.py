@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import threading
 
@@ -34,6 +35,7 @@ def serve(
     The client starts this command and talks to it over standard input and output; with --http any number of clients
     talk to one server. They show it a token, which --print-config puts into what it prints.
     """
+    logging.raiseExceptions = False  # a tool may close the stream that is logged to: no reason to answer nobody
     if client is not None:
         return print_config(client, at)
     listening = at.listening(workspace)

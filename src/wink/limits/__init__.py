@@ -1,4 +1,4 @@
-"""How long and how much a run may take: clocks, deadlines, token budgets, signs of life.
+"""How long and how much a run may take: clocks, deadlines, token budgets, signs of life, interruptions.
 
 >>> from datetime import UTC, datetime, timedelta
 >>> noon = datetime(2030, 1, 1, 12, tzinfo=UTC)
@@ -10,6 +10,17 @@ from wink.limits._budget import Budget, BudgetTracker, TokenUsage
 from wink.limits._clock import Clock, utc_now
 from wink.limits._deadline import Deadline
 from wink.limits._heartbeat import Heartbeat
+from wink.limits._interruption import is_interruption
 from wink.limits._run import RunContext
 
-__all__ = ["Budget", "BudgetTracker", "Clock", "Deadline", "Heartbeat", "RunContext", "TokenUsage", "utc_now"]
+__all__ = [
+    "Budget",
+    "BudgetTracker",
+    "Clock",
+    "Deadline",
+    "Heartbeat",
+    "RunContext",
+    "TokenUsage",
+    "is_interruption",
+    "utc_now",
+]

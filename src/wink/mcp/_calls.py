@@ -12,7 +12,7 @@ import anyio
 import mcp_types as types
 
 from wink.errors import ApprovalRequired, PromptEvaluationError, VisibilityExpansionRequired, WinkError
-from wink.limits import Heartbeat
+from wink.limits import Heartbeat, is_interruption
 from wink.mcp._apart import Apart
 from wink.mcp._asking import asked_for
 from wink.mcp._progress import Progress
@@ -94,8 +94,7 @@ class Calls:
             await beats.end()
         if not task.cancelled():
             return task.result()
-        why = "the server is ending" if self._is_over else "it cancelled itself"
-        return failed(f"{name} was taken back: {why}; nothing was changed")
+        return failed(f"{name} was taken back: the server is ending; nothing was changed")
 
     def _forget(self, task: asyncio.Task[Result]) -> None:
         self._running.discard(task)
@@ -117,9 +116,6 @@ class Calls:
             heartbeat = None if beats is None else beats.heartbeat()
             execute = partial(self._execute, name, arguments, session, heartbeat, approvals)
             return await self._apart.run(execute, effects=self._views.effects_of(name, session))
-        except (SystemExit, KeyboardInterrupt) as error:
-            # A task must not let these out: they would end the loop, and the server with it.
-            return failed(f"{name} tried to end the server ({type(error).__name__}); nothing was changed")
         except ApprovalRequired as error:
             return asked_for(error.request)
         except VisibilityExpansionRequired as error:
@@ -129,7 +125,10 @@ class Calls:
         except WinkError as error:
             _log.error("%s", error)
             return failed(f"{name} failed: {error}")
-        except Exception as error:  # foreign code: sections, resources
+        except BaseException as error:  # foreign code: sections, resources
+            if is_interruption(error):
+                raise
+            # A task must not let it out: it would end the loop, and the server with it.
             _log.exception("a call of %r failed", name)
             return failed(f"{name} failed with {type(error).__name__}; nothing was changed")
 

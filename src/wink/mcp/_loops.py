@@ -72,13 +72,17 @@ class _Loop(threading.Thread):
     def __init__(self) -> None:
         super().__init__(name=BUSY, daemon=True)
         self.loop = asyncio.new_event_loop()
-        self._rests = False
+        self._rests = self._is_over = False
         self.start()
 
     def run(self) -> None:
         """Run the loop until it is not wanted any more."""
         try:
-            self.loop.run_forever()
+            while not self._is_over:
+                with suppress(
+                    BaseException
+                ):  # foreign code: what a task lets out that a policy or a reducer has left here
+                    self.loop.run_forever()
         finally:
             self.loop.close()
 
@@ -92,6 +96,7 @@ class _Loop(threading.Thread):
     def stop_unless_resting(self) -> None:
         """End the loop when it is not kept; on the loop's thread."""
         if not self._rests:
+            self._is_over = True
             self.loop.stop()
 
 

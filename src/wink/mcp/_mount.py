@@ -22,6 +22,10 @@ from wink.mcp._mount_results import McpResult, result_of, shortened
 from wink.tools import ToolContext, ToolHandler, ToolResult
 
 MAX_PAGES: Final = 100
+AGAIN_SECONDS: Final = 1.0
+"""How long a server may take to list its tools again before they count as they last were."""
+
+_NONE: Final = Listing()
 _RAW: Final[Any] = TypeAdapter(dict[str, Any])
 _log: Final = logging.getLogger("wink.mcp")
 
@@ -41,14 +45,16 @@ class Mount:
         self.name = name
         self._choice, self._timeout, self._connect_timeout = choice, timeout, connect_timeout
         self._connection = Connection(name, open_one, connect_seconds=connect_timeout)
-        self._listing = Listing()
+        self._listing = _NONE
         self._fresh: tuple[Live, int] | None = None
         weakref.finalize(self, self._connection.close, wait=False).atexit = False
         self._said: set[str] = set()
 
     def connect(self) -> Listing:
         """The tools as the server has them now; raises `McpServerFailed`."""
-        seconds = self._connect_timeout + self._timeout
+        return self._asked_within(self._connect_timeout + self._timeout)
+
+    def _asked_within(self, seconds: float) -> Listing:
         try:
             listing = self._connection.run_blocking(self._listed, seconds)
         except TimeoutError:
@@ -62,9 +68,14 @@ class Mount:
         return listing
 
     def listing(self) -> tuple[Listing, str]:
-        """The tools as they are now; or, if the server cannot be asked, as they last were, and why that is so."""
+        """The tools as they are now; or, if the server cannot be asked, as they last were, and why that is so.
+
+        A server that has listed them before and is busy is not waited for: prompts are rendered for others too.
+        """
+        is_known = self._listing is not _NONE and self._connection.is_open
+        seconds = self._connect_timeout + self._timeout
         try:
-            return self.connect(), ""
+            return self._asked_within(min(seconds, AGAIN_SECONDS) if is_known else seconds), ""
         except McpServerFailed as error:
             self._say(f"MCP server {self.name!r} cannot be reached: {error.reason}")
             return self._listing, error.reason

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, TypeVar, cast
 
 from mcp.client._transport import TransportStreams  # pyright: ignore[reportPrivateUsage]
-from mcp_types import CONNECTION_CLOSED, Implementation, ToolListChangedNotification
+from mcp_types import CONNECTION_CLOSED, INVALID_REQUEST, Implementation, ToolListChangedNotification
 
 from mcp import Client, MCPError
 from wink.errors import McpServerFailed
@@ -30,6 +30,9 @@ BACK_OFF_SECONDS: Final = (0.0, 1.0, 2.0, 5.0, 15.0, 60.0)
 
 SILENT_CALLS: Final = 2
 """So many calls in a row may run out of time, with nothing heard in between, before the server counts as hung."""
+
+LOST_SECONDS: Final = 1.0
+"""How long after the SDK's word that a connection is closed its end may take."""
 
 _CLOSING_SECONDS: Final = 15.0
 
@@ -92,6 +95,12 @@ class Connection:
         self._failures, self._not_before, self._reason = 0, 0.0, ""
 
     # Called on any thread.
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is a connection, as far as is known."""
+        live = self._live
+        return live is not None and not live.lost
 
     def run(self, work: Callable[[Live], Awaitable[T]]) -> Awaitable[T]:
         """Have `work` done over the connection, which is made if need be; to be awaited on the caller's own loop.
@@ -169,7 +178,7 @@ class Connection:
                 self._drop(live, f"it did not say a word during {live.silent} calls")
             raise
         except MCPError as error:
-            if error.error.code == CONNECTION_CLOSED or "Session terminated" in error.error.message:
+            if await _is_lost(live, error):
                 raise McpServerFailed(self.server, await self._lost(live, error), True) from error
             self._answered(live)
             raise
@@ -301,6 +310,24 @@ class Connection:
         wait = BACK_OFF_SECONDS[min(self._failures, len(BACK_OFF_SECONDS) - 1)]
         self._failures += 1
         self._not_before, self._reason = time.monotonic() + wait, reason
+
+
+async def _is_lost(live: Live, error: MCPError) -> bool:
+    """Whether the SDK made an error up because no answer can come any more; a server may use the same numbers itself."""
+    code, message = error.error.code, error.error.message
+    if error.error.data is not None:
+        return False
+    if code == INVALID_REQUEST:
+        return message == "Session terminated"
+    if code != CONNECTION_CLOSED:
+        return False
+    if message.startswith("SSE stream "):
+        return True
+    if message == "Connection closed":
+        with suppress(TimeoutError):
+            await asyncio.wait_for(live.opening.lost.wait(), LOST_SECONDS)
+        return live.lost
+    return False
 
 
 class _DiedOfQuestion(Exception):

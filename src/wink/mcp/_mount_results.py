@@ -56,7 +56,7 @@ def text_of(content: Sequence[Any], structured: object = None, attached: Sequenc
         if one is not None:
             at_end = all(later is not None and later.text for later in named[index:])
             parts[index] = "" if one.text and at_end else f"[{one.described}]"
-    if structured is not None and not any(_says(block, structured) for block in content):
+    if structured is not None and not _says(content, structured):
         parts.append(dumps(structured))
     return "\n\n".join(part for part in parts if part)
 
@@ -112,16 +112,63 @@ def _size(base64: str) -> str:
     return f"{length} bytes" if length < 10_000 else f"{length // 1000} kB"
 
 
-def _says(block: Any, structured: object) -> bool:
-    """Whether a text is the same data; servers repeat it so for clients that read only text."""
-    if not isinstance(block, types.TextContent):
+def _says(content: Sequence[Any], structured: object) -> bool:
+    """Whether the texts are the same data; servers repeat it so for clients that read only text.
+
+    >>> text = types.TextContent(text="a note")
+    >>> _says([text], {"result": "a note"}), _says([text], {"result": "a note", "count": 1})
+    (True, False)
+    """
+    blocks = [block.model_dump(mode="json", by_alias=True, exclude_none=True) for block in content]
+    texts = [block.text.strip() for block in content if isinstance(block, types.TextContent)]
+    if not blocks:
         return False
-    whole = [structured]
-    if isinstance(structured, Mapping) and list(cast("Mapping[str, object]", structured)) == ["result"]:
-        whole.append(cast("Mapping[str, object]", structured)["result"])
-    if block.text in whole:
+    joined = "\n".join(texts)
+    for one in (structured, *_within(structured)):
+        if one == blocks:
+            return True
+        parts = _texts_of(one)
+        if parts is not None and "\n".join(part.strip() for part in parts) == joined:
+            return True
+        if any(_is_same(text, one) for text in (*texts, joined)):
+            return True
+        # One block for each item of a list.
+        if isinstance(one, list):
+            items = cast("list[object]", one)
+            if len(items) == len(texts) and all(map(_is_same, texts, items)):
+                return True
+    return False
+
+
+def _within(structured: object) -> Sequence[object]:
+    """What data consist of whose only key wraps them, since structured content has to be an object."""
+    if not isinstance(structured, Mapping):
+        return ()
+    wrapped = cast("Mapping[str, object]", structured)
+    return tuple(wrapped.values()) if list(wrapped) in (["result"], ["content"]) else ()
+
+
+def _texts_of(value: object) -> list[str] | None:
+    """The texts of data that are a text, or blocks of content that are nothing but text."""
+    items = cast("list[object]", value) if isinstance(value, list) else [value]
+    found: list[str] = []
+    for item in items:
+        if isinstance(item, Mapping):
+            block = {key: one for key, one in cast("Mapping[str, object]", item).items() if one is not None}
+            if block.keys() != {"type", "text"} or block["type"] != "text":
+                return None
+            item = block["text"]
+        if not isinstance(item, str):
+            return None
+        found.append(item)
+    return found
+
+
+def _is_same(text: str, data: object) -> bool:
+    """Whether a text is some data, as it is or as JSON; `1` is not `true`."""
+    if text == data:
         return True
     try:
-        return json.loads(block.text) in whole
-    except (ValueError, RecursionError):
+        return json.dumps(json.loads(text), sort_keys=True) == json.dumps(data, sort_keys=True)
+    except (TypeError, ValueError, RecursionError):
         return False

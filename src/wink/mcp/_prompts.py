@@ -11,6 +11,7 @@ import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
 from wink.errors import ParseError, SerdeError
+from wink.limits import is_interruption
 from wink.mcp._replies import block_of
 from wink.prompt import SectionOutline
 from wink.serde import dump, parse, schema
@@ -85,7 +86,9 @@ class Offered:
         return made
 
 
-def offered(outlines: Iterable[SectionOutline], leave_out: Callable[[str, Exception], object]) -> dict[str, Offered]:
+def offered(
+    outlines: Iterable[SectionOutline], leave_out: Callable[[str, BaseException], object]
+) -> dict[str, Offered]:
     """The sections by the names of their prompts; those with parameters that no schema can express are left out."""
     found: dict[str, Offered] = {}
     for outline in outlines:
@@ -94,7 +97,9 @@ def offered(outlines: Iterable[SectionOutline], leave_out: Callable[[str, Except
             schemas = {params_type: schema(params_type) for params_type in outline.params}
             prompt = Offered(name, outline, schemas)
             prompt.listed()
-        except Exception as error:  # foreign code: types that pydantic asks for their schema
+        except BaseException as error:  # foreign code: types that pydantic asks for their schema
+            if is_interruption(error):
+                raise
             leave_out(name, error)
         else:
             found[name] = prompt

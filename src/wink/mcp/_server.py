@@ -16,6 +16,7 @@ from mcp.shared.exceptions import MCPError
 
 from wink import __version__
 from wink.errors import PromptRenderError, WinkError
+from wink.limits import is_interruption
 from wink.mcp._asking import person_at
 from wink.mcp._calls import Calls, Result
 from wink.mcp._prompts import INSTRUCTIONS, chosen, messages, offered
@@ -53,11 +54,9 @@ class Answers:
         for tool in self._views.render(session).rendered.tools:
             try:
                 listed.append(described(tool, result_limit=RESULT_LIMIT))
-            except (
-                Exception,
-                SystemExit,
-                KeyboardInterrupt,
-            ) as error:  # foreign code: types that pydantic asks for their schema
+            except BaseException as error:  # foreign code: types that pydantic asks for their schema
+                if is_interruption(error):
+                    raise
                 self._leave_out(tool.name, error)
         return listed
 
@@ -109,6 +108,10 @@ class Answers:
             raise MCPError(code=types.INTERNAL_ERROR, message=str(error)) from error
         except WinkError as error:
             raise MCPError(code=types.INVALID_PARAMS, message=str(error)) from error
+        except BaseException as error:  # foreign code: sections, resources, and what a session is opened with
+            if isinstance(error, Exception) or is_interruption(error):
+                raise
+            raise MCPError(code=types.INTERNAL_ERROR, message=f"it failed with {type(error).__name__}") from error
 
     def _leave_out(self, name: str, error: BaseException) -> None:
         if name not in self._unlisted:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from wink.errors import PromptRenderError, TooManySessions
+from wink.limits import is_interruption
 from wink.prompt import Prompt, RenderedPrompt, RenderedSection, SectionOutline
 from wink.runtime import with_read_result
 from wink.session import Session
@@ -78,5 +79,7 @@ class Views:
 def _sections_do_not_end_it() -> Generator[None]:
     try:
         yield
-    except (SystemExit, KeyboardInterrupt) as error:  # foreign code: a section; no task may let these out
+    except BaseException as error:  # foreign code: a section; no task may let out what is no `Exception`
+        if isinstance(error, Exception) or is_interruption(error):
+            raise
         raise PromptRenderError(f"a section tried to end the server ({type(error).__name__})") from error

@@ -15,9 +15,10 @@ class ToolPolicy(Protocol):
     """A rule about tool calls, declared on a section or on a whole prompt.
 
     Every policy that governs a tool is asked, and one denial is enough. Policies fail closed: one that raises, or that
-    answers with anything but a `PolicyDecision`, denies the call. A policy keeps nothing in itself, since it serves every
-    session of its prompt; what it must remember goes into a session slice (see `PolicyState`), where it is rolled back,
-    restored and reset with everything else.
+    answers with anything but a `PolicyDecision`, denies the call, and so does one that has not answered after five
+    seconds where a call is made with `aexecute`, as servers do; `execute` waits for it on its caller's thread. A policy
+    keeps nothing in itself, since it serves every session of its prompt; what it must remember goes into a session
+    slice (see `PolicyState`), where it is rolled back, restored and reset with everything else.
     """
 
     @property
@@ -40,6 +41,6 @@ class ToolPolicy(Protocol):
         """Take notice of a call that succeeded.
 
         Told about *every* tool of the prompt, inside the call's transaction: what is written to the session here is
-        kept or lost together with the call, and raising fails the call.
+        kept or lost together with the call, and raising fails the call, as does taking too long.
         """
         ...

@@ -19,7 +19,7 @@ from wink.errors import (
     WinkError,
     WorkspaceNeedsRecovery,
 )
-from wink.limits import Deadline, utc_now
+from wink.limits import Deadline, is_interruption, utc_now
 from wink.runtime._approvals import Answer, ApprovalRequest, Approvals
 from wink.runtime._outcomes import CallFailed
 
@@ -124,7 +124,9 @@ class Desk:
             assert deadline is not None, "only a deadline limits the time"
             deadline.check()
             return None
-        except Exception:  # foreign code
+        except BaseException as error:  # foreign code
+            if is_interruption(error):
+                raise
             _log.exception("tool %r: a person could not be asked for approval", request.tool)
             return None
         if answer is None or isinstance(answer, Answer):

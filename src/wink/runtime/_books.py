@@ -9,6 +9,7 @@ from typing import Any, Final, cast
 
 from wink.errors import HandleRevoked
 from wink.filesystem import FileChange
+from wink.limits import is_interruption
 from wink.runtime._call import ToolReply
 from wink.runtime._events import ToolInvoked
 from wink.runtime._in_flight import InFlight
@@ -69,10 +70,15 @@ class Books:
             outcome=call.outcome,
         )
         try:
-            self._session.publish(event, kept=event.for_log())
-        except HandleRevoked:
-            # A thread that an ended call left behind: the session's log is closed to it, the subscribers are not.
-            self._session.dispatcher.dispatch(event)
+            try:
+                self._session.publish(event, kept=event.for_log())
+            except HandleRevoked:
+                # A thread that an ended call left behind: the session's log is closed to it, the subscribers are not.
+                self._session.dispatcher.dispatch(event)
+        except BaseException as error:  # foreign code: a subscriber; the call has its outcome
+            if isinstance(error, Exception) or is_interruption(error):
+                raise
+            _log.exception("a subscriber failed on the end of a call of %r", call.request.name)
 
     def reply(self, call: InFlight) -> ToolReply:
         """What the model is sent."""

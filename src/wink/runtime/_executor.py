@@ -14,19 +14,20 @@ from wink.errors import (
     ApprovalRequired,
     ParseError,
     RollbackFailed,
+    SerdeError,
     WinkError,
     WorkspaceBusy,
     WorkspaceNeedsRecovery,
 )
 from wink.filesystem import Filesystem
-from wink.limits import BudgetTracker, Deadline, Heartbeat, RunContext, utc_now
+from wink.limits import BudgetTracker, Deadline, Heartbeat, RunContext, is_interruption, utc_now
 from wink.resources import ResourceContext
 from wink.runtime._approval_desk import Desk
 from wink.runtime._approvals import Approvals
 from wink.runtime._books import Books
 from wink.runtime._call import LEAST_LIMIT, READ_RESULT, RESULT_LIMIT, ToolCall, ToolReply
 from wink.runtime._in_flight import InFlight
-from wink.runtime._outcomes import CallFailed, failed_after, fails_with_words, failure_of, words
+from wink.runtime._outcomes import CallFailed, failed_after, fails_with_words, failure_of, told
 from wink.runtime._policing import ask, held, tell
 from wink.runtime._results import check_result, new_values, rendered, unknown_tool
 from wink.runtime._waiting import LEASE_SECONDS, Apart, Blocking, Cooperative, HandlerTimedOut, Waiting, drive
@@ -49,8 +50,9 @@ class ToolExecutor:
 
     Every call is a transaction; `execute` returns a reply whatever the model asked for and whatever the tool did, and
     raises only what the outcome table says: `VisibilityExpansionRequired`, `ApprovalRequired`, `PromptEvaluationError` (a
-    passed deadline or a used-up budget too), `RollbackFailed`, and what ends a program (`KeyboardInterrupt`, `SystemExit`,
-    cancellation). Exactly one `ToolInvoked` is published for each call that ends; one that waits for approval does not.
+    passed deadline or a used-up budget too), `RollbackFailed`, and interruptions: Ctrl-C and cancellation, but not what a
+    handler raises that only looks like one (see `is_interruption`). Exactly one `ToolInvoked` is published for each call
+    that ends; one that waits for approval does not.
 
     `approvals` answers for calls that policies leave to a person; without it they are denied until somebody has answered.
 
@@ -180,7 +182,7 @@ class ToolExecutor:
                 self._desk.start(call, self._books)
                 await self._run_handler(call, waiting)
                 await self._await_siblings(call, waiting, after)
-                self._settle(call)
+                await self._settle(call, waiting)
                 self._commit(call)
             except BaseException as error:
                 self._end_badly(call, error)
@@ -214,10 +216,11 @@ class ToolExecutor:
             call.params = tool.parse(call.request.arguments)
         except ParseError as error:
             raise CallFailed(f"the arguments of {tool.name} are not valid: {error}", "refused") from error
-        except Exception as error:  # foreign code: `__post_init__` of the params
-            kind = type(error).__name__
-            text = f"the arguments of {tool.name} are not valid: {kind}"
-            raise CallFailed(text, "refused", f"{kind}: {words(error)}") from error
+        except BaseException as error:  # foreign code: `__post_init__` of the params
+            if is_interruption(error):
+                raise
+            text = f"the arguments of {tool.name} are not valid: {type(error).__name__}"
+            raise CallFailed(text, "refused", told(error)) from error
 
     async def _take_turn(self, call: InFlight, waiting: Waiting) -> None:
         """One mutating call at a time, from before the policies to the commit; what they saw then still holds."""
@@ -277,14 +280,14 @@ class ToolExecutor:
         """Whether the call may run now; False when a person has to be asked, or has given other arguments."""
         tool, context = _known(call.tool), _known(call.context)
         policies = self._rendered.policies_for_tool(tool.name)
-        call.verdicts = ask(policies, tool, call.params, context)
+        call.verdicts = await ask(policies, tool, call.params, context, waiting)
         verdicts = held(call.verdicts)
         if not verdicts:
             return True
         if after is not None:
             # A sibling that is still running may be what the policy is waiting for.
             await waiting.sibling(after)
-            call.verdicts = ask(policies, tool, call.params, context)
+            call.verdicts = await ask(policies, tool, call.params, context, waiting)
             verdicts = held(call.verdicts)
             if not verdicts:
                 return True
@@ -350,14 +353,15 @@ class ToolExecutor:
             return
         await waiting.sibling(after)
         tool = _known(call.tool)
-        call.verdicts = ask(self._rendered.policies_for_tool(tool.name), tool, call.params, _known(call.context))
+        policies = self._rendered.policies_for_tool(tool.name)
+        call.verdicts = await ask(policies, tool, call.params, _known(call.context), waiting)
         verdicts = held(call.verdicts)
         if verdicts and not verdicts[0].asks:
             raise CallFailed(verdicts[0].reason or "", "denied")
         if verdicts and (call.consent is None or not call.consent.covers(verdicts)):
             raise CallFailed(f"{tool.name} needs approval since the calls before it ended; call it again", "denied")
 
-    def _settle(self, call: InFlight) -> None:
+    async def _settle(self, call: InFlight, waiting: Waiting) -> None:
         """Everything of a success that can still fail: the result's type, its text, reducers and policies."""
         tool, context, transaction = _known(call.tool), _known(call.context), _known(call.transaction)
         problem = check_result(tool, call.result)
@@ -372,12 +376,16 @@ class ToolExecutor:
             step = "the session could not take its result"
             for value in new_values(result):
                 self._session.dispatch(value)
-            tell(self._rendered.policies, tool, call.params, result, context)
+            await tell(self._rendered.policies, tool, call.params, result, context, waiting)
             step = "what it read could not be noted"
             transaction.note_reads()  # last: a policy may have taken a look at files itself
         except CallFailed:
             raise
-        except Exception as error:  # foreign code: render(), reducers
+        except SerdeError as error:
+            raise CallFailed(
+                f"{tool.name} was taken back: {step}: {error}; nothing was changed", detail=told(error)
+            ) from error
+        except BaseException as error:  # foreign code: render(), reducers
             if fails_with_words(error):
                 raise
             raise failed_after(tool.name, step, error) from error
@@ -428,10 +436,11 @@ class ToolExecutor:
         for end in reversed(call.ends):
             try:
                 end()
-            except Exception:  # foreign code: a resource's close
-                _log.exception("tool %r: could not clean up after the call", call.request.name)
-            except BaseException as error:
-                interrupt = error
+            except BaseException as error:  # foreign code: a resource's close
+                if is_interruption(error):
+                    interrupt = error
+                else:
+                    _log.exception("tool %r: could not clean up after the call", call.request.name)
         if interrupt is not None:
             raise interrupt
 

@@ -29,6 +29,7 @@ from wink.errors import (
     VisibilityExpansionRequired,
     WorkspaceNeedsRecovery,
 )
+from wink.limits import is_interruption
 from wink.runtime._results import printable
 from wink.tools import Tool
 from wink.transactions import Outcome
@@ -68,11 +69,16 @@ OUTCOMES: Final[tuple[tuple[type[BaseException], Ending], ...]] = (
     (HandleRevoked,                  Ending.FAIL_WITH_MESSAGE),
     (JournalNotOurs,                 Ending.FAIL_WITH_MESSAGE),
     (TypeError,                      Ending.FAIL_WITH_EXPECTATION),
-    (Exception,                      Ending.FAIL_WITH_ID),
-    # KeyboardInterrupt, SystemExit, cancellation
-    (BaseException,                  Ending.RAISE),
+    # SystemExit, and whatever else foreign code raises
+    (BaseException,                  Ending.FAIL_WITH_ID),
 )  # fmt: skip
-"""What becomes of a call whose handler raised; the first line that fits counts."""
+"""What becomes of a call whose handler raised; the first line that fits counts.
+
+An interruption, which `is_interruption` tells from what was raised by the handler itself, is re-raised before.
+"""
+
+MOST_KEPT: Final = 10_000
+"""So many characters of what an exception says are kept for people."""
 
 _UNKNOWABLE: Final = {
     RollbackFailed: "the call failed, and its changes could not be taken back",
@@ -100,8 +106,8 @@ class Failure:
 
 
 def ending_of(error: BaseException) -> Ending:
-    """The row of `OUTCOMES` that an exception falls under."""
-    return _first(OUTCOMES, error)
+    """The row of `OUTCOMES` that an exception falls under, unless somebody interrupts."""
+    return Ending.RAISE if is_interruption(error) else _first(OUTCOMES, error)
 
 
 def _first(rows: Sequence[tuple[type[BaseException], Ending]], error: BaseException) -> Ending:
@@ -115,14 +121,14 @@ def failure_of(error: BaseException, *, name: str, tool: Tool[Any, Any] | None, 
     ending, kind = ending_of(error), type(error).__name__
     if ending is Ending.RAISE:
         text = next((text for unknown, text in _UNKNOWABLE.items() if isinstance(error, unknown)), f"{name}: {kind}")
-        return Failure(text, "raised", f"{kind}: {words(error)}", error)
+        return Failure(text, "raised", told(error), error)
     if ending is Ending.RAISE_AS_EVALUATION_ERROR:
         text = words(error) or kind
         raising = PromptEvaluationError(text, phase="tool", prompt_name=prompt_name)
         raising.__cause__ = error
         return Failure(_text(text, name), "raised", f"{kind}: {text}", raising)
     error_id = new_error_id()
-    detail = f"{kind}: {words(error)} ({error_id})"
+    detail = f"{told(error)} ({error_id})"
     if ending is Ending.FAIL_WITH_MESSAGE:
         return Failure(_text(words(error) or kind, name), "rolled back", detail)
     if tool is None:
@@ -135,16 +141,16 @@ def failure_of(error: BaseException, *, name: str, tool: Tool[Any, Any] | None, 
     return Failure(_text(text, name), "rolled back", detail)
 
 
-def failed_after(name: str, step: str, error: Exception) -> CallFailed:
+def failed_after(name: str, step: str, error: BaseException) -> CallFailed:
     """The handler succeeded, and `step` of what comes after it raised; the tool's arguments are not to blame."""
     error_id = new_error_id()
     _log(name, error_id, error)
     kind = type(error).__name__
     text = f"{name} was taken back: {step} ({kind}, error {error_id}); nothing was changed"
-    return CallFailed(text, detail=f"{step}: {kind}: {words(error)} ({error_id})")
+    return CallFailed(text, detail=f"{step}: {told(error)} ({error_id})")
 
 
-def fails_with_words(error: Exception) -> bool:
+def fails_with_words(error: BaseException) -> bool:
     """Whether the table gives an exception a text, or an ending, that needs no id."""
     return ending_of(error) not in (Ending.FAIL_WITH_ID, Ending.FAIL_WITH_EXPECTATION)
 
@@ -153,8 +159,18 @@ def words(error: BaseException) -> str:
     """What an exception says; foreign ones may fail even at that."""
     try:
         return str(error)
-    except Exception:  # foreign code
+    except BaseException as worse:  # foreign code
+        if is_interruption(worse):
+            raise
         return "its message cannot be read"
+
+
+def told(error: BaseException) -> str:
+    """An exception's type, and what it says within bounds: for people, not for the model."""
+    said = words(error)
+    if len(said) > MOST_KEPT:
+        said = f"{said[:MOST_KEPT]}... ({len(said)} characters)"
+    return f"{type(error).__name__}: {said}"
 
 
 def new_error_id() -> str:
@@ -165,7 +181,12 @@ def new_error_id() -> str:
 def _log(name: str, error_id: str, error: BaseException) -> None:
     import logging
 
-    logging.getLogger("wink.runtime").error("tool %r raised (error %s)", name, error_id, exc_info=error)
+    log = logging.getLogger("wink.runtime")
+    try:
+        log.error("tool %r raised (error %s)", name, error_id, exc_info=error)
+    except BaseException as worse:  # foreign code: a message that exits, a thousand groups, a stream that was closed
+        if is_interruption(worse):
+            raise
 
 
 def _text(text: str, name: str) -> str:
@@ -175,10 +196,16 @@ def _text(text: str, name: str) -> str:
 
 def _place(error: BaseException) -> str:
     """The file that an error of the file layer is about; paths of the host are not for the model."""
-    path = error.filename if isinstance(error, OSError) else None
+    if not isinstance(error, OSError):
+        return ""
+    try:
+        path, number = error.filename, error.errno
+    except BaseException as worse:  # foreign code: a subclass may make properties of them
+        if is_interruption(worse):
+            raise
+        return ""
     if not isinstance(path, str) or path.startswith(("/", "~")) or "\\" in path:
         return ""
-    number = error.errno if isinstance(error, OSError) else None
     return f": {path!r} {os.strerror(number) if isinstance(number, int) else ''}".rstrip()
 
 

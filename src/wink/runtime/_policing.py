@@ -2,44 +2,106 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, cast
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, cast
 
+from wink.limits import is_interruption
 from wink.policies import PolicyDecision, ToolPolicy
 from wink.runtime._call import PolicyVerdict
 from wink.runtime._outcomes import CallFailed, failed_after, fails_with_words
+from wink.runtime._waiting import Blocking, HandlerTimedOut, Waiting, drive
 from wink.tools import Tool, ToolContext, ToolResult
 
+POLICY_SECONDS: Final = 5.0
+"""How long one policy may take, where its thread can be left behind."""
 
-def ask(
+
+async def ask(
+    policies: Sequence[ToolPolicy], tool: Tool[Any, Any], params: Any, context: ToolContext, waiting: Waiting
+) -> tuple[PolicyVerdict, ...]:
+    """The verdict of each policy, up to and including the first that denies; one that asks a person denies nothing yet.
+
+    One that does not answer in time denies.
+    """
+    asked = _Round(context)
+
+    def work() -> None:
+        for policy in asked.each(policies):
+            verdict = _verdict(asked.name, policy, tool, params, context)
+            asked.verdicts += (verdict,)
+            if not verdict.allowed and not verdict.asks:
+                return
+
+    if policies and not await asked.run(work, waiting):
+        reason = f"policy {asked.name!r} denied {tool.name}: it did not answer within {POLICY_SECONDS:g} s"
+        return (*asked.verdicts, PolicyVerdict(asked.name, False, reason))
+    return asked.verdicts
+
+
+def ask_now(
     policies: Sequence[ToolPolicy], tool: Tool[Any, Any], params: Any, context: ToolContext
 ) -> tuple[PolicyVerdict, ...]:
-    """The verdict of each policy, up to and including the first that denies; one that asks a person denies nothing yet."""
-    verdicts: list[PolicyVerdict] = []
-    for policy in policies:
-        verdict = _verdict(policy, tool, params, context)
-        verdicts.append(verdict)
-        if not verdict.allowed and not verdict.asks:
-            break
-    return tuple(verdicts)
+    """The same on this thread, for whoever waits for nothing else."""
+    return drive(ask(policies, tool, params, context, Blocking()))
 
 
-def tell(
-    policies: Sequence[ToolPolicy], tool: Tool[Any, Any], params: Any, result: ToolResult[Any], context: ToolContext
+async def tell(
+    policies: Sequence[ToolPolicy],
+    tool: Tool[Any, Any],
+    params: Any,
+    result: ToolResult[Any],
+    context: ToolContext,
+    waiting: Waiting,
 ) -> None:
-    """Let every policy of the prompt learn from a success; one that raises fails the call."""
-    for policy in policies:
+    """Let every policy of the prompt learn from a success; one that raises, or takes too long, fails the call."""
+    told = _Round(context)
+
+    def work() -> None:
+        for policy in told.each(policies):
+            _tell_one(told.name, policy, tool, params, result, context)
+
+    if policies and not await told.run(work, waiting):
+        raise CallFailed(
+            f"{tool.name} was taken back: policy {told.name!r} did not learn of it within "
+            f"{POLICY_SECONDS:g} s; nothing was changed"
+        )
+
+
+class _Round:
+    """One round through policies: which one is at work, since when, and what those before it have said."""
+
+    __slots__ = ("_context", "_is_over", "_since", "name", "verdicts")
+
+    def __init__(self, context: ToolContext) -> None:
+        self._context, self._since, self._is_over = context, time.monotonic(), False
+        self.name = ""
+        self.verdicts: tuple[PolicyVerdict, ...] = ()
+
+    def each(self, policies: Sequence[ToolPolicy]) -> Iterator[ToolPolicy]:
+        """One policy after the other, until the round is over: a thread that was left behind asks no more of them."""
+        for policy in policies:
+            if self._is_over:
+                return
+            self.name, self._since = type(policy).__name__, time.monotonic()
+            self.name = _name(policy)
+            yield policy
+
+    async def run(self, work: Callable[[], None], waiting: Waiting) -> bool:
+        """Go round; whether every policy was in time."""
         try:
-            returned = cast("object", policy.on_result(tool, params, result, context=context))
-        except Exception as error:  # foreign code
-            if fails_with_words(error):
-                raise
-            raise failed_after(tool.name, f"policy {_name(policy)!r} could not learn of it", error) from error
-        if returned is not None and _closed(returned):
-            raise CallFailed(
-                f"{tool.name} was taken back: policy {_name(policy)!r} could not learn of it, "
-                f"its on_result is asynchronous; nothing was changed"
-            )
+            await waiting.policies(work, self._left)
+        except HandlerTimedOut:
+            self._is_over = True
+            if self._context.deadline is not None:
+                self._context.deadline.check()
+            return False
+        return True
+
+    def _left(self) -> float:
+        left = self._since + POLICY_SECONDS - time.monotonic()
+        deadline = self._context.deadline
+        return left if deadline is None else min(left, deadline.remaining().total_seconds())
 
 
 def held(verdicts: Sequence[PolicyVerdict]) -> tuple[PolicyVerdict, ...]:
@@ -51,8 +113,7 @@ def held(verdicts: Sequence[PolicyVerdict]) -> tuple[PolicyVerdict, ...]:
     return ()
 
 
-def _verdict(policy: ToolPolicy, tool: Tool[Any, Any], params: Any, context: ToolContext) -> PolicyVerdict:
-    name = _name(policy)
+def _verdict(name: str, policy: ToolPolicy, tool: Tool[Any, Any], params: Any, context: ToolContext) -> PolicyVerdict:
     try:
         decision: Any = policy.check(tool, params, context=context)
         if isinstance(decision, PolicyDecision):
@@ -65,7 +126,9 @@ def _verdict(policy: ToolPolicy, tool: Tool[Any, Any], params: Any, context: Too
                 did = f"asked about {tool.name}" if asks else f"denied {tool.name}"
                 reason = f"policy {name!r} {did} and gave no reason"
             return PolicyVerdict(name, False, reason, asks)
-    except Exception as error:  # foreign code
+    except BaseException as error:  # foreign code
+        if is_interruption(error):
+            raise
         return PolicyVerdict(
             name, False, f"policy {name!r} denied {tool.name}: its check raised {type(error).__name__}"
         )
@@ -74,6 +137,22 @@ def _verdict(policy: ToolPolicy, tool: Tool[Any, Any], params: Any, context: Too
     return PolicyVerdict(
         name, False, f"policy {name!r} denied {tool.name}: its check returned {kind}, not a PolicyDecision"
     )
+
+
+def _tell_one(
+    name: str, policy: ToolPolicy, tool: Tool[Any, Any], params: Any, result: ToolResult[Any], context: ToolContext
+) -> None:
+    try:
+        returned = cast("object", policy.on_result(tool, params, result, context=context))
+    except BaseException as error:  # foreign code
+        if fails_with_words(error):
+            raise
+        raise failed_after(tool.name, f"policy {name!r} could not learn of it", error) from error
+    if returned is not None and _closed(returned):
+        raise CallFailed(
+            f"{tool.name} was taken back: policy {name!r} could not learn of it, "
+            f"its on_result is asynchronous; nothing was changed"
+        )
 
 
 def _closed(returned: object) -> bool:
@@ -88,5 +167,7 @@ def _closed(returned: object) -> bool:
 def _name(policy: ToolPolicy) -> str:
     try:
         return str(policy.name)
-    except Exception:  # foreign code
+    except BaseException as error:  # foreign code
+        if is_interruption(error):
+            raise
         return type(policy).__name__

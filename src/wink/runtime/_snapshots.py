@@ -11,7 +11,7 @@ from typing import Any
 
 from wink.errors import RollbackFailed
 from wink.filesystem import FileChange, Filesystem
-from wink.limits import utc_now
+from wink.limits import is_interruption, utc_now
 from wink.resources import ResourceContext, Snapshotable
 from wink.runtime._outcomes import words
 from wink.runtime._waiting import LEASE_SECONDS
@@ -57,7 +57,9 @@ def restore_snapshot(
     for resource, state in reversed(snapshot.resources):
         try:
             _reached(resource, resource_context).restore(state)
-        except Exception as error:  # foreign code
+        except BaseException as error:  # foreign code
+            if is_interruption(error):
+                raise
             reasons.append(f"{type(resource).__name__}.restore raised {type(error).__name__}: {words(error)}")
     session.restore(snapshot.session, preserve_logs=True)
     if reasons:

@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import Any, Final, Protocol, TypeVar
 
 from wink.filesystem import Turns
+from wink.limits import is_interruption
 from wink.runtime._threads import in_thread
 
 T = TypeVar("T")
@@ -33,6 +34,10 @@ class Waiting(Protocol):
 
     async def sibling(self, ended: Future[None]) -> None:
         """Wait until an earlier call of the batch has ended."""
+        ...
+
+    async def policies(self, work: Callable[[], T], left: Callable[[], float]) -> T:
+        """Run what asks policies; raises `HandlerTimedOut` when `left()` seconds are over, where it can be left behind."""
         ...
 
     async def handler(
@@ -67,6 +72,11 @@ class Blocking:
     async def sibling(self, ended: Future[None]) -> None:
         """Wait until an earlier call of the batch has ended."""
         ended.result()
+
+    async def policies(self, work: Callable[[], T], left: Callable[[], float]) -> T:
+        """Run what asks policies, on this thread: there is no time limit here, since nobody else waits for it."""
+        del left
+        return work()
 
     async def handler(
         self, call: Callable[[], Any], *, is_async: bool, timeout: float | None, apart: bool = False
@@ -115,6 +125,19 @@ class Cooperative:
             # Shielded: cancelling this call must not cancel the gate, which its siblings need.
             await asyncio.shield(asyncio.wrap_future(ended))
 
+    async def policies(self, work: Callable[[], T], left: Callable[[], float]) -> T:
+        """Run what asks policies on a thread, which is left behind when its time is over."""
+        import asyncio
+
+        running: asyncio.Future[T] = asyncio.wrap_future(in_thread(work))
+        running.add_done_callback(_forget)
+        while not running.done():
+            seconds = left()
+            if seconds <= 0:
+                raise HandlerTimedOut
+            await asyncio.wait([running], timeout=seconds)
+        return running.result()
+
     async def handler(
         self, call: Callable[[], Any], *, is_async: bool, timeout: float | None, apart: bool = False
     ) -> Any:
@@ -128,10 +151,11 @@ class Cooperative:
         import asyncio
 
         if is_async or not apart:
-            running: asyncio.Future[Any] = asyncio.ensure_future(call())
+            work = _contained(call)
         else:
-            running = asyncio.ensure_future(_finished(asyncio.wrap_future(in_thread(call))))
-        running.add_done_callback(_forget)
+            on_thread = asyncio.wrap_future(in_thread(call))
+            work = _contained(lambda: _finished(on_thread))
+        running = asyncio.ensure_future(work)
         try:
             await asyncio.wait([running], timeout=timeout)
         except BaseException:
@@ -140,7 +164,7 @@ class Cooperative:
             await asyncio.wait([running], timeout=CLEANUP_SECONDS)
             raise
         if running.done():
-            return running.result()
+            return running.result().outcome()
         running.cancel()
         raise HandlerTimedOut
 
@@ -200,7 +224,7 @@ class OwnLoop:
     def __call__(self) -> Any:
         import asyncio
 
-        return asyncio.run(self._main())
+        return asyncio.run(self._main()).outcome()
 
     def cancel(self) -> None:
         """Cancel what is running, from any thread, so that a thread and its loop do not wait for nobody."""
@@ -210,7 +234,7 @@ class OwnLoop:
             with suppress(RuntimeError):  # the loop has been closed: it has ended by itself
                 cancel()
 
-    async def _main(self) -> Any:
+    async def _main(self) -> _Ended:
         import asyncio
 
         task, loop = asyncio.current_task(), asyncio.get_running_loop()
@@ -218,7 +242,7 @@ class OwnLoop:
         self._cancel = lambda: loop.call_soon_threadsafe(task.cancel)
         if self._cancelled:
             raise asyncio.CancelledError
-        return await self._call()
+        return await _contained(self._call)
 
 
 class _OnThread:
@@ -248,6 +272,40 @@ class _OnThread:
         if own is not None:
             own.cancel()
         return own is not None
+
+
+class _Ended:
+    """What a handler came to, as the plain value of a task.
+
+    `SystemExit` would end the loop, and with it all that runs there; and asyncio asks for the representation of what a task
+    raised or returned, where anything can happen (on the main thread it then leaves its handler of SIGINT behind).
+    """
+
+    __slots__ = ("_error", "_value")
+
+    def __init__(self, value: Any, error: BaseException | None = None) -> None:
+        self._value, self._error = value, error
+
+    def outcome(self) -> Any:
+        """What the handler returned; raises what it raised."""
+        if self._error is None:
+            return self._value
+        try:
+            raise self._error
+        finally:
+            self._error = None  # or else the exception would hold us, by its traceback, and we the exception
+
+
+async def _contained(call: Callable[[], Any]) -> _Ended:
+    """Await a coroutine function; only a cancellation of this very task is let out."""
+    try:
+        return _Ended(await call())
+    except BaseException as error:  # foreign code; raised again where it is waited for
+        from asyncio import CancelledError
+
+        if isinstance(error, CancelledError) and is_interruption(error):
+            raise
+        return _Ended(None, error)
 
 
 def _awaited(returned: Any) -> Callable[[], Any]:

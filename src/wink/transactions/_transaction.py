@@ -26,7 +26,7 @@ from typing import Any, Final, Literal, cast
 
 from wink.errors import CommitFailed, HandleRevoked, RollbackFailed, WinkError, WorkspaceNeedsRecovery
 from wink.filesystem import FileChange, FilePart, Filesystem, Stamp, Turns
-from wink.limits import BudgetTracker, Deadline, Heartbeat
+from wink.limits import BudgetTracker, Deadline, Heartbeat, is_interruption
 from wink.resources import ResourceContext, Snapshotable
 from wink.session import Session, SessionPart, SliceDelta, Upsert
 from wink.transactions._around import active, outer_of
@@ -343,10 +343,11 @@ class Transaction:
                 except RollbackFailed as error:
                     failed += error.paths
                     reasons.append(error.reason)
-                except Exception as error:  # foreign code: what can be taken back is taken back, whatever the rest does
-                    reasons.append(f"{getattr(step, '__qualname__', 'a step')} raised {type(error).__name__}")
-                except BaseException as error:
-                    interrupts.append(error)
+                except BaseException as error:  # foreign code: what can be taken back is, whatever the rest does
+                    if is_interruption(error):
+                        interrupts.append(error)
+                    else:
+                        reasons.append(f"{getattr(step, '__qualname__', 'a step')} raised {type(error).__name__}")
             if self._filepart is not None and self._filepart.conflicts:
                 self.change = replace(self.change, conflicts=self._filepart.conflicts)
             if self.outer is not None and self in self.outer._inner:

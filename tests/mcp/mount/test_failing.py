@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import subprocess
@@ -19,6 +20,7 @@ from tests.mcp.mount.helpers import ODD, Agent, is_alive
 from wink.errors import PromptEvaluationError
 from wink.limits import Deadline
 from wink.mcp import McpSection
+from wink.mcp import _mount as mounting
 from wink.mcp import _mount_connection as connection
 from wink.prompt import Prompt, PromptTemplate, ToolsSection
 from wink.runtime import ToolCall, ToolExecutor
@@ -205,6 +207,87 @@ def test_answers_that_are_none_fail_the_call(mount: Mount, kind: str, words: str
     assert words in agent.fails(agent.names[0])
 
 
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        (-32000, "the licence has run out"),
+        (-32000, "Connection closed"),
+        (-32000, "Connection closed by the database"),
+        (-32001, "Request timed out at the upstream"),
+        (-32603, "Session terminated by the operator"),
+        (-32600, "Session terminated: log in again"),
+        (0, "no code at all"),
+    ],
+)
+def test_an_error_that_a_server_answers_with_is_no_lost_connection(
+    mount: Mount, code: int, message: str, tmp_path: Path
+) -> None:
+    """Servers use any code, those of the SDK too; the model needs their words, and the server goes on."""
+    error = json.dumps({"code": code, "message": message})
+    agent = mount("odd", command=[*ODD, "error", error])
+
+    for _ in range(3):
+        assert f"the server refused the call: {message}" in agent.fails("odd_call")
+
+
+def test_an_error_of_a_server_that_ends_right_after_it_is_told(mount: Mount) -> None:
+    """Its answer has come, whatever came after it."""
+    error = json.dumps({"code": -32000, "message": "out of memory, ending"})
+    agent = mount("odd", command=[*ODD, "error", error, "end"])
+
+    assert "out of memory, ending" in agent.fails("odd_call")
+
+
+SAID = {"type": "text", "text": "a note"}
+ONCE = {
+    "content as text": ([SAID], {"content": "a note"}),
+    "content as blocks": ([SAID], {"content": [SAID]}),
+    "content with what is left out": ([SAID], {"content": [{**SAID, "annotations": None, "_meta": None}]}),
+    "several blocks": ([SAID, SAID], {"content": [SAID, SAID]}),
+    "result": ([SAID], {"result": "a note"}),
+    "result as a list": ([SAID, SAID], {"result": ["a note", "a note"]}),
+    "a line in one and none in the other": ([{**SAID, "text": "a note\n"}], {"result": "a note"}),
+    "JSON": ([{**SAID, "text": '{"say": "a note"}'}], {"say": "a note"}),
+    "JSON in result": ([{**SAID, "text": '["a note"]'}], {"result": ["a note"]}),
+    "JSON of each item": ([{**SAID, "text": '{"say": "a note"}'}] * 2, {"result": [{"say": "a note"}] * 2}),
+    "a picture": (
+        [SAID, {"type": "image", "data": "R0lGODlhAAAA", "mimeType": "image/gif"}],
+        {"content": [SAID, {"type": "image", "data": "R0lGODlhAAAA", "mimeType": "image/gif"}]},
+    ),
+}
+MORE = {
+    "another key": ([SAID], {"result": "a note", "pages": 77}, "77"),
+    "another text": ([SAID], {"content": "another text"}, "another text"),
+    "another block": ([SAID], {"content": [SAID, {**SAID, "text": "and more"}]}, "and more"),
+    "another type": ([{**SAID, "text": "1"}], {"result": True}, "true"),
+    "another key that wraps": ([SAID], {"title": "a note"}, "title"),
+    "something in a block": ([SAID], {"content": [{**SAID, "_meta": {"page": 77}}]}, "77"),
+}
+
+
+@pytest.mark.parametrize("case", ONCE)
+@pytest.mark.parametrize("failed", [False, True])
+def test_structured_content_that_repeats_the_text_is_shown_once(mount: Mount, case: str, failed: bool) -> None:
+    """What stands twice costs twice."""
+    content, structured = ONCE[case]
+    answer = json.dumps({"content": content, "structuredContent": structured, "isError": failed})
+    agent = mount("odd", command=[*ODD, "result", answer])
+
+    said = agent.fails("odd_call") if failed else agent.says("odd_call")
+
+    assert said.count("a note") == sum(block.get("text", "").count("a note") for block in content)
+    assert "R0lGODlh" not in said
+
+
+@pytest.mark.parametrize("case", MORE)
+def test_structured_content_that_says_more_is_shown(mount: Mount, case: str) -> None:
+    """Nothing is lost."""
+    content, structured, more = MORE[case]
+    answer = json.dumps({"content": content, "structuredContent": structured})
+
+    assert more in mount("odd", command=[*ODD, "result", answer]).says("odd_call")
+
+
 def test_requests_to_the_client_are_refused_politely(mount: Mount) -> None:
     """Nobody lends a mounted server the model, the roots or the user."""
     answers = mount("asking").says("odd_call").split("; ")
@@ -219,6 +302,27 @@ def test_half_characters_do_no_harm_in_either_direction(mount: Mount) -> None:
     assert mount("surrogate").says("odd_call") == "a?b"
     assert "half of a surrogate pair" in mount().fails("notes_add", text="a\ud800b")
     assert mount().says("notes_add", text="\N{GRINNING FACE}") == "added \N{GRINNING FACE}"
+
+
+def test_a_server_that_is_busy_with_a_call_keeps_no_rendering_waiting(
+    mount: Mount, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Others who list their tools would wait for a call of somebody else; the call goes on."""
+    monkeypatch.setattr(mounting, "AGAIN_SECONDS", 0.05)
+    go = tmp_path / "go"
+    agent = mount("busy", str(go))
+    said: list[str] = []
+    calling = threading.Thread(target=lambda: said.append(agent.says("odd_call")))
+    calling.start()
+    until(lambda: (tmp_path / "go.began").exists())
+
+    for _ in range(4):
+        assert [tool.name for tool in agent.render().tools] == ["odd_call", "odd_other"]
+    assert not said
+    go.touch()
+    calling.join(60)
+
+    assert said == ["gone"]
 
 
 def test_tools_that_change_are_listed_anew_at_each_rendering(mount: Mount) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import signal
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, Final
@@ -225,10 +226,10 @@ class ToolContract(Contract):
         before = Moment.of(harness)
         for number in range(1, _INTERRUPTIONS):
             told = len(harness.events.of(ToolInvoked))
-            injector = Injector(subject.name, number, KeyboardInterrupt)
+            injector = Injector(subject.name, number, _pressed)
             harness.arounds.append(injector.around)
             try:
-                with pytest.raises(KeyboardInterrupt):
+                with _ctrl_c(), pytest.raises(KeyboardInterrupt):
                     harness.send(call)
             finally:
                 harness.arounds.remove(injector.around)
@@ -256,6 +257,25 @@ def _outcome(harness: Harness, call: ToolCall) -> tuple[str, bool, object, objec
     """Everything that a call has done, to be compared."""
     reply: ToolReply = harness.send(call)
     return reply.text, reply.success, harness.tree(), harness.state()
+
+
+@contextmanager
+def _ctrl_c() -> Generator[None]:
+    """Within the block, SIGINT interrupts at once, in an event loop too; a `KeyboardInterrupt` of its own is no Ctrl-C."""
+
+    def interrupt(number: int, frame: object) -> None:  # noqa: ARG001
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _pressed(step: str) -> BaseException:
+    signal.raise_signal(signal.SIGINT)
+    return KeyboardInterrupt(step)  # on another thread than the one that hears of signals
 
 
 @contextmanager

@@ -89,6 +89,25 @@ def call(request: dict[str, Any]) -> None:
                 sys.stdout.write("x" * 1_000_000)
             sys.stdout.write('"}\n')
             sys.stdout.flush()
+        case "error":
+            say({"id": request["id"], "error": json.loads(MORE[0])})
+            if MORE[1:]:
+                os._exit(0)
+        case "result":
+            answer(request, json.loads(MORE[0]))
+        case "bytes":
+            head = '{"jsonrpc": "2.0", "id": ' + json.dumps(request["id"]) + ', "result": {"content": "'
+            sys.stdout.buffer.write(head.encode() + b"\xff\xfe" + b'"}}\n')
+            sys.stdout.buffer.flush()
+        case "busy":
+            with open(MORE[0] + ".began", "w"):
+                pass
+            while not os.path.exists(MORE[0]):
+                time.sleep(0.01)
+            answer(request, text("gone"))
+        case "late":
+            time.sleep(3)
+            answer(request, text("too late"))
         case "ids":
             for wrong in ("x", -1, None, 10**30):
                 say({"id": wrong, "result": text("not for you")})
@@ -134,7 +153,8 @@ def note(words: str) -> None:
 def main() -> None:
     if KIND == "dead":
         sys.exit("the key is missing")
-    note(str(os.getpid()))
+    if KIND not in ("busy", "error", "result"):
+        note(str(os.getpid()))
     if KIND == "mute":
         time.sleep(1000)
     if KIND == "stay":
