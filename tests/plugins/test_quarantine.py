@@ -105,6 +105,16 @@ def test_ctrl_c_in_the_middle_of_an_import_bans_nobody(place: Place) -> None:
     assert place.left() == []
 
 
+def test_who_is_asked_to_end_at_once_bans_nobody(place: Place) -> None:
+    """Clients start servers only to see whether they start."""
+    with begun(place) as process:
+        process.terminate()
+        process.wait()
+
+    assert process.returncode == -signal.SIGTERM
+    assert place.left() == []
+
+
 def test_a_hang_ends_with_a_line_that_names_it(place: Place) -> None:
     """Nothing can stop an import but the end of its process."""
     with begun(place, patience=0.2) as process:

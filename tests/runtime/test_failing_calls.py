@@ -328,6 +328,30 @@ def test_a_policy_that_does_not_come_back_denies(
     assert rig.call("succeed").success
 
 
+@pytest.mark.parametrize("how", ["aexecute", "apart"])
+def test_a_policy_that_never_waits_costs_no_thread(rig: Rig, how: str) -> None:
+    """wink's own are asked at each call: two threads more would cost more than the call."""
+    threads: list[bool] = []
+
+    def note() -> PolicyDecision:
+        threads.append(threading.current_thread() is threading.main_thread())
+        return PolicyDecision.allow()
+
+    class Immediate(Policy):
+        is_immediate = True
+
+    rig.policies += [Immediate("check", note), Immediate("on_result", note)]
+    rig.tool(succeed)
+
+    assert HOW[how](rig, ToolCall("succeed", {})).success
+    assert threads == [True, True]
+
+    rig.policies.append(Policy("check", note))
+    rig._prompt = rig._executor = None
+    assert HOW[how](rig, ToolCall("succeed", {})).success
+    assert threads[2:] == [False, False, False]
+
+
 def test_a_policy_that_was_given_up_changes_nothing_later(rig: Rig, impatient: None, gate: threading.Event) -> None:
     """Nor is any policy after it asked by the thread that was left behind."""
     late: list[str] = []

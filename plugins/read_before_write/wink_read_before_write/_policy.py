@@ -34,6 +34,9 @@ class ReadBeforeWritePolicy:
 
     __slots__ = ("_mount", "mount_point", "read_tools", "write_tools")
 
+    is_immediate: Final = True
+    """It waits for nothing, so servers ask it without a thread; see `ToolPolicy`."""
+
     def __init__(
         self,
         read_tools: Iterable[str] = READ_TOOLS,

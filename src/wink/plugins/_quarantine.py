@@ -2,7 +2,7 @@
 
 * While code of another distribution than wink's runs (an import, a factory, a hook), a note in a directory of the user's
   names the plugin, and this process holds a lock on the note. Whoever comes back from that code, with an exception too,
-  deletes it.
+  deletes it; so does who is asked to end (SIGTERM) soon after it began, as clients do with servers that they try.
 * So a note that nobody has locked is of a process that never came back: it was ended by `os._exit`, a crash, a signal, or by
   the watch below. The lock is `lockf`'s: the kernel lets it go with the process, and children do not inherit it.
 * What does not come back in time is ended with the process, since nothing can stop an import. A thread says so in a line;
@@ -10,6 +10,7 @@
 """
 
 import os
+import signal
 import threading
 import time
 from collections.abc import Callable, Generator, Iterable
@@ -22,6 +23,9 @@ from wink.plugins._info import PluginInfo
 
 PATIENCE: Final = 10.0
 """Seconds that a plugin's code may take for one import, one factory or one hook."""
+
+_BLAMELESS: Final = 5.0
+"""Seconds within which whoever is asked to end does not blame the plugin."""
 
 _GRACE: Final = 5.0
 """Seconds after which C ends what the thread could not."""
@@ -125,6 +129,7 @@ class _Watch:
         self._changed = threading.Condition()
         self._end = 0.0
         self._path, self._fd = "", -1
+        self._is_listening = False
 
     def enter(self, plugin: PluginInfo) -> None:
         """From here on the plugin is to blame."""
@@ -132,6 +137,7 @@ class _Watch:
             self._running.append(plugin)
             self._note()
         if len(self._running) == 1:
+            self._listen()
             threading.Thread(target=self._wait, name="wink-plugins", daemon=True).start()
 
     def leave(self) -> bool:
@@ -140,13 +146,34 @@ class _Watch:
             self._running.pop()
             self._note()
             self._changed.notify()
-        if not self._running and self._fd >= 0:
+        if not self._running:
+            self._forget()
+            if self._is_listening and signal.getsignal(signal.SIGTERM) == self._end_at_once:
+                signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            self._is_listening = False
+        return not self._running
+
+    def _forget(self) -> None:
+        if self._fd >= 0:
             with suppress(OSError):
                 os.unlink(self._path)
             os.close(self._fd)
             self._fd = -1
             _held.discard(self._path)
-        return not self._running
+
+    def _listen(self) -> None:
+        """Delete the note before SIGTERM ends this process, where nobody else has a say in that."""
+        is_main = threading.current_thread() is threading.main_thread()
+        if is_main and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+            signal.signal(signal.SIGTERM, self._end_at_once)
+            self._is_listening = True
+
+    def _end_at_once(self, number: int, frame: object) -> None:
+        del frame
+        if time.monotonic() < self._end - self._patience + _BLAMELESS:
+            self._forget()
+        signal.signal(number, signal.SIG_DFL)
+        signal.raise_signal(number)
 
     def _open(self, directory: str) -> None:
         """Make the note under its name once it is locked and filled: others would take it for one of a dead process."""

@@ -59,6 +59,11 @@ class RenamedPolicy:
         """The policy's own name."""
         return self._inner.name
 
+    @property
+    def is_immediate(self) -> bool:
+        """What the policy says of itself."""
+        return getattr(self._inner, "is_immediate", False)
+
     def check(self, tool: "Tool[Any, Any]", params: Any, *, context: "ToolContext") -> PolicyDecision:
         """Ask the policy, and tell the model the new names when it denies."""
         decision = self._inner.check(self._originals.get(tool.name, tool), params, context=context)

@@ -19,6 +19,9 @@ class ToolPolicy(Protocol):
     seconds where a call is made with `aexecute`, as servers do; `execute` waits for it on its caller's thread. A policy
     keeps nothing in itself, since it serves every session of its prompt; what it must remember goes into a session
     slice (see `PolicyState`), where it is rolled back, restored and reset with everything else.
+
+    One that never waits, for a network, a lock or a process, may say so with an attribute `is_immediate = True`: it is
+    then asked without a thread to be left behind, which costs a tenth of a millisecond, and without a limit of time.
     """
 
     @property

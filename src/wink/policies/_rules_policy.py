@@ -53,6 +53,9 @@ class RulesPolicy:
 
     __slots__ = ("_compiled", "_name", "_watched", "_watched_paths", "default", "default_origin", "rules")
 
+    is_immediate: Final = True
+    """It waits for nothing, so servers ask it without a thread; see `ToolPolicy`."""
+
     def __init__(
         self, rules: Iterable[Rule] = (), *, default: Action = "allow", default_origin: str = "", name: str = "rules"
     ) -> None:

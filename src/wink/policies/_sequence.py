@@ -35,6 +35,9 @@ class SequentialDependencyPolicy:
 
     __slots__ = ("_name", "_needs", "_watched", "dependencies")
 
+    is_immediate: Final = True
+    """It waits for nothing, so servers ask it without a thread; see `ToolPolicy`."""
+
     dependencies: Mapping[str, frozenset[str]]
 
     def __init__(self, dependencies: Mapping[str, Iterable[str]], *, name: str = "sequential_dependency") -> None:

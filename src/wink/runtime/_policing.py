@@ -33,7 +33,7 @@ async def ask(
             if not verdict.allowed and not verdict.asks:
                 return
 
-    if policies and not await asked.run(work, waiting):
+    if policies and not await asked.run(work, policies, waiting):
         reason = f"policy {asked.name!r} denied {tool.name}: it did not answer within {POLICY_SECONDS:g} s"
         return (*asked.verdicts, PolicyVerdict(asked.name, False, reason))
     return asked.verdicts
@@ -61,7 +61,7 @@ async def tell(
         for policy in told.each(policies):
             _tell_one(told.name, policy, tool, params, result, context)
 
-    if policies and not await told.run(work, waiting):
+    if policies and not await told.run(work, policies, waiting):
         raise CallFailed(
             f"{tool.name} was taken back: policy {told.name!r} did not learn of it within "
             f"{POLICY_SECONDS:g} s; nothing was changed"
@@ -87,8 +87,11 @@ class _Round:
             self.name = _name(policy)
             yield policy
 
-    async def run(self, work: Callable[[], None], waiting: Waiting) -> bool:
+    async def run(self, work: Callable[[], None], policies: Sequence[ToolPolicy], waiting: Waiting) -> bool:
         """Go round; whether every policy was in time."""
+        if all(map(_is_immediate, policies)):
+            work()
+            return True
         try:
             await waiting.policies(work, self._left)
         except HandlerTimedOut:
@@ -162,6 +165,16 @@ def _closed(returned: object) -> bool:
         return False
     close()
     return True
+
+
+def _is_immediate(policy: ToolPolicy) -> bool:
+    """Whether a policy says of itself that it waits for nothing: then a thread for it, to be left behind, is saved."""
+    try:
+        return getattr(policy, "is_immediate", False) is True
+    except BaseException as error:  # foreign code
+        if is_interruption(error):
+            raise
+        return False
 
 
 def _name(policy: ToolPolicy) -> str:
