@@ -239,7 +239,7 @@ def four(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 @contextmanager
 def served(place: Path, said: Path, *options: str, environment: dict[str, str]) -> Iterator[str]:
     """The URL of a server that says what it has to say in a file: there is more of it than a pipe holds."""
-    command = [sys.executable, "-m", "wink", "serve", *options, "--http", "127.0.0.1:0"]
+    command = [sys.executable, "-m", "wink", "serve", *options, "--no-token", "--http", "127.0.0.1:0"]
     with said.open("wb") as errors:
         process = subprocess.Popen(command, cwd=place, env={**os.environ, **environment}, stderr=errors)
     try:
