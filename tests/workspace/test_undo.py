@@ -389,3 +389,26 @@ def test_killed_undo_happened_or_did_not(run: Run, root: Path, moment: str, expe
     with Workspace.open(root) as workspace:
         assert (root / "a.txt").read_text() == expected
         assert len(workspace.undone()) == (moment == "after")
+
+
+def test_state_that_was_large_comes_back(workspace: Workspace) -> None:
+    """What a call replaced was not kept above 1 MiB, and the undo said that a later call had written to it."""
+    session = prepared(workspace.session())
+    large = Plan("".join(f"line {number}\n" for number in range(200_000)))
+    call(workspace, lambda files, s: s.dispatch(large))
+    call(workspace, lambda files, s: s.dispatch(Plan("small")))
+
+    workspace.undo()
+    assert session[Plan].all() == (large,)
+    workspace.redo()
+    assert session[Plan].all() == (Plan("small"),)
+
+
+def test_state_that_was_too_large_to_keep_says_so(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is an end to what is stored twice, and a person is told that it was this, not a later call."""
+    monkeypatch.setattr("wink.record._inverse._MOST_KEPT", 10)
+    call(workspace, lambda files, s: prepared(s).dispatch(Plan("a long plan")))
+    call(workspace, lambda files, s: s.dispatch(Plan("another")))
+
+    with pytest.raises(UndoConflict, match="Plan was larger than 64 MiB before, and such state is not kept"):
+        workspace.undo()

@@ -104,7 +104,7 @@ class Reverting:
         try:
             self._record.check_reverts(state)
         except StateConflict as error:
-            conflicts.append((error.type_name, "was written again since by a call that is to stay"))
+            conflicts.append((error.type_name, error.reason))
         if conflicts:
             raise UndoConflict(conflicts)
         calls = tuple(sorted(past.call for past in targets if past.call is not None))
@@ -148,7 +148,7 @@ class Reverting:
         except BaseException as error:
             part.undo()
             if isinstance(error, StateConflict):
-                raise UndoConflict([(error.type_name, "was written again since by another call")]) from error
+                raise UndoConflict([(error.type_name, error.reason)]) from error
             raise
         return transaction_id, tuple(work.kept)
 
