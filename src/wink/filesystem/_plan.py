@@ -96,6 +96,22 @@ def _same(
         return False
     if one.kind != "file":
         return True
+    return _is_same_file(versions, path, one, one_at, other, other_at) or (
+        path.endswith("/index") and _says_the_same(versions, path, one, one_at, other, other_at)
+    )
+
+
+def _says_the_same(
+    versions: Versions, path: str, one: FileVersion, one_at: int, other: FileVersion, other_at: int
+) -> bool:
+    """Whether these are git indexes that say the same: `git status` writes one anew to note times in it."""
+    said = versions.meaning(path, one, one_at)
+    return said is not None and said == versions.meaning(path, other, other_at)
+
+
+def _is_same_file(
+    versions: Versions, path: str, one: FileVersion, one_at: int, other: FileVersion, other_at: int
+) -> bool:
     if one.size != other.size:
         return False
     if (one.kept is None or one.kept.digest is None) and has_mark_of(one, other):
