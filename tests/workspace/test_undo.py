@@ -214,6 +214,56 @@ def test_conflicts_are_named_and_nothing_changes(workspace: Workspace, root: Pat
         assert (tree(root), everything(session)) == (before, state)
 
 
+def test_conflict_with_a_later_call_names_that_call(workspace: Workspace, root: Path) -> None:
+    """It was called somebody else's, and a person looked for an editor that had changed the file."""
+    first = call(workspace, lambda files, _: files.write("a.txt", "1"))
+    second = call(workspace, lambda files, _: files.write("a.txt", "2"))
+    third = call(workspace, lambda files, _: files.move("a.txt", "b.txt"))
+
+    with pytest.raises(UndoConflict, match=f"a.txt was changed since by c{third}, .*`wink undo c{third}` first"):
+        workspace.undo(first)
+    with pytest.raises(UndoConflict, match=f"c{third}"):
+        workspace.undo(second, dry_run=True)
+    workspace.undo(third)
+    with pytest.raises(UndoConflict, match=f"a.txt was changed since by c{second}, "):
+        workspace.undo(first)
+    (root / "a.txt").write_text("mine")
+    with pytest.raises(UndoConflict, match=r"a\.txt was changed since by somebody else"):
+        workspace.undo(first)
+
+
+def _save_with_the_same_time(path: Path, text: str) -> None:
+    """As `cp -p` onto it does, or `touch -r` after an editor that writes in place."""
+    found = path.stat()
+    assert len(text) == found.st_size
+    path.write_text(text)
+    os.utime(path, ns=(found.st_atime_ns, found.st_mtime_ns))
+
+
+def test_save_of_the_same_size_and_time_is_not_lost(workspace: Workspace, root: Path) -> None:
+    """The undo took the file for what the call had left, and put the person's version where nobody finds it."""
+    made = call(workspace, lambda files, _: (files.write("a.txt", "wink"), files.write("new.txt", "wink")))
+    for path in (root / "a.txt", root / "new.txt"):
+        _save_with_the_same_time(path, "mine")
+
+    for dry_run in (True, False):
+        with pytest.raises(UndoConflict) as caught:
+            workspace.undo(made, dry_run=dry_run)
+        assert caught.value.paths == ("a.txt", "new.txt")
+    assert {path.read_text() for path in (root / "a.txt", root / "new.txt")} == {"mine"}
+
+
+def test_save_of_the_same_size_and_time_is_not_taken_for_an_old_version(workspace: Workspace, root: Path) -> None:
+    """What a call had written is looked for where a later one moved it to, and is not there any more."""
+    call(workspace, lambda files, _: files.write("a.txt", "wink"))
+    moved = call(workspace, lambda files, _: files.move("a.txt", "b.txt"))
+    _save_with_the_same_time(root / "b.txt", "mine")
+
+    with pytest.raises(UndoConflict):
+        workspace.undo(moved)
+    assert (root / "b.txt").read_text() == "mine"
+
+
 def test_what_a_person_did_between_two_calls_is_not_lost(workspace: Workspace, root: Path) -> None:
     """Taking back both calls would silently take back what was saved between them."""
     call(workspace, lambda files, _: files.write("a.txt", "1"))

@@ -13,7 +13,7 @@ Conflicts = list[tuple[str, str]]
 """A path and what is wrong with it."""
 
 CHANGED = "was changed since by somebody else"
-_BETWEEN = "was changed in between by something that is to stay"
+BETWEEN = "was changed in between by something that is to stay"
 _GONE = "is not kept any more as it was before"
 _LEADS_OUT = "was a link that leads out of the workspace, and such are not made"
 _HOMELESS = "has lost the directory that it was in"
@@ -81,7 +81,7 @@ def _problem(
 ) -> str | None:
     for (earlier, left), (later, found) in pairwise(chain):
         if not _same(versions, path, left.after, earlier, found.before, later):
-            return _BETWEEN
+            return BETWEEN
     last, change = chain[-1]
     return None if _same(versions, path, change.after, last, now, last) else CHANGED
 

@@ -52,6 +52,7 @@ class Versions:
 
     def __init__(self, places: Places, committed: Committed) -> None:
         self._places, self._committed = places, committed
+        self._read: dict[object, str | None] = {}
 
     @cached_property
     def changes(self) -> dict[str, list[tuple[int, FileChange]]]:
@@ -66,10 +67,15 @@ class Versions:
         return self._places.version(path)
 
     def digest(self, path: str, version: FileVersion, position: int) -> str | None:
-        """The digest of a file's version; None when it cannot be found any more."""
+        """The digest of a file's version; None when it cannot be found any more.
+
+        What is `present` is always read: inode, size and time are the same after a save that keeps the time (`cp -p`).
+        """
         kept = version.kept
         if kept is not None and kept.digest is not None:
             return kept.digest
+        if kept is not None and kept.changed_ns:
+            return self.present_digest(path, version)
         known = self._known.get(_mark(version))
         if known is not None:
             return known
@@ -117,7 +123,7 @@ class Versions:
                 return self._preimage(version, kept.staged, kept.modified_ns)
             now = self._places.version(path)
             if now is not None and now.kind == "file" and has_mark_of(version, now):
-                return self._places.open(path)[0]
+                return self._places.open(path)[0] if self._has_content_of(path, version, now) else None
             after = self._next(path, version, position)
             if after is None:
                 is_there = now is not None and self._is_copy(path, version, now, position)
@@ -144,6 +150,17 @@ class Versions:
                 stream.close()
                 return None
         return stream
+
+    def _has_content_of(self, path: str, version: FileVersion, now: FileVersion) -> bool:
+        """Whether what bears a version's mark has its content too, as far as that is known."""
+        kept = version.kept
+        known = (kept and kept.digest) or self._known.get(_mark(version))
+        if known is None or kept is now.kept or now.kept is None:
+            return True
+        place = (path, _mark(now), now.kept.changed_ns)
+        if place not in self._read:
+            self._read[place] = self.present_digest(path, now)
+        return self._read[place] == known
 
     def _is_copy(self, path: str, version: FileVersion, other: FileVersion, position: int) -> bool:
         """Whether the content of a version was written once more over itself, which is no change that would be recorded."""

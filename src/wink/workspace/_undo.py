@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import timedelta
@@ -19,7 +19,18 @@ from wink.errors import (
     UndoConflict,
     UnknownCheckpoint,
 )
-from wink.filesystem import FileChange, HostFilesystem, PuttingBack, Target, Versions, plan, preview
+from wink.filesystem import (
+    BETWEEN,
+    CHANGED,
+    FileChange,
+    HostFilesystem,
+    PuttingBack,
+    Target,
+    Versions,
+    changed_by_others,
+    plan,
+    preview,
+)
 from wink.limits import utc_now
 from wink.record import CallRow, Past, Record
 from wink.record._browsing import Browsing
@@ -106,7 +117,7 @@ class Reverting:
         except StateConflict as error:
             conflicts.append((error.type_name, error.reason))
         if conflicts:
-            raise UndoConflict(conflicts)
+            raise UndoConflict([self._blamed(versions, one, positions) for one in conflicts])
         calls = tuple(sorted(past.call for past in targets if past.call is not None))
         types = tuple(sorted({name for past in state for name in self._record.types_written(past)}))
         shown = preview(versions, wanted)
@@ -120,6 +131,25 @@ class Reverting:
         call = next((past.call for past in self._record.past(first) if past.transaction_id == done), None)
         changed = tuple(change for change in shown if change.path not in kept)
         return Reverted(call, calls, changed, types, (*kept, *stays))
+
+    def _blamed(self, versions: Versions, conflict: tuple[str, str], targets: Container[int]) -> tuple[str, str]:
+        """A conflict, naming the later call that it comes from, unless somebody else has changed the path after that."""
+        path, reason = conflict
+        if reason not in (CHANGED, BETWEEN):
+            return conflict
+        made = versions.changes.get(path, ())
+        last = max((position for position, _ in made if position in targets), default=0)
+        others = [one for one in made if one[0] not in targets and (one[0] > last) == (reason == CHANGED)]
+        if not others or (reason == CHANGED and changed_by_others(versions, others[-1:])):
+            return conflict
+        undone = self._record.undone()
+        later = (self._record.past(position, position)[0] for position, _ in reversed(others) if position not in undone)
+        # What an undo has brought back is the work of the call before it.
+        call = next((past.call for past in later if past.call is not None and not past.reverts), None)
+        if call is None:
+            return conflict
+        when = "since" if reason == CHANGED else "in between"
+        return path, f"was changed {when} by c{call}, which is to stay; `wink undo c{call}` first"
 
     def _apply(
         self,
