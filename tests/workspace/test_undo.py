@@ -462,3 +462,39 @@ def test_state_that_was_too_large_to_keep_says_so(workspace: Workspace, monkeypa
 
     with pytest.raises(UndoConflict, match="Plan was larger than 64 MiB before, and such state is not kept"):
         workspace.undo()
+
+
+def _attributes(path: Path) -> tuple[int, int, int, dict[str, bytes]]:
+    found = path.lstat()
+    return found.st_mode, found.st_uid, found.st_gid, {name: os.getxattr(path, name) for name in os.listxattr(path)}
+
+
+@pytest.mark.parametrize("folded", [False, True])
+@pytest.mark.parametrize("deleted", ["team", "team/shared", "team/shared/plain"])
+def test_deleted_directory_comes_back_with_all_that_it_had(
+    workspace: Workspace, root: Path, folded: bool, deleted: str
+) -> None:
+    """A shared 1777 came back as 0777, in which everybody deletes everybody's files; and a plain one as setgid."""
+    (root / "team/shared/plain").mkdir(parents=True)
+    (root / "team/shared/plain/a.txt").write_text("a")
+    (root / "team").chmod(0o2775)
+    (root / "team/shared").chmod(0o1777)
+    (root / "team/shared/plain").chmod(0o755)
+    if not folded:
+        os.setxattr(root / "team/shared", "user.who", b"everybody")
+        if os.geteuid() == 0:
+            os.chown(root / "team/shared", 4242, 4343)
+            os.chown(root / "team", -1, 4444)
+            (root / "team").chmod(0o2775)
+    names = ("team", "team/shared", "team/shared/plain")
+    before = {name: _attributes(root / name) for name in names}
+    call(workspace, lambda files, _: files.delete(deleted, recursive=True))
+    if folded:
+        workspace.fold()
+
+    workspace.undo()
+    assert {name: _attributes(root / name) for name in names} == before
+    workspace.redo()
+    assert not (root / deleted).exists()
+    workspace.undo()
+    assert {name: _attributes(root / name) for name in names} == before

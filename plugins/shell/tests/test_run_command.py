@@ -341,6 +341,20 @@ def test_a_distribution_that_a_command_leaves_is_told(agent: Any, monkeypatch: p
     assert (agent.root / "src" / "x.egg-info").exists()
 
 
+def test_special_bits_of_a_directory_go_back(agent: Any) -> None:
+    """An undo left a directory as shared as the command had made it."""
+    modes = {"src": 0o755, "src/sticky": 0o1777, "src/group": 0o2755}
+    for name, mode in modes.items():
+        (agent.root / name).mkdir(exist_ok=True)
+        (agent.root / name).chmod(mode)
+    agent.run("chmod 3777 src; chmod -t src/sticky; chmod g-s src/group; chmod 700 src/group")
+
+    agent.workspace.undo()
+    assert {name: (agent.root / name).stat().st_mode & 0o7777 for name in modes} == modes
+    agent.workspace.redo()
+    assert [(agent.root / name).stat().st_mode & 0o7777 for name in modes] == [0o3777, 0o777, 0o700]
+
+
 def test_a_commit_can_be_undone_after_git_status(agent: Any) -> None:
     """Editors ask for it all the time, and git then writes an index that says the same with other times in it."""
 

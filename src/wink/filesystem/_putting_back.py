@@ -61,9 +61,11 @@ class PuttingBack:
         for target in targets:
             if _kind(target.now) not in (None, "directory") and _must_leave(target) and target.path not in moving:
                 self._do(target.path, "delete")
+        made: set[str] = set()
         for target in targets:
             if _kind(target.wanted) == "directory" and _kind(target.now) != "directory":
                 self._do(target.path, "mkdir")
+                made.add(target.path)
         for target in targets:
             if target.origin is not None:
                 self._do(target.origin, "move", target.path)
@@ -75,13 +77,15 @@ class PuttingBack:
         for target in reversed(targets):
             now = self._versions.present(target.path)
             # Last, and the deepest first: a mode may close a directory.
-            if (
-                now is not None
-                and target.wanted is not None
-                and _kind(now) != "link"
-                and now.mode != target.wanted.mode
-            ):
-                self._do(target.path, "chmod", target.wanted.mode)
+            wanted = target.wanted
+            if now is None or wanted is None or now.kind == "link":
+                continue
+            if now.kind == "directory":
+                like = self._versions.attributes(wanted) if target.path in made else None
+                if like is not None or now.mode != wanted.mode:
+                    self._do(target.path, "give_directory", wanted.mode, like)
+            elif now.mode != wanted.mode:
+                self._do(target.path, "chmod", wanted.mode)
         return self._checked(self._part.changes(start))
 
     def _make(self, target: Target) -> None:

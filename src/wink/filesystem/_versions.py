@@ -35,6 +35,10 @@ class Places(Protocol):
         """A stream over what a transaction replaced; None when it is not there any more."""
         ...
 
+    def preimage_attributes(self, staged: str) -> Attributes | None:
+        """What a deleted directory had besides what was in it; None when it is not there any more."""
+        ...
+
 
 class Archived(BytesIO):
     """Content out of an archive, which has checked it, with what else the file had if that is known."""
@@ -130,6 +134,11 @@ class Versions:
                 return self._places.open(path)[0] if is_there else None
             path, version, position = after
         return None
+
+    def attributes(self, version: FileVersion) -> Attributes | None:
+        """What a directory that was deleted had besides what was in it, as far as that is kept."""
+        staged = None if version.kept is None else version.kept.staged
+        return None if staged is None else self._places.preimage_attributes(staged)
 
     def with_content(self, position: int, change: FileChange) -> FileChange:
         """The change with content that can be shown, as far as it is still known."""
