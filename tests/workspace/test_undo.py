@@ -264,6 +264,25 @@ def test_save_of_the_same_size_and_time_is_not_taken_for_an_old_version(workspac
     assert (root / "b.txt").read_text() == "mine"
 
 
+def test_dry_run_sees_that_a_directory_is_in_use(workspace: Workspace, root: Path) -> None:
+    """It said what would be undone, and the undo itself found a person's file where the old one was to be."""
+
+    def replace(files: Filesystem, _: Session) -> None:
+        files.delete("a.txt")
+        files.write("a.txt/inner", "1")
+
+    call(workspace, replace)
+    workspace.undo(dry_run=True)
+    (root / "a.txt/mine").write_text("mine")
+
+    for dry_run in (True, False):
+        with pytest.raises(UndoConflict, match=r"a\.txt is a directory that somebody else put something into"):
+            workspace.undo(dry_run=dry_run)
+    (root / "a.txt/mine").unlink()
+    workspace.undo()
+    assert (root / "a.txt").read_text() == "before\n"
+
+
 def test_what_a_person_did_between_two_calls_is_not_lost(workspace: Workspace, root: Path) -> None:
     """Taking back both calls would silently take back what was saved between them."""
     call(workspace, lambda files, _: files.write("a.txt", "1"))

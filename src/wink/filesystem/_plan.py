@@ -16,6 +16,7 @@ CHANGED = "was changed since by somebody else"
 BETWEEN = "was changed in between by something that is to stay"
 _GONE = "is not kept any more as it was before"
 _LEADS_OUT = "was a link that leads out of the workspace, and such are not made"
+IN_USE = "is a directory that somebody else put something into"
 _HOMELESS = "has lost the directory that it was in"
 
 
@@ -61,6 +62,8 @@ def plan(versions: Versions, changes: Iterable[tuple[int, FileChange]]) -> tuple
         elif not _is_at_hand(versions, target):
             is_link = target.wanted is not None and target.wanted.kind == "link"
             conflicts.append((path, _LEADS_OUT if is_link else _GONE))
+        if _is_in_use(versions, target, targets):
+            conflicts.append((path, IN_USE))
         if not _has_home(versions, target, targets):
             conflicts.append((path, _HOMELESS))
     return targets, conflicts
@@ -166,6 +169,14 @@ def _stays_inside(path: str, link: str) -> bool:
         if depth < 0:
             return False
     return bool(link) and not link.startswith("/")
+
+
+def _is_in_use(versions: Versions, target: Target, targets: Mapping[str, Target]) -> bool:
+    """Whether what is wanted is to take the place of a directory in which something stays."""
+    now, wanted = target.now, target.wanted
+    if now is None or wanted is None or now.kind != "directory" or wanted.kind == "directory":
+        return False
+    return versions.stays(target.path, {path for path, one in targets.items() if one.wanted is None})
 
 
 def _has_home(versions: Versions, target: Target, targets: Mapping[str, Target]) -> bool:

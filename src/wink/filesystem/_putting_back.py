@@ -14,7 +14,7 @@ from wink.filesystem._change import FileChange, FileVersion
 from wink.filesystem._disk_content import Attributes, attributes_of
 from wink.filesystem._git_data import restoring
 from wink.filesystem._part import FilePart
-from wink.filesystem._plan import CHANGED, Target, has_same_content
+from wink.filesystem._plan import CHANGED, IN_USE, Target, has_same_content
 from wink.filesystem._store import Staging
 from wink.filesystem._versions import Archived, Versions, has_mark_of
 
@@ -140,7 +140,7 @@ class PuttingBack:
             if error.errno not in _NOT_EMPTY:
                 raise
             if target.wanted is not None:
-                raise UndoConflict([(target.path, "is a directory that somebody else put something into")]) from None
+                raise UndoConflict([(target.path, IN_USE)]) from None
             self.kept.append(target.path)
 
     def _do(self, path: str, step: str, *more: object) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import replace
 from functools import cached_property
 from io import BytesIO
@@ -15,6 +15,7 @@ from wink.filesystem._change import DIFFABLE_BYTES, FileChange, FileVersion
 from wink.filesystem._disk_content import Attributes
 
 _MOST_MOVES = 100
+_MOST_NAMES = 100_000
 
 Committed = Callable[[], Iterable[tuple[int, FileChange]]]
 """Gives what transactions changed, oldest first, each with the position of its transaction."""
@@ -33,6 +34,10 @@ class Places(Protocol):
 
     def open_preimage(self, staged: str) -> BinaryIO | None:
         """A stream over what a transaction replaced; None when it is not there any more."""
+        ...
+
+    def names(self, path: str, most: int) -> list[str]:
+        """At most so many of the names in a directory, in no order."""
         ...
 
     def preimage_attributes(self, staged: str) -> Attributes | None:
@@ -69,6 +74,11 @@ class Versions:
     def present(self, path: str) -> FileVersion | None:
         """What is at a path now."""
         return self._places.version(path)
+
+    def stays(self, path: str, leaving: Container[str]) -> bool:
+        """Whether something is in a directory that is not `leaving` it."""
+        names = self._places.names(path, _MOST_NAMES)
+        return len(names) == _MOST_NAMES or any(f"{path}/{name}" not in leaving for name in names)
 
     def digest(self, path: str, version: FileVersion, position: int) -> str | None:
         """The digest of a file's version; None when it cannot be found any more.
