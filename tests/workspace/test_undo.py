@@ -517,3 +517,18 @@ def test_deleted_directory_comes_back_with_all_that_it_had(
     assert not (root / deleted).exists()
     workspace.undo()
     assert {name: _attributes(root / name) for name in names} == before
+
+
+def test_last_call_of_one_session_is_undone(workspace: Workspace, root: Path) -> None:
+    """The last call of all may be another agent's, which works at the same time."""
+    mine = call(workspace, lambda files, _: files.write("mine.txt", "1"), session="me")
+    theirs = call(workspace, lambda files, _: files.write("theirs.txt", "1"), session="them")
+
+    assert workspace.undo(session="me", dry_run=True).calls == (mine,)
+    undone = workspace.undo(session="me").call
+    assert sorted(tree(root)) == ["a.txt", "theirs.txt"]
+    with pytest.raises(NothingToUndo, match="there is nothing to undo in session 'me'"):
+        workspace.undo(session="me")
+    assert workspace.undo(session="them").calls == (theirs,)
+    assert workspace.redo(session="me").calls == (undone,)
+    assert sorted(tree(root)) == ["a.txt", "mine.txt"]

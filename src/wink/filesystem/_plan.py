@@ -13,7 +13,9 @@ Conflicts = list[tuple[str, str]]
 """A path and what is wrong with it."""
 
 CHANGED = "was changed since by somebody else"
+"""Why a path cannot go back: it is not as the last of the changes left it."""
 BETWEEN = "was changed in between by something that is to stay"
+"""Why a path cannot go back: one of the changes did not find what the one before had left."""
 _GONE = "is not kept any more as it was before"
 _LEADS_OUT = "was a link that leads out of the workspace, and such are not made"
 IN_USE = "is a directory that somebody else put something into"

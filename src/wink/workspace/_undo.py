@@ -198,21 +198,27 @@ def take_lease(files: HostFilesystem) -> ExitStack:
     return held
 
 
-def choose_last(record: Record, n: int) -> tuple[Past, ...]:
-    """The last `n` calls that stand and changed anything to be seen, newest first; a restore counts as a call."""
+def choose_last(record: Record, n: int, session: str | None = None) -> tuple[Past, ...]:
+    """The last `n` calls, of one session or of all, that stand and changed anything to be seen, newest first.
+
+    A restore counts as a call.
+    """
     if n < 1:
         raise ValueError(f"cannot undo {n} calls; give a number from 1 on")
     undone = record.undone()
     found: list[Past] = []
     for past in _newest_first(record):
-        if past.call is None or past.effects == "read" or past.position in undone or _verb(past) in ("undo", "redo"):
+        if session not in (None, past.session) or past.call is None or past.effects == "read":
+            continue
+        if past.position in undone or _verb(past) in ("undo", "redo"):
             continue
         if past.changes or not record.types_written(past) <= UNSEEN:
             found.append(past)
             if len(found) == n:
                 return tuple(found)
     calls = "is only 1 call" if len(found) == 1 else f"are only {len(found)} calls"
-    raise NothingToUndo(f"there {calls} to undo" if found else "there is nothing to undo")
+    where = "" if session is None else f" in session {session!r}"
+    raise NothingToUndo(f"there {calls} to undo{where}" if found else f"there is nothing to undo{where}")
 
 
 def choose_call(record: Record, call: int, transaction: int, *, committed: bool) -> tuple[Past, ...]:
@@ -249,13 +255,13 @@ def choose_after(record: Record, call: CallRow) -> tuple[Past, ...]:
     return found[::-1]
 
 
-def choose_undo(record: Record) -> tuple[Past, ...]:
-    """The last undo that stands."""
+def choose_undo(record: Record, session: str | None = None) -> tuple[Past, ...]:
+    """The last undo that stands, of calls of one session or of all."""
     undone = record.undone()
     for past in _newest_first(record):
-        if _verb(past) == "undo" and past.position not in undone:
+        if _verb(past) == "undo" and past.position not in undone and session in (None, past.session):
             return (past,)
-    raise NothingToUndo("there is nothing to redo")
+    raise NothingToUndo("there is nothing to redo" + ("" if session is None else f" in session {session!r}"))
 
 
 def verb_for(targets: Sequence[Past]) -> str:
