@@ -16,6 +16,7 @@ from wink.filesystem._turns import Turns
 if TYPE_CHECKING:
     from wink.filesystem._disk_content import Attributes, attributes_of
     from wink.filesystem._exchange import can_exchange
+    from wink.filesystem._git_index import git_index_meaning, is_git_index
     from wink.filesystem._ignored import Ignored
     from wink.filesystem._journal_report import Conflict, Recovered
     from wink.filesystem._listing import FileEntry, FileStat, GlobMatch, GrepMatch, Listing
@@ -77,7 +78,9 @@ __all__ = [
     "attributes_of",
     "can_exchange",
     "changed_by_others",
+    "git_index_meaning",
     "is_git_data",
+    "is_git_index",
     "is_protected_name",
     "protected_as",
     "unportable_name",
@@ -114,6 +117,8 @@ _LATER = {
     "attributes_of": "_disk_content",
     "can_exchange": "_exchange",
     "changed_by_others": "_plan",
+    "git_index_meaning": "_git_index",
+    "is_git_index": "_git_index",
     "net_changes": "_net",
     "plan": "_plan",
     "preview": "_putting_back",

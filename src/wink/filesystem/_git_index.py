@@ -27,16 +27,16 @@ _MEANT: Final = 0xB000
 _CACHES: Final = frozenset((b"TREE", b"UNTR", b"FSMN", b"EOIE", b"IEOT"))
 
 
-def is_index(path: str) -> bool:
+def is_git_index(path: str) -> bool:
     """Whether a normalised path is that of an index.
 
-    >>> is_index(".git/index"), is_index("lib/.git/index"), is_index("index")
+    >>> is_git_index(".git/index"), is_git_index("lib/.git/index"), is_git_index("index")
     (True, True, False)
     """
     return path == ".git/index" or path.endswith("/.git/index")
 
 
-def meaning(content: bytes) -> str | None:
+def git_index_meaning(content: bytes) -> str | None:
     """The same for indexes that say the same; None for what is none, or cannot be read.
 
     Path, mode, object, stage and the flags that people set make the difference, and extensions that are no caches.

@@ -139,13 +139,13 @@ class FilePart:
 
     def _note_meaning(self, path: str, version: FileVersion, kept: Kept) -> None:
         """Keep what a git index says: git writes it anew all the time, and then nobody has what the call left."""
-        from wink.filesystem._git_index import MOST, is_index, meaning
+        from wink.filesystem._git_index import MOST, git_index_meaning, is_git_index
 
-        if is_index(path):
+        if is_git_index(path):
             with suppress(OSError, PathRefused):
                 content, now = self._tree.store.read(path, MOST)
                 if content is not None and (now.size, now.modified_ns) == (version.size, kept.modified_ns):
-                    kept.meaning = meaning(content)
+                    kept.meaning = git_index_meaning(content)
 
     def _digest(self, path: str, version: FileVersion) -> str | None:
         """The digest of what this part left at a path, as far as it is known or cheap to know."""

@@ -104,15 +104,15 @@ class Versions:
 
     def meaning(self, path: str, version: FileVersion, position: int) -> str | None:
         """What a git index says, as text to compare; None for what is none, or cannot be found any more."""
-        from wink.filesystem._git_index import MOST, is_index, meaning
+        from wink.filesystem._git_index import MOST, git_index_meaning, is_git_index
 
-        if not is_index(path) or version.kind != "file" or version.kept is None:
+        if not is_git_index(path) or version.kind != "file" or version.kept is None:
             return None
         if version.kept.meaning is None and version.size <= MOST:
             stream = self.open(path, version, position)
             if stream is not None:
                 with stream:
-                    version.kept.meaning = meaning(stream.read(MOST + 1))
+                    version.kept.meaning = git_index_meaning(stream.read(MOST + 1))
         return version.kept.meaning
 
     def present_digest(self, path: str, now: FileVersion) -> str | None:
