@@ -92,3 +92,17 @@ def test_no_more_paths_are_listed_than_can_be_read(cli: Cli, place: Path) -> Non
     assert lines[1] == "  - 00.txt"
     assert lines[20:22] == ["  - 19.txt", "  … 5 more"]
     assert not (place / "24.txt").exists()
+
+
+def test_session_is_that_of_the_log(worked: Cli, place: Path) -> None:
+    """What `wink log --session` shows last is what is taken back."""
+    assert worked("call", "--session", "other", "write_file", "file_path=other.txt", "content=x").status == 0
+
+    assert worked("undo", "--session", "default").out.startswith("undone c3 (c5)\n")
+    assert (place / "other.txt").exists()
+    assert worked("redo", "--session", "other").status == 2
+    assert worked("redo", "--session", "default").out.startswith("redone c5 (c6)\n")
+    assert worked("undo", "--session", "other").out.startswith("undone c4 (c7)\n")
+    refused = worked("undo", "c3", "--session", "default")
+    assert (refused.status, refused.err.count("\n")) == (2, 1)
+    assert worked("undo", "--session", "no such").status == 2

@@ -616,6 +616,37 @@ def test_a_file_that_was_deleted_or_made_meanwhile_is_a_conflict(place: Path) ->
         assert (place / "new.txt").read_text() == "theirs\n"
 
 
+def test_a_commit_can_be_accepted_after_git_status(place: Path) -> None:
+    """Editors ask for it all the time, and git then writes an index that says the same with other times in it."""
+
+    def git(*arguments: str) -> str:
+        command = ("git", "-c", "user.name=a", "-c", "user.email=a@example.invalid", *arguments)
+        return subprocess.run(command, cwd=place, check=True, capture_output=True, text=True).stdout
+
+    def refresh(seconds: int) -> None:
+        before = (place / ".git/index").read_bytes()
+        os.utime(place / "src/b.txt", (seconds, seconds))
+        git("status")
+        assert (place / ".git/index").read_bytes() != before
+
+    git("init", "-q")
+    git("add", "a.txt", "src")
+    git("commit", "-qm", "first")
+    commit = "echo 2 >> a.txt; git -c user.name=a -c user.email=a@example.invalid commit -qam tried"
+    with Workspace.open(place) as workspace:
+        for message in ("second", "third"):
+            one = Try(workspace, message)
+            overlay_run(workspace, one, commit.replace("tried", message))
+            refresh(1_000_000_000 + len(message))
+            one.accept()
+            assert git("log", "-1", "--format=%s") == message + "\n"
+        one = Try(workspace, "fourth")
+        overlay_run(workspace, one, commit)
+        git("rm", "-q", "--cached", "src/b.txt")
+        with pytest.raises(TryConflict, match="index"):
+            one.accept()
+
+
 def test_what_lies_in_the_state_and_is_no_try_is_left_alone(place: Path) -> None:
     """Somebody may have put it there."""
     with Workspace.open(place) as workspace:

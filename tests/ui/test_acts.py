@@ -118,7 +118,7 @@ def test_a_conflict_names_what_is_in_the_way_and_loses_nothing(
     """A later call, or a person, has written there."""
     told = text_of(visitor.get("/do/undo?call=4", 409))
     assert "Something is in the way; nothing was changed" in told
-    assert "invoice/money.py was changed since by somebody else" in told
+    assert "invoice/money.py was changed since by c7, which is to stay" in told
 
     seal = seal_of(visitor.get("/do/undo?call=7"))
     (place / "invoice/money.py").write_text("mine\n")

@@ -214,6 +214,75 @@ def test_conflicts_are_named_and_nothing_changes(workspace: Workspace, root: Pat
         assert (tree(root), everything(session)) == (before, state)
 
 
+def test_conflict_with_a_later_call_names_that_call(workspace: Workspace, root: Path) -> None:
+    """It was called somebody else's, and a person looked for an editor that had changed the file."""
+    first = call(workspace, lambda files, _: files.write("a.txt", "1"))
+    second = call(workspace, lambda files, _: files.write("a.txt", "2"))
+    third = call(workspace, lambda files, _: files.move("a.txt", "b.txt"))
+
+    with pytest.raises(UndoConflict, match=f"a.txt was changed since by c{third}, .*`wink undo c{third}` first"):
+        workspace.undo(first)
+    with pytest.raises(UndoConflict, match=f"c{third}"):
+        workspace.undo(second, dry_run=True)
+    workspace.undo(third)
+    with pytest.raises(UndoConflict, match=f"a.txt was changed since by c{second}, "):
+        workspace.undo(first)
+    (root / "a.txt").write_text("mine")
+    with pytest.raises(UndoConflict, match=r"a\.txt was changed since by somebody else"):
+        workspace.undo(first)
+
+
+def _save_with_the_same_time(path: Path, text: str) -> None:
+    """As `cp -p` onto it does, or `touch -r` after an editor that writes in place."""
+    found = path.stat()
+    assert len(text) == found.st_size
+    path.write_text(text)
+    os.utime(path, ns=(found.st_atime_ns, found.st_mtime_ns))
+
+
+def test_save_of_the_same_size_and_time_is_not_lost(workspace: Workspace, root: Path) -> None:
+    """The undo took the file for what the call had left, and put the person's version where nobody finds it."""
+    made = call(workspace, lambda files, _: (files.write("a.txt", "wink"), files.write("new.txt", "wink")))
+    for path in (root / "a.txt", root / "new.txt"):
+        _save_with_the_same_time(path, "mine")
+
+    for dry_run in (True, False):
+        with pytest.raises(UndoConflict) as caught:
+            workspace.undo(made, dry_run=dry_run)
+        assert caught.value.paths == ("a.txt", "new.txt")
+    assert {path.read_text() for path in (root / "a.txt", root / "new.txt")} == {"mine"}
+
+
+def test_save_of_the_same_size_and_time_is_not_taken_for_an_old_version(workspace: Workspace, root: Path) -> None:
+    """What a call had written is looked for where a later one moved it to, and is not there any more."""
+    call(workspace, lambda files, _: files.write("a.txt", "wink"))
+    moved = call(workspace, lambda files, _: files.move("a.txt", "b.txt"))
+    _save_with_the_same_time(root / "b.txt", "mine")
+
+    with pytest.raises(UndoConflict):
+        workspace.undo(moved)
+    assert (root / "b.txt").read_text() == "mine"
+
+
+def test_dry_run_sees_that_a_directory_is_in_use(workspace: Workspace, root: Path) -> None:
+    """It said what would be undone, and the undo itself found a person's file where the old one was to be."""
+
+    def replace(files: Filesystem, _: Session) -> None:
+        files.delete("a.txt")
+        files.write("a.txt/inner", "1")
+
+    call(workspace, replace)
+    workspace.undo(dry_run=True)
+    (root / "a.txt/mine").write_text("mine")
+
+    for dry_run in (True, False):
+        with pytest.raises(UndoConflict, match=r"a\.txt is a directory that somebody else put something into"):
+            workspace.undo(dry_run=dry_run)
+    (root / "a.txt/mine").unlink()
+    workspace.undo()
+    assert (root / "a.txt").read_text() == "before\n"
+
+
 def test_what_a_person_did_between_two_calls_is_not_lost(workspace: Workspace, root: Path) -> None:
     """Taking back both calls would silently take back what was saved between them."""
     call(workspace, lambda files, _: files.write("a.txt", "1"))
@@ -389,3 +458,77 @@ def test_killed_undo_happened_or_did_not(run: Run, root: Path, moment: str, expe
     with Workspace.open(root) as workspace:
         assert (root / "a.txt").read_text() == expected
         assert len(workspace.undone()) == (moment == "after")
+
+
+def test_state_that_was_large_comes_back(workspace: Workspace) -> None:
+    """What a call replaced was not kept above 1 MiB, and the undo said that a later call had written to it."""
+    session = prepared(workspace.session())
+    large = Plan("".join(f"line {number}\n" for number in range(200_000)))
+    call(workspace, lambda files, s: s.dispatch(large))
+    call(workspace, lambda files, s: s.dispatch(Plan("small")))
+
+    workspace.undo()
+    assert session[Plan].all() == (large,)
+    workspace.redo()
+    assert session[Plan].all() == (Plan("small"),)
+
+
+def test_state_that_was_too_large_to_keep_says_so(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is an end to what is stored twice, and a person is told that it was this, not a later call."""
+    monkeypatch.setattr("wink.record._inverse._MOST_KEPT", 10)
+    call(workspace, lambda files, s: prepared(s).dispatch(Plan("a long plan")))
+    call(workspace, lambda files, s: s.dispatch(Plan("another")))
+
+    with pytest.raises(UndoConflict, match="Plan was larger than 64 MiB before, and such state is not kept"):
+        workspace.undo()
+
+
+def _attributes(path: Path) -> tuple[int, int, int, dict[str, bytes]]:
+    found = path.lstat()
+    return found.st_mode, found.st_uid, found.st_gid, {name: os.getxattr(path, name) for name in os.listxattr(path)}
+
+
+@pytest.mark.parametrize("folded", [False, True])
+@pytest.mark.parametrize("deleted", ["team", "team/shared", "team/shared/plain"])
+def test_deleted_directory_comes_back_with_all_that_it_had(
+    workspace: Workspace, root: Path, folded: bool, deleted: str
+) -> None:
+    """A shared 1777 came back as 0777, in which everybody deletes everybody's files; and a plain one as setgid."""
+    (root / "team/shared/plain").mkdir(parents=True)
+    (root / "team/shared/plain/a.txt").write_text("a")
+    (root / "team").chmod(0o2775)
+    (root / "team/shared").chmod(0o1777)
+    (root / "team/shared/plain").chmod(0o755)
+    if not folded:
+        os.setxattr(root / "team/shared", "user.who", b"everybody")
+        if os.geteuid() == 0:
+            os.chown(root / "team/shared", 4242, 4343)
+            os.chown(root / "team", -1, 4444)
+            (root / "team").chmod(0o2775)
+    names = ("team", "team/shared", "team/shared/plain")
+    before = {name: _attributes(root / name) for name in names}
+    call(workspace, lambda files, _: files.delete(deleted, recursive=True))
+    if folded:
+        workspace.fold()
+
+    workspace.undo()
+    assert {name: _attributes(root / name) for name in names} == before
+    workspace.redo()
+    assert not (root / deleted).exists()
+    workspace.undo()
+    assert {name: _attributes(root / name) for name in names} == before
+
+
+def test_last_call_of_one_session_is_undone(workspace: Workspace, root: Path) -> None:
+    """The last call of all may be another agent's, which works at the same time."""
+    mine = call(workspace, lambda files, _: files.write("mine.txt", "1"), session="me")
+    theirs = call(workspace, lambda files, _: files.write("theirs.txt", "1"), session="them")
+
+    assert workspace.undo(session="me", dry_run=True).calls == (mine,)
+    undone = workspace.undo(session="me").call
+    assert sorted(tree(root)) == ["a.txt", "theirs.txt"]
+    with pytest.raises(NothingToUndo, match="there is nothing to undo in session 'me'"):
+        workspace.undo(session="me")
+    assert workspace.undo(session="them").calls == (theirs,)
+    assert workspace.redo(session="me").calls == (undone,)
+    assert sorted(tree(root)) == ["a.txt", "mine.txt"]

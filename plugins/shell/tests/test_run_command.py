@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +12,7 @@ from typing import Any
 import pytest
 from tests.states import state_of
 
+from wink.errors import UndoConflict
 from wink.runtime import ToolCall
 from wink_shell import CommandResult, ShellConfig
 
@@ -336,3 +339,53 @@ def test_a_distribution_that_a_command_leaves_is_told(agent: Any, monkeypatch: p
     assert not (agent.root / "src" / "x.egg-info").exists()
     assert agent.workspace.redo()
     assert (agent.root / "src" / "x.egg-info").exists()
+
+
+def test_special_bits_of_a_directory_go_back(agent: Any) -> None:
+    """An undo left a directory as shared as the command had made it."""
+    modes = {"src": 0o755, "src/sticky": 0o1777, "src/group": 0o2755}
+    for name, mode in modes.items():
+        (agent.root / name).mkdir(exist_ok=True)
+        (agent.root / name).chmod(mode)
+    agent.run("chmod 3777 src; chmod -t src/sticky; chmod g-s src/group; chmod 700 src/group")
+
+    agent.workspace.undo()
+    assert {name: (agent.root / name).stat().st_mode & 0o7777 for name in modes} == modes
+    agent.workspace.redo()
+    assert [(agent.root / name).stat().st_mode & 0o7777 for name in modes] == [0o3777, 0o777, 0o700]
+
+
+def test_a_commit_can_be_undone_after_git_status(agent: Any) -> None:
+    """Editors ask for it all the time, and git then writes an index that says the same with other times in it."""
+
+    def git(*arguments: str) -> str:
+        command = ("git", "-c", "user.name=a", "-c", "user.email=a@example.invalid", *arguments)
+        return subprocess.run(command, cwd=agent.root, check=True, capture_output=True, text=True).stdout
+
+    def refresh() -> None:
+        before = (agent.root / ".git/index").read_bytes()
+        for seconds, path in enumerate(sorted(agent.root.glob("*.*")), 1_000_000_000):
+            os.utime(path, (seconds, seconds + before[20]))
+        git("status")
+        assert (agent.root / ".git/index").read_bytes() != before
+
+    git("init", "-q")
+    git("add", ".")
+    git("commit", "-qm", "first")
+    first = git("rev-parse", "HEAD")
+    agent.run("echo more >> README.md; git -c user.name=a -c user.email=a@example.invalid commit -qam second")
+    second = git("rev-parse", "HEAD")
+    refresh()
+
+    agent.workspace.undo()
+    assert git("rev-parse", "HEAD") == first
+    refresh()
+    agent.workspace.redo()
+    assert git("rev-parse", "HEAD") == second
+    refresh()
+    agent.workspace.undo()
+    assert git("rev-parse", "HEAD") == first
+    assert git("status", "--porcelain", "--untracked-files=no") == ""
+    git("rm", "-q", "--cached", "README.md")
+    with pytest.raises(UndoConflict, match=r"\.git/index"):
+        agent.workspace.redo()

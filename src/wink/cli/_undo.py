@@ -10,13 +10,15 @@ from wink.cli._wrong import wrong
 from wink.workspace import Reverted
 
 _dry_run = click.option("--dry-run", is_flag=True, help="Only show what would change.")
+_session = click.option("--session", metavar="NAME", help="Only the calls of one session.")
 
 
 @click.command()
 @click.argument("what", required=False, metavar="[N | CALL]", default="1")
 @workspace_option
+@_session
 @_dry_run
-def undo(what: str, workspace: str, dry_run: bool) -> None:
+def undo(what: str, workspace: str, session: str | None, dry_run: bool) -> None:
     """Take back the last call that changed anything, the last N, or one CALL such as c7.
 
     Files and session state go back together. Whatever was done since stays; where it stands in the way nothing is changed,
@@ -27,18 +29,21 @@ def undo(what: str, workspace: str, dry_run: bool) -> None:
         raise wrong(
             f"{what!r} is neither a number of calls nor a call; give for example 2, or c7 as `wink log` shows it"
         )
+    if call is not None and session is not None:
+        raise wrong(f"{what} is one call, whatever its session; leave --session away, or give a number of calls")
     with opened_for_reading(workspace) as opened:
-        done = opened.undo(call, n=1 if call is not None else int(what), dry_run=dry_run)
+        done = opened.undo(call, n=1 if call is not None else int(what), session=session, dry_run=dry_run)
         tell(done, "undone" if not dry_run else "would undo")
 
 
 @click.command()
 @workspace_option
+@_session
 @_dry_run
-def redo(workspace: str, dry_run: bool) -> None:
+def redo(workspace: str, session: str | None, dry_run: bool) -> None:
     """Take back the last undo that stands."""
     with opened_for_reading(workspace) as opened:
-        tell(opened.redo(dry_run=dry_run), "redone" if not dry_run else "would redo")
+        tell(opened.redo(session=session, dry_run=dry_run), "redone" if not dry_run else "would redo")
 
 
 def tell(done: Reverted, what: str) -> None:

@@ -112,14 +112,14 @@ class NothingToUndo(WinkError):
 
 
 class StateConflict(TransactionError):
-    """What a call wrote to a session has been changed since, so it cannot be taken back alone."""
+    """What a call wrote to a session cannot be taken back alone; `reason` says why, most often that it was changed since."""
 
-    def __init__(self, type_name: str) -> None:
-        self.type_name = type_name
-        super().__init__(type_name)
+    def __init__(self, type_name: str, reason: str = "was written again since") -> None:
+        self.type_name, self.reason = type_name, reason
+        super().__init__(type_name, reason)
 
     def __str__(self) -> str:
-        return f"{self.type_name} was written again since"
+        return f"{self.type_name} {self.reason}"
 
 
 class UndoConflict(TransactionError):

@@ -16,19 +16,22 @@ from wink.filesystem._turns import Turns
 if TYPE_CHECKING:
     from wink.filesystem._disk_content import Attributes, attributes_of
     from wink.filesystem._exchange import can_exchange
+    from wink.filesystem._git_index import git_index_meaning, is_git_index
     from wink.filesystem._ignored import Ignored
     from wink.filesystem._journal_report import Conflict, Recovered
     from wink.filesystem._listing import FileEntry, FileStat, GlobMatch, GrepMatch, Listing
     from wink.filesystem._net import net_changes
     from wink.filesystem._over_store import StoreFilesystem
     from wink.filesystem._overlay_root import OverlayFilesystem
-    from wink.filesystem._plan import Target, plan
+    from wink.filesystem._plan import BETWEEN, CHANGED, Target, changed_by_others, plan
     from wink.filesystem._putting_back import PuttingBack, preview
     from wink.filesystem._snapshot import FilesystemSnapshot
     from wink.filesystem._streams import ReadStream, TextStream, WriteStream
     from wink.filesystem._versions import Archived, Places, Versions
 
 __all__ = [
+    "BETWEEN",
+    "CHANGED",
     "DIFFABLE_BYTES",
     "Archived",
     "Attributes",
@@ -74,7 +77,10 @@ __all__ = [
     "WriteStream",
     "attributes_of",
     "can_exchange",
+    "changed_by_others",
+    "git_index_meaning",
     "is_git_data",
+    "is_git_index",
     "is_protected_name",
     "protected_as",
     "unportable_name",
@@ -87,6 +93,8 @@ __all__ = [
 # What only some programs need is imported when it is asked for (PEP 562).
 _LATER = {
     "Archived": "_versions",
+    "BETWEEN": "_plan",
+    "CHANGED": "_plan",
     "Attributes": "_disk_content",
     "Conflict": "_journal_report",
     "FileEntry": "_listing",
@@ -108,6 +116,9 @@ _LATER = {
     "WriteStream": "_streams",
     "attributes_of": "_disk_content",
     "can_exchange": "_exchange",
+    "changed_by_others": "_plan",
+    "git_index_meaning": "_git_index",
+    "is_git_index": "_git_index",
     "net_changes": "_net",
     "plan": "_plan",
     "preview": "_putting_back",

@@ -24,7 +24,8 @@ class Kept:
 
     `modified_ns` is in nanoseconds since the epoch, `staged` the name of a pre-image in staging, `digest` the SHA-256 of a
     file's content where the call itself knew it. `changed_ns` is when anything of the file changed last, of what is there
-    now: unlike the time of content nobody can set it, and no record keeps it.
+    now: unlike the time of content nobody can set it, and no record keeps it. `meaning` is the same for all contents of a git
+    index that say the same.
     """
 
     inode: int
@@ -32,6 +33,7 @@ class Kept:
     staged: str | None = None
     digest: str | None = None
     changed_ns: int = 0
+    meaning: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

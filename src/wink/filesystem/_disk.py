@@ -27,6 +27,7 @@ from wink.state import DIRECTORY as STATE
 from wink.state import locate
 
 if TYPE_CHECKING:
+    from wink.filesystem._disk_content import Attributes
     from wink.filesystem._disk_reader import DirectoryReader
 
 Durability = Literal["process", "power"]
@@ -195,22 +196,40 @@ class DiskStore:
 
         What is not in staging is asked of the `archive`, if there is one.
         """
-        from wink.filesystem._disk_changes import open_staged
-
-        names = staged.split("/")
-        # The name comes from a record, which may have come with a copied workspace.
-        if "" in names or "." in names or ".." in names:
+        fd = self._open_staged(staged)
+        if fd is None:
             return None
-        fd = -1
-        if self._ground.state.open():
-            with suppress(OSError):
-                fd = open_staged(self._ground, staged)
         if fd < 0:
             return None if self.archive is None else self.archive(staged)
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             os.close(fd)
             return None
         return io.BufferedReader(io.FileIO(fd, "rb"))
+
+    def preimage_attributes(self, staged: str) -> Attributes | None:
+        """What a directory had that a published transaction deleted; None when it is not there any more."""
+        from wink.filesystem._disk_content import attributes_of
+
+        fd = self._open_staged(staged)
+        if fd is None or fd < 0:
+            return None
+        try:
+            return attributes_of(fd) if stat.S_ISDIR(os.fstat(fd).st_mode) else None
+        finally:
+            os.close(fd)
+
+    def _open_staged(self, staged: str) -> int | None:
+        """Something in staging, -1 for what is not there, or None for what cannot be a name there."""
+        from wink.filesystem._disk_changes import open_staged
+
+        names = staged.split("/")
+        # The name comes from a record, which may have come with a copied workspace.
+        if "" in names or "." in names or ".." in names:
+            return None
+        if self._ground.state.open():
+            with suppress(OSError):
+                return open_staged(self._ground, staged)
+        return -1
 
     def preimages(self) -> dict[str, int]:
         """How many bytes of pre-images there are of each transaction."""

@@ -158,6 +158,20 @@ class DiskFrame:
         except OSError as error:
             raise self._failed(error, path, position) from None
 
+    def give_directory(self, path: str, mode: int, like: Attributes | None) -> None:
+        """Give a directory exactly these permission bits, and one that this frame has made all that another had."""
+        position = len(self._log.records)
+        try:
+            at = spot(self._ground, path, follow=False)
+            try:
+                if at.found is None or not stat.S_ISDIR(at.found.st_mode):
+                    raise failure(errno.ENOTDIR, path)
+                self._steps.give_directory(at, at.found, mode, like)
+            finally:
+                self._ground.beneath.close(at.fd)
+        except OSError as error:
+            raise self._failed(error, path, position) from None
+
     def symlink(self, path: str, target: str) -> None:
         """Make a relative link that stays inside the tree."""
         position = len(self._log.records)

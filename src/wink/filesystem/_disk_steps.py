@@ -240,6 +240,19 @@ class Steps:
             self._log.record("P", at.path, (), old=mark(found), note=str(wanted))
             set_mode(at.fd, at.name, wanted)
 
+    def give_directory(self, at: Spot, found: os.stat_result, mode: int, like: Attributes | None) -> None:
+        """Give a directory exactly these permission bits, and what else another had; of that a rollback knows nothing."""
+        if like is not None:
+            fd = os.open(at.name, _READ | os.O_DIRECTORY, dir_fd=at.fd)
+            try:
+                give_attributes(fd, like._replace(mode=stat.S_IMODE(found.st_mode)))
+            finally:
+                os.close(fd)
+            found = os.stat(at.name, dir_fd=at.fd, follow_symlinks=False)
+        if mode != stat.S_IMODE(found.st_mode):
+            self._log.record("P", at.path, (), old=mark(found), note=str(mode))
+            set_mode(at.fd, at.name, mode)
+
     def remove(self, at: Spot, found: os.stat_result, *, must_be_empty: bool = False) -> None:
         """Take something out of the tree, a directory with all that is in it."""
         log, ground = self._log, self._ground

@@ -12,13 +12,14 @@ Rules of this module:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from contextvars import Token
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 from weakref import WeakSet
 
-from wink.errors import HandleRevoked, ReadOnlyFilesystem, SnapshotMismatch, TransactionError
+from wink.errors import HandleRevoked, PathRefused, ReadOnlyFilesystem, SnapshotMismatch, TransactionError
 from wink.filesystem._access import Seen, Tree, guarded
-from wink.filesystem._change import FileChange, FileVersion
+from wink.filesystem._change import FileChange, FileVersion, Kept
 from wink.filesystem._past import mark_of, past_of
 from wink.filesystem._snapshot import FilesystemSnapshot, Position
 from wink.filesystem._stack import Changing, Stack, conflicts_of
@@ -132,7 +133,19 @@ class FilePart:
             after = change.after
             if after is not None and after.kept is not None and after.kind == "file":
                 after.kept.digest = self._digest(change.path, after)
+                if change.path.endswith("/index"):
+                    self._note_meaning(change.path, after, after.kept)
         return changes
+
+    def _note_meaning(self, path: str, version: FileVersion, kept: Kept) -> None:
+        """Keep what a git index says: git writes it anew all the time, and then nobody has what the call left."""
+        from wink.filesystem._git_index import MOST, git_index_meaning, is_git_index
+
+        if is_git_index(path):
+            with suppress(OSError, PathRefused):
+                content, now = self._tree.store.read(path, MOST)
+                if content is not None and (now.size, now.modified_ns) == (version.size, kept.modified_ns):
+                    kept.meaning = git_index_meaning(content)
 
     def _digest(self, path: str, version: FileVersion) -> str | None:
         """The digest of what this part left at a path, as far as it is known or cheap to know."""

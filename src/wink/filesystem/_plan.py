@@ -13,9 +13,12 @@ Conflicts = list[tuple[str, str]]
 """A path and what is wrong with it."""
 
 CHANGED = "was changed since by somebody else"
-_BETWEEN = "was changed in between by something that is to stay"
+"""Why a path cannot go back: it is not as the last of the changes left it."""
+BETWEEN = "was changed in between by something that is to stay"
+"""Why a path cannot go back: one of the changes did not find what the one before had left."""
 _GONE = "is not kept any more as it was before"
 _LEADS_OUT = "was a link that leads out of the workspace, and such are not made"
+IN_USE = "is a directory that somebody else put something into"
 _HOMELESS = "has lost the directory that it was in"
 
 
@@ -61,6 +64,8 @@ def plan(versions: Versions, changes: Iterable[tuple[int, FileChange]]) -> tuple
         elif not _is_at_hand(versions, target):
             is_link = target.wanted is not None and target.wanted.kind == "link"
             conflicts.append((path, _LEADS_OUT if is_link else _GONE))
+        if _is_in_use(versions, target, targets):
+            conflicts.append((path, IN_USE))
         if not _has_home(versions, target, targets):
             conflicts.append((path, _HOMELESS))
     return targets, conflicts
@@ -81,7 +86,7 @@ def _problem(
 ) -> str | None:
     for (earlier, left), (later, found) in pairwise(chain):
         if not _same(versions, path, left.after, earlier, found.before, later):
-            return _BETWEEN
+            return BETWEEN
     last, change = chain[-1]
     return None if _same(versions, path, change.after, last, now, last) else CHANGED
 
@@ -96,6 +101,22 @@ def _same(
         return False
     if one.kind != "file":
         return True
+    return _is_same_file(versions, path, one, one_at, other, other_at) or (
+        path.endswith("/index") and _says_the_same(versions, path, one, one_at, other, other_at)
+    )
+
+
+def _says_the_same(
+    versions: Versions, path: str, one: FileVersion, one_at: int, other: FileVersion, other_at: int
+) -> bool:
+    """Whether these are git indexes that say the same: `git status` writes one anew to note times in it."""
+    said = versions.meaning(path, one, one_at)
+    return said is not None and said == versions.meaning(path, other, other_at)
+
+
+def _is_same_file(
+    versions: Versions, path: str, one: FileVersion, one_at: int, other: FileVersion, other_at: int
+) -> bool:
     if one.size != other.size:
         return False
     if (one.kept is None or one.kept.digest is None) and has_mark_of(one, other):
@@ -150,6 +171,14 @@ def _stays_inside(path: str, link: str) -> bool:
         if depth < 0:
             return False
     return bool(link) and not link.startswith("/")
+
+
+def _is_in_use(versions: Versions, target: Target, targets: Mapping[str, Target]) -> bool:
+    """Whether what is wanted is to take the place of a directory in which something stays."""
+    now, wanted = target.now, target.wanted
+    if now is None or wanted is None or now.kind != "directory" or wanted.kind == "directory":
+        return False
+    return versions.stays(target.path, {path for path, one in targets.items() if one.wanted is None})
 
 
 def _has_home(versions: Versions, target: Target, targets: Mapping[str, Target]) -> bool:

@@ -14,7 +14,7 @@ from wink.filesystem._change import FileChange, FileVersion
 from wink.filesystem._disk_content import Attributes, attributes_of
 from wink.filesystem._git_data import restoring
 from wink.filesystem._part import FilePart
-from wink.filesystem._plan import CHANGED, Target, has_same_content
+from wink.filesystem._plan import CHANGED, IN_USE, Target, has_same_content
 from wink.filesystem._store import Staging
 from wink.filesystem._versions import Archived, Versions, has_mark_of
 
@@ -61,9 +61,11 @@ class PuttingBack:
         for target in targets:
             if _kind(target.now) not in (None, "directory") and _must_leave(target) and target.path not in moving:
                 self._do(target.path, "delete")
+        made: set[str] = set()
         for target in targets:
             if _kind(target.wanted) == "directory" and _kind(target.now) != "directory":
                 self._do(target.path, "mkdir")
+                made.add(target.path)
         for target in targets:
             if target.origin is not None:
                 self._do(target.origin, "move", target.path)
@@ -75,13 +77,15 @@ class PuttingBack:
         for target in reversed(targets):
             now = self._versions.present(target.path)
             # Last, and the deepest first: a mode may close a directory.
-            if (
-                now is not None
-                and target.wanted is not None
-                and _kind(now) != "link"
-                and now.mode != target.wanted.mode
-            ):
-                self._do(target.path, "chmod", target.wanted.mode)
+            wanted = target.wanted
+            if now is None or wanted is None or now.kind == "link":
+                continue
+            if now.kind == "directory":
+                like = self._versions.attributes(wanted) if target.path in made else None
+                if like is not None or now.mode != wanted.mode:
+                    self._do(target.path, "give_directory", wanted.mode, like)
+            elif now.mode != wanted.mode:
+                self._do(target.path, "chmod", wanted.mode)
         return self._checked(self._part.changes(start))
 
     def _make(self, target: Target) -> None:
@@ -136,7 +140,7 @@ class PuttingBack:
             if error.errno not in _NOT_EMPTY:
                 raise
             if target.wanted is not None:
-                raise UndoConflict([(target.path, "is a directory that somebody else put something into")]) from None
+                raise UndoConflict([(target.path, IN_USE)]) from None
             self.kept.append(target.path)
 
     def _do(self, path: str, step: str, *more: object) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import replace
 from functools import cached_property
 from io import BytesIO
@@ -15,6 +15,7 @@ from wink.filesystem._change import DIFFABLE_BYTES, FileChange, FileVersion
 from wink.filesystem._disk_content import Attributes
 
 _MOST_MOVES = 100
+_MOST_NAMES = 100_000
 
 Committed = Callable[[], Iterable[tuple[int, FileChange]]]
 """Gives what transactions changed, oldest first, each with the position of its transaction."""
@@ -35,6 +36,14 @@ class Places(Protocol):
         """A stream over what a transaction replaced; None when it is not there any more."""
         ...
 
+    def names(self, path: str, most: int) -> list[str]:
+        """At most so many of the names in a directory, in no order."""
+        ...
+
+    def preimage_attributes(self, staged: str) -> Attributes | None:
+        """What a deleted directory had besides what was in it; None when it is not there any more."""
+        ...
+
 
 class Archived(BytesIO):
     """Content out of an archive, which has checked it, with what else the file had if that is known."""
@@ -52,6 +61,7 @@ class Versions:
 
     def __init__(self, places: Places, committed: Committed) -> None:
         self._places, self._committed = places, committed
+        self._read: dict[object, str | None] = {}
 
     @cached_property
     def changes(self) -> dict[str, list[tuple[int, FileChange]]]:
@@ -65,11 +75,21 @@ class Versions:
         """What is at a path now."""
         return self._places.version(path)
 
+    def stays(self, path: str, leaving: Container[str]) -> bool:
+        """Whether something is in a directory that is not `leaving` it."""
+        names = self._places.names(path, _MOST_NAMES)
+        return len(names) == _MOST_NAMES or any(f"{path}/{name}" not in leaving for name in names)
+
     def digest(self, path: str, version: FileVersion, position: int) -> str | None:
-        """The digest of a file's version; None when it cannot be found any more."""
+        """The digest of a file's version; None when it cannot be found any more.
+
+        What is `present` is always read: inode, size and time are the same after a save that keeps the time (`cp -p`).
+        """
         kept = version.kept
         if kept is not None and kept.digest is not None:
             return kept.digest
+        if kept is not None and kept.changed_ns:
+            return self.present_digest(path, version)
         known = self._known.get(_mark(version))
         if known is not None:
             return known
@@ -81,6 +101,19 @@ class Versions:
         if kept is not None:
             kept.digest = digest
         return digest
+
+    def meaning(self, path: str, version: FileVersion, position: int) -> str | None:
+        """What a git index says, as text to compare; None for what is none, or cannot be found any more."""
+        from wink.filesystem._git_index import MOST, git_index_meaning, is_git_index
+
+        if not is_git_index(path) or version.kind != "file" or version.kept is None:
+            return None
+        if version.kept.meaning is None and version.size <= MOST:
+            stream = self.open(path, version, position)
+            if stream is not None:
+                with stream:
+                    version.kept.meaning = git_index_meaning(stream.read(MOST + 1))
+        return version.kept.meaning
 
     def present_digest(self, path: str, now: FileVersion) -> str | None:
         """The digest of what is at a path `now`, always read: a time that somebody set says nothing about content."""
@@ -104,13 +137,18 @@ class Versions:
                 return self._preimage(version, kept.staged, kept.modified_ns)
             now = self._places.version(path)
             if now is not None and now.kind == "file" and has_mark_of(version, now):
-                return self._places.open(path)[0]
+                return self._places.open(path)[0] if self._has_content_of(path, version, now) else None
             after = self._next(path, version, position)
             if after is None:
                 is_there = now is not None and self._is_copy(path, version, now, position)
                 return self._places.open(path)[0] if is_there else None
             path, version, position = after
         return None
+
+    def attributes(self, version: FileVersion) -> Attributes | None:
+        """What a directory that was deleted had besides what was in it, as far as that is kept."""
+        staged = None if version.kept is None else version.kept.staged
+        return None if staged is None else self._places.preimage_attributes(staged)
 
     def with_content(self, position: int, change: FileChange) -> FileChange:
         """The change with content that can be shown, as far as it is still known."""
@@ -131,6 +169,17 @@ class Versions:
                 stream.close()
                 return None
         return stream
+
+    def _has_content_of(self, path: str, version: FileVersion, now: FileVersion) -> bool:
+        """Whether what bears a version's mark has its content too, as far as that is known."""
+        kept = version.kept
+        known = (kept and kept.digest) or self._known.get(_mark(version))
+        if known is None or kept is now.kept or now.kept is None:
+            return True
+        place = (path, _mark(now), now.kept.changed_ns)
+        if place not in self._read:
+            self._read[place] = self.present_digest(path, now)
+        return self._read[place] == known
 
     def _is_copy(self, path: str, version: FileVersion, other: FileVersion, position: int) -> bool:
         """Whether the content of a version was written once more over itself, which is no change that would be recorded."""

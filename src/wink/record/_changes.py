@@ -42,7 +42,7 @@ def write_changes(
         before, after = change.before, change.after
         # After a rollback the pre-image is back at its path.
         staged = None if content_as is not None or before is None or before.kept is None else before.kept.staged
-        digest = None if after is None or after.kept is None else after.kept.digest
+        digest = None if after is None or after.kept is None else _identity(after.kept)
         content = after.content() if content_as is not None and after is not None else None
         if content is not None and content_as is not None:
             content = content_as(content)
@@ -63,6 +63,10 @@ def committed_changes(ask: Ask, first: int, last: int | None) -> tuple[tuple[int
 
 def _change(path: str, moved_from: str | None, *sides: Any) -> FileChange:
     return FileChange(path, _version(*sides[:9]), _version(*sides[9:]), moved_from)
+
+
+def _identity(kept: Kept) -> str | None:
+    return kept.digest if kept.meaning is None else f"{kept.digest or ''} {kept.meaning}"
 
 
 def _side(version: FileVersion | None) -> tuple[object, ...]:
@@ -86,6 +90,9 @@ def _version(
 ) -> FileVersion | None:
     if kind is None:
         return None
-    kept = None if inode is None or modified_ns is None else Kept(inode, modified_ns, staged, digest)
+    kept = None
+    if inode is not None and modified_ns is not None:
+        known, _, meaning = (digest or "").partition(" ")
+        kept = Kept(inode, modified_ns, staged, known or None, meaning=meaning or None)
     load = None if content is None else lambda: content
     return FileVersion(kind, size, mode, target, load, kept)

@@ -6,8 +6,8 @@ A transaction is stored with steps that take it back:
 `[slice, "e", first, count]`       it added rows; they are `count` from `first` on among its own
 `[slice, "u", [[key, before,       it put items under keys: `before` is the item that was there, or null; `sum` is the
 sum], …]]`                         checksum of the item that it put
-`[slice, "r", first, count, sum,   it replaced everything by rows of its own; `rows` are `[tx, n, key, value]`, or null
-rows]`                             where that was too much to keep
+`[slice, "r", first, count, sum,   it replaced everything by rows of its own; `rows` are `[tx, n, key, value]`, packed as
+rows]`                             `packed` does it where they are many, or null where that was too much to keep
 `[slice, "l", …]`                  the same by its last event alone: what was put in its place later is no conflict, and
                                    without `rows` nothing comes back in its place
 `[slice, "p", [[tx, n, key,        it changed single rows from `before` to `after`, of which either may be null; this is
@@ -15,19 +15,24 @@ before, after], …]]`               how taking back is itself stored
 `[slice, "q", …]`                  the same of a slice where later items are no conflict
 =================================  ==================================================================================
 
+Where items have no keys, a slice that was replaced since is another one: nothing comes back into it. Most often that shows
+by what is missing; where nothing is expected there, later transactions are asked (`_later`).
+
 What a session knows of files is judged by their content whenever it is used; so a later stamp stays, and is no conflict.
 """
 
 from __future__ import annotations
 
+import base64
 import json
 import zlib
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from wink.errors import StateConflict
 from wink.filesystem import Stamp
 from wink.record._binding import run
+from wink.record._past import read_undone
 
 if TYPE_CHECKING:
     import sqlite3
@@ -35,7 +40,8 @@ if TYPE_CHECKING:
 Step = tuple[Any, ...]
 """One line of the table above."""
 
-_MOST_KEPT: Final = 1 << 20
+_MOST_PLAIN: Final = 1 << 20
+_MOST_KEPT: Final = 1 << 26
 # Results of calls, such as the text of a file that was read, replace one another all the time.
 _MOST_OF_LATEST: Final = 1 << 14
 _STAMPS: Final = f"{Stamp.__module__}:{Stamp.__qualname__}"
@@ -48,6 +54,11 @@ _CHANGE: Final = "UPDATE slice_items SET value = CAST(? AS TEXT) WHERE slice = ?
 _ADD: Final = """INSERT INTO slice_items (slice, tx, n, key, value)
     VALUES (?, ?, ?, CAST(? AS TEXT), CAST(? AS TEXT))"""
 _TYPE: Final = "SELECT type FROM slices WHERE id = ?"
+# The newest first, and only as far as is asked: no index leads from a transaction to its calls.
+_INVERSES: Final = "SELECT tx, seq, iif(instr(inverse, ?), inverse, NULL) FROM calls ORDER BY seq DESC"
+_DIRECT: Final = """SELECT seq, NULL, inverse FROM transactions WHERE seq > ? AND instr(inverse, ?) ORDER BY seq DESC"""
+
+_TOO_LARGE: Final = f"was larger than {_MOST_KEPT >> 20} MiB before, and such state is not kept"
 
 as_text: Final = json.JSONEncoder(separators=(",", ":")).encode
 
@@ -57,9 +68,22 @@ def checksum(text: str) -> int:
     return zlib.crc32(text.encode("utf-8", "surrogatepass"))
 
 
-def kept(rows: Sequence[Any], *, is_latest: bool) -> Sequence[Any] | None:
-    """The rows, if they are few enough to be stored once more."""
-    return rows if sum(len(row[3]) for row in rows) <= (_MOST_OF_LATEST if is_latest else _MOST_KEPT) else None
+def kept(rows: Sequence[Any], *, is_latest: bool) -> Sequence[Any] | str | None:
+    """The rows as they are stored once more, if they are few enough for that."""
+    size = sum(len(row[3]) for row in rows)
+    if size > (_MOST_OF_LATEST if is_latest else _MOST_KEPT):
+        return None
+    return rows if size <= _MOST_PLAIN else packed(rows)
+
+
+def packed(rows: Sequence[Any]) -> str:
+    """Many rows as short text."""
+    return base64.b85encode(zlib.compress(as_text(rows).encode(), 1)).decode("ascii")
+
+
+def unpacked(rows: Sequence[Any] | str | None) -> Sequence[Any] | None:
+    """The rows that `kept` gave."""
+    return json.loads(zlib.decompress(base64.b85decode(rows))) if isinstance(rows, str) else rows
 
 
 class TakingBack:
@@ -71,9 +95,14 @@ class TakingBack:
         self._rows: dict[tuple[int, int, int], list[str | None]] = {}
         # Slices in which what came later stays, and is no conflict.
         self._lenient: set[int] = set()
+        # The transaction that is being taken back, and those that have been.
+        self._at, self._taken = 0, set[int]()
+        self._undone: frozenset[int] | None = None
 
     def take_back(self, tx: int, inverse: str) -> None:
         """Take back one transaction; raises `StateConflict`."""
+        self._at = tx
+        self._taken.add(tx)
         for number, op, *rest in reversed(json.loads(inverse)):
             if self._only is not None and self._type(number) not in self._only:
                 continue
@@ -104,8 +133,7 @@ class TakingBack:
         for n, key, value in rows:
             self._set(number, tx, n, key, value, None)
 
-    def _put(self, number: int, tx: int, items: Sequence[Any]) -> None:
-        del tx
+    def _put(self, number: int, _tx: int, items: Sequence[Any]) -> None:
         for key, before, sum_of_after in reversed(items):
             row = run(self._connection, _AT_KEY, (number, key)).fetchone()
             if row is None or checksum(row[2]) != sum_of_after:
@@ -115,34 +143,47 @@ class TakingBack:
             self._set(number, row[0], row[1], key, row[2], before)
 
     def _replaced(
-        self, number: int, tx: int, first: int, count: int, sum_of_after: int, before: Sequence[Any] | None
+        self, number: int, tx: int, first: int, count: int, sum_of_after: int, before: Sequence[Any] | str | None
     ) -> None:
-        rows = self._own(number, tx, first, count)
+        rows, is_lenient = self._own(number, tx, first, count), number in self._lenient
         is_as_left = len(rows) == count and checksum("".join(row[2] for row in rows)) == sum_of_after
-        if not is_as_left or (before is None and number not in self._lenient):
-            if number in self._lenient:
+        if not is_as_left or (before and not rows and self._was_replaced_since(number)):
+            if is_lenient:
                 return
             raise self._conflict(number)
+        if before is None and not is_lenient:
+            raise StateConflict(self._type(number), _TOO_LARGE)
         for n, key, value in rows:
             self._set(number, tx, n, key, value, None)
-        for its_tx, n, key, value in before or ():
+        for its_tx, n, key, value in unpacked(before) or ():
             self._set(number, its_tx, n, key, None, value)
 
-    def _patched(self, number: int, tx: int, rows: Sequence[Any]) -> None:
-        del tx
+    def _patched(self, number: int, _tx: int, rows: Sequence[Any]) -> None:
+        is_lenient = number in self._lenient
+        # What has a key goes its own way in a lenient slice; what has none belongs together.
+        alone = [row for row in rows if is_lenient and row[2] is not None]
+        together = [row for row in rows if not is_lenient or row[2] is None]
+        is_as_left = all(self._is(number, row) for row in together)
+        comes_alone = bool(together) and all(row[4] is None for row in together)
+        if is_as_left and not (comes_alone and self._was_replaced_since(number)):
+            alone += together
+        elif not is_lenient:
+            raise self._conflict(number)
         # First what leaves, then what comes: an item may have moved to another row under the same key.
-        for its_tx, n, key, before, after in sorted(rows, key=lambda row: row[4] is None):
-            found = self._connection.execute(_AT, (number, its_tx, n)).fetchone()
-            if (None if found is None else found[1]) != after:
-                if number in self._lenient:
-                    continue
-                raise self._conflict(number)
-            self._set(number, its_tx, n, key, after, before)
+        for row in sorted(alone, key=lambda row: row[4] is None):
+            its_tx, n, key, before, after = row
+            if self._is(number, row):
+                self._set(number, its_tx, n, key, after, before)
 
     # -- steps
 
     def _own(self, number: int, tx: int, first: int, count: int) -> list[Any]:
         return self._connection.execute(_OWN, (number, tx, first, first + count)).fetchall()
+
+    def _is(self, number: int, row: Sequence[Any]) -> bool:
+        """Whether a row is as a patch has left it."""
+        found = self._connection.execute(_AT, (number, row[0], row[1])).fetchone()
+        return (None if found is None else found[1]) == row[4]
 
     def _set(self, number: int, tx: int, n: int, key: str | None, before: str | None, after: str | None) -> None:
         if after is None:
@@ -150,16 +191,38 @@ class TakingBack:
         elif before is not None:
             run(self._connection, _CHANGE, (after, number, tx, n))
         else:
-            if key is not None and run(self._connection, _AT_KEY, (number, key)).fetchone() is not None:
+            is_taken = self._connection.execute(_AT, (number, tx, n)).fetchone() is not None
+            if is_taken or (key is not None and run(self._connection, _AT_KEY, (number, key)).fetchone() is not None):
                 if number in self._lenient:
                     return
                 raise self._conflict(number)
             run(self._connection, _ADD, (number, tx, n, key, after))
         self._rows.setdefault((number, tx, n), [key, before, after])[2] = after
 
+    def _was_replaced_since(self, number: int) -> bool:
+        return any(op in "rl" for _, op in self._later(number))
+
+    def _later(self, number: int) -> Iterator[tuple[int | None, str]]:
+        """What later transactions that stay did to a slice, the newest first: the number of the call, and its step."""
+        if self._undone is None:
+            self._undone = read_undone(self._ask)
+        begins = f"[{number},"
+        calls = self._connection.execute(_INVERSES, (begins,))
+        for found in (calls, self._connection.execute(_DIRECT, (self._at, begins))):
+            for later, call, inverse in found:
+                if later <= self._at:
+                    break
+                if inverse is not None and later not in self._undone and later not in self._taken:
+                    yield from ((call, op) for its_number, op, *_ in json.loads(inverse) if its_number == number)
+
+    def _ask(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        return self._connection.execute(sql, values).fetchall()  # type: ignore[arg-type]
+
     def _type(self, number: int) -> str:
         found = self._connection.execute(_TYPE, (number,)).fetchone()
         return "" if found is None else found[0]
 
     def _conflict(self, number: int) -> StateConflict:
-        return StateConflict(self._type(number))
+        call = next((call for call, _ in self._later(number)), None)
+        by = "a call that is to stay" if call is None else f"c{call}, which is to stay; `wink undo c{call}` first"
+        return StateConflict(self._type(number), f"was written again since by {by}")

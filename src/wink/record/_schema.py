@@ -49,7 +49,7 @@ TABLES: Final = {
         PRIMARY KEY (slice, tx, n)
     ) STRICT, WITHOUT ROWID""",
     # sizes in bytes, modes as permission bits, times in nanoseconds; a side that was not there has no kind. A pre-image is
-    # named by where it lies in staging; `content` is what a rolled-back call had written, since nothing else keeps it, and
+    # named by where it lies in staging; `after_digest` is a SHA-256, of a git index with what it says after a space; `content` is what a rolled-back call had written, since nothing else keeps it, and
     # `before_content` what it had found, in a record that was brought here without its files
     "changes": """(
         tx INTEGER NOT NULL, n INTEGER NOT NULL, path TEXT NOT NULL, moved_from TEXT,

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from wink.errors import MergeConflict, NothingTried, SessionNameError, TryBusy, TryConflict, UnknownTry
-from wink.filesystem import FileChange, FilePart, workspace_path
+from wink.filesystem import FileChange, FilePart, git_index_meaning, is_git_index, workspace_path
 from wink.sandbox import (
     Differences,
     Overlay,
@@ -40,6 +40,8 @@ DIRECTORY: Final = "tries"
 _FACTS: Final = "try.json"
 _MOST_BYTES: Final = 256 << 20
 _FOREVER: Final = 1 << 62
+_MODE: Final = 3
+"""Where in a mark is the mode."""
 _CHANGED: Final = 4
 """Where in a mark is the time of the last change of anything."""
 _LARGEST: Final = 64 << 20
@@ -262,9 +264,11 @@ class Try:
         read, whether nothing at all has happened to the file.
         """
         known, mark = self._facts()["known"].get(path), _mark(f"{self.overlay.root}/{path}")
-        if not isinstance(known, list) or mark is None:
+        if not isinstance(known, list) or len(cast("list[object]", known)) <= _CHANGED or mark is None:
             return False
         known = cast("list[object]", known)
+        if is_git_index(path) and mark[-1] is not None:
+            return (known[_MODE], known[-1]) == (mark[_MODE], mark[-1])  # git writes it anew, and it says the same
         if known[:_CHANGED] != mark[:_CHANGED]:
             return False
         return known[-1] == mark[-1] if mark[-1] is not None else known == mark
@@ -355,7 +359,10 @@ def _mark(place: str, digest: str | None = None, known: Sequence[Any] | None = N
 
 
 def _digest(place: str) -> str | None:
-    """What tells the content of a file, link or directory from another; None for what is too large or cannot be read."""
+    """What tells the content of a file, link or directory from another; None for what is too large or cannot be read.
+
+    Of a git index that is what it says, whatever times git has noted in it.
+    """
     try:
         found = os.lstat(place)
         if stat.S_ISLNK(found.st_mode):
@@ -365,6 +372,8 @@ def _digest(place: str) -> str | None:
         if found.st_size > _LARGEST:
             return None
         with open(os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+            said = git_index_meaning(file.read()) if is_git_index(place) else None
+            file.seek(0)
+            return said or hashlib.file_digest(file, "sha256").hexdigest()
     except OSError:
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import timedelta
@@ -19,7 +19,18 @@ from wink.errors import (
     UndoConflict,
     UnknownCheckpoint,
 )
-from wink.filesystem import FileChange, HostFilesystem, PuttingBack, Target, Versions, plan, preview
+from wink.filesystem import (
+    BETWEEN,
+    CHANGED,
+    FileChange,
+    HostFilesystem,
+    PuttingBack,
+    Target,
+    Versions,
+    changed_by_others,
+    plan,
+    preview,
+)
 from wink.limits import utc_now
 from wink.record import CallRow, Past, Record
 from wink.record._browsing import Browsing
@@ -104,9 +115,9 @@ class Reverting:
         try:
             self._record.check_reverts(state)
         except StateConflict as error:
-            conflicts.append((error.type_name, "was written again since by a call that is to stay"))
+            conflicts.append((error.type_name, error.reason))
         if conflicts:
-            raise UndoConflict(conflicts)
+            raise UndoConflict([self._blamed(versions, one, positions) for one in conflicts])
         calls = tuple(sorted(past.call for past in targets if past.call is not None))
         types = tuple(sorted({name for past in state for name in self._record.types_written(past)}))
         shown = preview(versions, wanted)
@@ -120,6 +131,25 @@ class Reverting:
         call = next((past.call for past in self._record.past(first) if past.transaction_id == done), None)
         changed = tuple(change for change in shown if change.path not in kept)
         return Reverted(call, calls, changed, types, (*kept, *stays))
+
+    def _blamed(self, versions: Versions, conflict: tuple[str, str], targets: Container[int]) -> tuple[str, str]:
+        """A conflict, naming the later call that it comes from, unless somebody else has changed the path after that."""
+        path, reason = conflict
+        if reason not in (CHANGED, BETWEEN):
+            return conflict
+        made = versions.changes.get(path, ())
+        last = max((position for position, _ in made if position in targets), default=0)
+        others = [one for one in made if one[0] not in targets and (one[0] > last) == (reason == CHANGED)]
+        if not others or (reason == CHANGED and changed_by_others(versions, others[-1:])):
+            return conflict
+        undone = self._record.undone()
+        later = (self._record.past(position, position)[0] for position, _ in reversed(others) if position not in undone)
+        # What an undo has brought back is the work of the call before it.
+        call = next((past.call for past in later if past.call is not None and not past.reverts), None)
+        if call is None:
+            return conflict
+        when = "since" if reason == CHANGED else "in between"
+        return path, f"was changed {when} by c{call}, which is to stay; `wink undo c{call}` first"
 
     def _apply(
         self,
@@ -148,7 +178,7 @@ class Reverting:
         except BaseException as error:
             part.undo()
             if isinstance(error, StateConflict):
-                raise UndoConflict([(error.type_name, "was written again since by another call")]) from error
+                raise UndoConflict([(error.type_name, error.reason)]) from error
             raise
         return transaction_id, tuple(work.kept)
 
@@ -168,21 +198,27 @@ def take_lease(files: HostFilesystem) -> ExitStack:
     return held
 
 
-def choose_last(record: Record, n: int) -> tuple[Past, ...]:
-    """The last `n` calls that stand and changed anything to be seen, newest first; a restore counts as a call."""
+def choose_last(record: Record, n: int, session: str | None = None) -> tuple[Past, ...]:
+    """The last `n` calls, of one session or of all, that stand and changed anything to be seen, newest first.
+
+    A restore counts as a call.
+    """
     if n < 1:
         raise ValueError(f"cannot undo {n} calls; give a number from 1 on")
     undone = record.undone()
     found: list[Past] = []
     for past in _newest_first(record):
-        if past.call is None or past.effects == "read" or past.position in undone or _verb(past) in ("undo", "redo"):
+        if session not in (None, past.session) or past.call is None or past.effects == "read":
+            continue
+        if past.position in undone or _verb(past) in ("undo", "redo"):
             continue
         if past.changes or not record.types_written(past) <= UNSEEN:
             found.append(past)
             if len(found) == n:
                 return tuple(found)
     calls = "is only 1 call" if len(found) == 1 else f"are only {len(found)} calls"
-    raise NothingToUndo(f"there {calls} to undo" if found else "there is nothing to undo")
+    where = "" if session is None else f" in session {session!r}"
+    raise NothingToUndo(f"there {calls} to undo{where}" if found else f"there is nothing to undo{where}")
 
 
 def choose_call(record: Record, call: int, transaction: int, *, committed: bool) -> tuple[Past, ...]:
@@ -219,13 +255,13 @@ def choose_after(record: Record, call: CallRow) -> tuple[Past, ...]:
     return found[::-1]
 
 
-def choose_undo(record: Record) -> tuple[Past, ...]:
-    """The last undo that stands."""
+def choose_undo(record: Record, session: str | None = None) -> tuple[Past, ...]:
+    """The last undo that stands, of calls of one session or of all."""
     undone = record.undone()
     for past in _newest_first(record):
-        if _verb(past) == "undo" and past.position not in undone:
+        if _verb(past) == "undo" and past.position not in undone and session in (None, past.session):
             return (past,)
-    raise NothingToUndo("there is nothing to redo")
+    raise NothingToUndo("there is nothing to redo" + ("" if session is None else f" in session {session!r}"))
 
 
 def verb_for(targets: Sequence[Past]) -> str:

@@ -233,10 +233,13 @@ class Workspace:
         call: int | None = None,
         *,
         n: int = 1,
+        session: str | None = None,
         dry_run: bool = False,
         confirm: Callable[[Reverted], object] | None = None,
     ) -> Reverted:
         """Take back one call by its number, or the last `n` that changed anything, as one call that can be undone too.
+
+        With `session` those are the last of one session, whatever others have done since.
 
         Files, session state and what the session knows of files go back together. Later calls stay; where they, or a person,
         wrote to the same file or item since, nothing is changed and `UndoConflict` names what is in the way. `dry_run` only
@@ -247,19 +250,25 @@ class Workspace:
 
         with self._lease_unless(dry_run):
             if call is None:
-                targets = choose_last(self._record, n)
+                targets = choose_last(self._record, n, None if session is None else session_name(session))
             else:
                 found = self.call(call)
                 targets = choose_call(self._record, call, found.transaction, committed=found.committed)
             arguments = {"calls": [f"c{past.call}" for past in targets]}
             return self._reverting().revert(verb_for(targets), targets, arguments, dry_run=dry_run, confirm=confirm)
 
-    def redo(self, *, dry_run: bool = False, confirm: Callable[[Reverted], object] | None = None) -> Reverted:
-        """Take back the last undo that stands; raises like `undo`."""
+    def redo(
+        self,
+        *,
+        session: str | None = None,
+        dry_run: bool = False,
+        confirm: Callable[[Reverted], object] | None = None,
+    ) -> Reverted:
+        """Take back the last undo that stands, with `session` the last in that one; raises like `undo`."""
         from wink.workspace._undo import choose_undo
 
         with self._lease_unless(dry_run):
-            targets = choose_undo(self._record)
+            targets = choose_undo(self._record, None if session is None else session_name(session))
             arguments = {"calls": [f"c{targets[0].call}"]}
             return self._reverting().revert("redo", targets, arguments, dry_run=dry_run, confirm=confirm)
 

@@ -1,0 +1,109 @@
+"""Read what a git index says, of which most is what git noted to be faster the next time.
+
+`git status` writes an index anew to note times and inodes, and it says the same as before. The format is git's
+Documentation/gitformat-index.txt. Anybody may have made the file: whatever is not as that says means nothing here, and such
+an index is then compared by its bytes. GitPython reads it too, but neither version 4 nor SHA-256, nor within bounds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Iterator
+from typing import Final
+
+MOST: Final = 1 << 22
+"""Larger ones, of more than some 40,000 files, are compared by their bytes: a call that wrote one is not to wait for this."""
+
+_LONGEST_PATH: Final = 4096
+_HEADER: Final = struct.Struct(">4sII")
+_MODE: Final = struct.Struct(">I")
+_MODE_AT: Final = 24
+_ID_AT: Final = 40
+_EXTENDED: Final = 0x4000
+_NAME: Final = 0x0FFF
+# What of the flags git did not note for itself: assumed valid, and the stage.
+_MEANT: Final = 0xB000
+_CACHES: Final = frozenset((b"TREE", b"UNTR", b"FSMN", b"EOIE", b"IEOT"))
+
+
+def is_git_index(path: str) -> bool:
+    """Whether a normalised path is that of an index.
+
+    >>> is_git_index(".git/index"), is_git_index("lib/.git/index"), is_git_index("index")
+    (True, True, False)
+    """
+    return path == ".git/index" or path.endswith("/.git/index")
+
+
+def git_index_meaning(content: bytes) -> str | None:
+    """The same for indexes that say the same; None for what is none, or cannot be read.
+
+    Path, mode, object, stage and the flags that people set make the difference, and extensions that are no caches.
+    """
+    if len(content) > MOST:
+        return None
+    for make in (hashlib.sha1, hashlib.sha256):
+        # With `index.skipHash` there are zeros.
+        end = len(content) - make().digest_size
+        if end > 0 and (not any(content[end:]) or make(content[:end]).digest() == content[end:]):
+            told = hashlib.sha256()
+            try:
+                for part in _parts(content, end, make().digest_size):
+                    told.update(b"%d:" % len(part) + part)
+            except (ValueError, struct.error):
+                continue
+            return told.hexdigest()
+    return None
+
+
+def _parts(content: bytes, end: int, id_size: int) -> Iterator[bytes]:
+    magic, version, count = _HEADER.unpack_from(content)
+    if magic != b"DIRC" or version not in (2, 3, 4):
+        raise ValueError(version)
+    at, path = _HEADER.size, b""
+    for _ in range(count):
+        flags_at = at + _ID_AT + id_size
+        (flags,) = struct.unpack_from(">H", content, flags_at)
+        more, name_at = 0, flags_at + 2
+        if flags & _EXTENDED:
+            (more,) = struct.unpack_from(">H", content, name_at)
+            name_at += 2
+        removed = 0
+        if version == 4:
+            removed, name_at = _number(content, name_at, end)
+        name_end = content.index(b"\0", name_at, end)
+        if version == 4:
+            if removed > len(path):
+                raise ValueError(removed)
+            path = path[: len(path) - removed] + content[name_at:name_end]
+            following = name_end + 1
+        else:
+            path = content[name_at:name_end]
+            following = at + (name_end - at + 8) // 8 * 8
+        if not path or len(path) > _LONGEST_PATH or flags & _NAME != min(len(path), _NAME) or following > end:
+            raise ValueError(path)
+        yield path
+        yield struct.pack(">HH", flags & _MEANT, more) + content[at + _MODE_AT : at + _MODE_AT + 4]
+        yield content[at + _ID_AT : flags_at]
+        at = following
+    while at < end:
+        name, (size,) = content[at : at + 4], _MODE.unpack_from(content, at + 4)
+        at += 8
+        if at + size > end:
+            raise ValueError(size)
+        if name not in _CACHES:
+            yield name
+            yield content[at : at + size]
+        at += size
+
+
+def _number(content: bytes, at: int, end: int) -> tuple[int, int]:
+    """A number as git writes offsets, and where it ends."""
+    value = content[at] & 0x7F
+    while content[at] & 0x80:
+        at += 1
+        if at >= end or value > _LONGEST_PATH:
+            raise ValueError(at)
+        value = ((value + 1) << 7) | (content[at] & 0x7F)
+    return value, at + 1
