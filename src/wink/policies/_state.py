@@ -1,12 +1,18 @@
 """What policies remember about a session."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import count
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from wink.session import Session, SliceView, Upsert
 
-__all__ = ["PolicyState", "invoked_tools", "policy_state", "remember"]
+__all__ = ["MOST_KEYS", "PolicyState", "invoked_tools", "policy_state", "remember"]
+
+MOST_KEYS: Final = 256
+"""How many keys one item holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,11 +21,12 @@ class PolicyState:
 
     Instances live in the session's slice of this type, and several of them with one `policy_name` add up, so that a
     policy appends only what is new. Those of the policies that come with wink are added up at once: there is one for each
-    of them, `session[PolicyState].get(name)`. `policy_state` reads either kind.
+    of them, `session[PolicyState].get(name)`, and another for every 256 keys. `policy_state` reads either kind.
     """
 
     policy_name: str
     invoked_tools: frozenset[str] = frozenset()
+    """Tools that the policy was told of, each of which has succeeded."""
     invoked_keys: frozenset[tuple[str, str]] = frozenset()
     """Pairs of a tool and the key, such as a path, that it was called with."""
 
@@ -43,18 +50,46 @@ def invoked_tools(session: "Session", name: str) -> set[str]:
 
 
 def remember(session: "Session", news: PolicyState) -> None:
-    """Add `news` to what its policy remembers, in the one item that the policy has."""
+    """Add `news` to what its policy remembers, in the item that the policy has; nothing is written that is known."""
+    if _is_known(session, news):
+        return
     states = session[PolicyState]
     states.register(PolicyState, add_up)
     states.append(news)
 
 
 def add_up(view: "SliceView[PolicyState]", news: PolicyState) -> "Upsert[PolicyState]":
-    """Put `news` and the item of the same policy together; a reducer, so that two calls side by side lose nothing."""
+    """Put `news` and the item of the same policy together; a reducer, so that two calls side by side lose nothing.
+
+    An item with `MOST_KEYS` is full, and another is begun: a call must not cost more the more others there were.
+    """
     from wink.session import Upsert
 
-    known = view.get(news.policy_name)
-    if known is not None:
-        tools, keys = known.invoked_tools | news.invoked_tools, known.invoked_keys | news.invoked_keys
-        news = PolicyState(news.policy_name, tools, keys)
-    return Upsert(news.policy_name, news)
+    for key in _parts(news.policy_name):
+        known = view.get(key)
+        if known is None:
+            return Upsert(key, news)
+        if len(known.invoked_keys) < MOST_KEYS or not news.invoked_keys:
+            tools, keys = known.invoked_tools | news.invoked_tools, known.invoked_keys | news.invoked_keys
+            return Upsert(key, PolicyState(news.policy_name, tools, keys))
+    raise AssertionError("there is always another part")
+
+
+def _is_known(session: "Session", news: PolicyState) -> bool:
+    """Whether the policy's own items have all of `news`."""
+    states, tools, keys = session[PolicyState], news.invoked_tools, news.invoked_keys
+    for key in _parts(news.policy_name):
+        known = states.get(key)
+        if known is None:
+            return False
+        tools, keys = tools - known.invoked_tools, keys - known.invoked_keys
+        if not tools and not keys:
+            return True
+    raise AssertionError("there is always another part")
+
+
+def _parts(name: str) -> "Iterator[str]":
+    """Under which keys a policy's items are, in their order."""
+    yield name
+    for number in count(2):
+        yield f"{name}\n{number}"

@@ -31,9 +31,9 @@ class RenderedPrompt(Generic[Out_co]):
     tools: tuple[Tool[Any, Any], ...]
     """The tools of the enabled sections, in the order of their declaration."""
     policies: tuple[ToolPolicy, ...] = ()
-    """The policies of the enabled sections and of the prompt: all that are told about a call's success."""
+    """The policies of the enabled sections and of the prompt."""
     governing: Mapping[str, tuple[ToolPolicy, ...]] = field(default_factory=dict[str, tuple[ToolPolicy, ...]])
-    """For each tool's name the policies that are asked about its calls."""
+    """For each tool's name the policies that are asked about its calls, and told of those that succeeded."""
     deadline: "Deadline | None" = None
     """When the evaluation that this rendering was made for has to end."""
     output_type: type[Any] | None = None

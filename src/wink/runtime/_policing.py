@@ -27,7 +27,7 @@ def ask(
 def tell(
     policies: Sequence[ToolPolicy], tool: Tool[Any, Any], params: Any, result: ToolResult[Any], context: ToolContext
 ) -> None:
-    """Let every policy of the prompt learn from a success; one that raises fails the call."""
+    """Let the policies that govern a tool learn from its success; one that raises fails the call."""
     for policy in policies:
         try:
             returned = cast("object", policy.on_result(tool, params, result, context=context))
