@@ -203,6 +203,8 @@ class Session:
         until somebody asks for them; with `unknown="refuse"` they are an error, which names them: a class that was
         renamed would be such a type. Everything is read before anything changes; raises `SnapshotRestoreError`.
         """
+        if unknown not in ("keep", "refuse"):
+            raise SessionError(f"unknown must be 'keep' or 'refuse', not {unknown!r}")
         state, contents = self._state, snapshot.contents
         with state.turn, state.lock:
             part = state.part()
