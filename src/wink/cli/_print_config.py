@@ -7,15 +7,17 @@ import shlex
 import shutil
 import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
 from wink.cli._settings import installed_catalog
 from wink.cli._wrong import wrong
-from wink.mcp import Address
 from wink.mcp._clients import CLIENTS, Endpoint, Program, client_config
+
+if TYPE_CHECKING:
+    from wink.mcp import Address
 
 _USERS = ("XDG_CONFIG_HOME", "XDG_STATE_HOME")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,7 +14,9 @@ from wink.cli._print_config import print_config, print_config_option
 from wink.cli._settings import installed_catalog
 from wink.cli._tools import show_long_names
 from wink.cli._wrong import wrong
-from wink.mcp import Address, Serving, address_of, serve_stdio
+
+if TYPE_CHECKING:
+    from wink.mcp import Address
 
 
 @click.command()
@@ -38,6 +41,8 @@ def serve(
     address = _address(http, port)
     if client is not None:
         return print_config(client, address)
+    from wink.mcp import Serving, serve_stdio
+
     with open_workspace(workspace) as opened:
         catalog = installed_catalog(workspace)
         prompt = compose(opened, catalog, sections=sections, policies=policies)
@@ -72,7 +77,11 @@ def _address(http: str | None, port: str | None) -> Address | None:
     if http is not None and port is not None:
         raise wrong("give the address as --http or the port as --port, not both")
     text = http if http is not None else port
-    return None if text is None else address_of(text)
+    if text is None:
+        return None
+    from wink.mcp import address_of
+
+    return address_of(text)
 
 
 def _left_behind() -> bool:
