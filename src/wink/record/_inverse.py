@@ -38,7 +38,8 @@ Step = tuple[Any, ...]
 _MOST_KEPT: Final = 1 << 20
 # Results of calls, such as the text of a file that was read, replace one another all the time.
 _MOST_OF_LATEST: Final = 1 << 14
-_STAMPS: Final = f"{Stamp.__module__}:{Stamp.__qualname__}"
+# What was seen of files, and what policies remember: later calls add to both, which must not keep one from being undone.
+_LENIENT: Final = frozenset((f"{Stamp.__module__}:{Stamp.__qualname__}", "wink.policies._state:PolicyState"))
 
 _OWN: Final = "SELECT n, key, value FROM slice_items WHERE slice = ? AND tx = ? AND n >= ? AND n < ?"
 _AT: Final = "SELECT key, value FROM slice_items WHERE slice = ? AND tx = ? AND n = ?"
@@ -77,7 +78,7 @@ class TakingBack:
         for number, op, *rest in reversed(json.loads(inverse)):
             if self._only is not None and self._type(number) not in self._only:
                 continue
-            if op in "lq" or self._type(number) == _STAMPS:
+            if op in "lq" or self._type(number) in _LENIENT:
                 self._lenient.add(number)
             steps = {"e": self._added, "u": self._put, "r": self._replaced, "p": self._patched}
             steps |= {"l": self._replaced, "q": self._patched}
