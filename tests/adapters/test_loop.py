@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -289,3 +290,20 @@ def test_a_nested_evaluation_keeps_to_the_deadline_around_it() -> None:
 
     assert raised.value.phase == "tool"
     assert [event.success for event in session[ToolInvoked].all()] == [False]
+
+
+def test_aevaluate_hands_everything_to_an_evaluate_of_ones_own() -> None:
+    """An adapter that overrides `evaluate` must not lose the caller's limits, approvals and state on the way."""
+    got: dict[str, Any] = {}
+
+    class Own(ScriptedAdapter):
+        def evaluate(self, prompt: Any, **given: Any) -> Any:
+            got.update(given)
+
+    names = ("deadline", "budget", "heartbeat", "run_context", "max_turns", "approvals", "journal", "resume", "images")
+    given = {name: object() for name in ("session", *names)}
+    asyncio.run(Own([]).aevaluate(Prompt(PromptTemplate("t", "t")), **given))  # type: ignore[arg-type]
+    assert got == given
+    got.clear()
+    asyncio.run(Own([]).aevaluate(Prompt(PromptTemplate("t", "t")), session=given["session"]))  # type: ignore[arg-type]
+    assert got == {"session": given["session"]}, "one that takes less is given no more than the caller gives"

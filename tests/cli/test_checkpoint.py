@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -94,3 +96,26 @@ def test_gc_keeps_what_somebody_has_written_to_since(cli: Cli, place: Path) -> N
     (kept,) = (state_of(place) / "conflicts").iterdir()
     assert kept.read_text() == "one\ntwo\nthree\n"
     assert f"it is kept in {kept.relative_to(place)}\n" in told
+
+
+def test_names_from_the_record_are_shown_on_one_line(cli: Cli, place: Path) -> None:
+    """wink makes no such name, and a record may have been written by others; a terminal would obey it."""
+    cli("checkpoint", "start")
+    with closing(sqlite3.connect(state_of(place) / "record.db")) as record:
+        record.execute("UPDATE checkpoints SET name = ?", ("a\x1b[2J\u202eb\nstart",))
+        record.commit()
+    shown = cli("checkpoint").out
+    assert shown.startswith("a\\x1b[2J\\u202eb\\nstart  ")
+    assert shown.count("\n") == 1
+
+
+def test_marks_that_turn_text_are_shown_or_told_of(cli: Cli, place: Path) -> None:
+    """`show` is for people; a piped diff may be applied, so it stays exact, and who looks at it is warned."""
+    cli("call", "write_file", "file_path=b.txt", "content=a\u202eb\n")
+    assert "a\\u202eb" in cli("show", "c1").out
+    assert "\u202e" not in cli("show", "c1").out
+    done = cli("diff", "c1")
+    assert "+a\u202eb\n" in done.out
+    assert "turn the direction of text" in done.err
+    cli("call", "write_file", "file_path=c.txt", "content=plain\tand simple\n")
+    assert cli("diff", "c2").err == ""

@@ -79,7 +79,9 @@ text = "Well."
 
     assert done.status == 0
     told = [line.split("  ")[0] for line in done.out.splitlines() if line[:1].strip()][1:]
-    assert told == ["denied", "failed", "rolled back", "failed", "model", "changed"]
+    assert told == ["denied", "refused", "rolled back", "refused", "model", "changed"]
+    logged = [row["outcome"] for row in cli("log", "--json").rows]
+    assert sorted(logged) == ["denied", "refused", "refused", "rolled back"]
     assert "taken back; nothing of this stayed:" in done.out
     assert (place / "b.py").read_text() == "good = 1\n"
 

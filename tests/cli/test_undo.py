@@ -26,7 +26,7 @@ def worked(cli: Cli) -> Cli:
 def test_undo_and_redo_say_what_they_did(worked: Cli, place: Path) -> None:
     """The calls, the paths, and the session state."""
     assert worked("undo", "2").out == (
-        "undone c2, c3 (c4)\n  ~ a.txt\n  - d\n  - d/b.txt\n  session state: Stamp, WrittenFile\n"
+        "undone c2, c3 (c4)\n  ~ a.txt\n  - d\n  - d/b.txt\n  session state: Stamp, PolicyState, WrittenFile\n"
     )
     assert (place / "a.txt").read_text() == "one\ntwo\n"
     assert not (place / "d").exists()

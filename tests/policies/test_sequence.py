@@ -107,8 +107,8 @@ def test_memory_does_not_grow_with_repeated_calls() -> None:
         for name in ("lint", "build", "read_file"):
             calls.end(name)
 
-    assert len(calls.session[PolicyState].all()) == 1
-    assert policy_state(calls.session, calls.policy.name).invoked_tools == {"lint", "build"}
+    assert len(calls.session[PolicyState].all()) == 3
+    assert policy_state(calls.session, calls.policy.name).invoked_tools == {"lint", "build", "read_file"}
 
 
 def test_every_session_starts_afresh() -> None:

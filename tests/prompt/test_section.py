@@ -135,7 +135,6 @@ def test_default_parameters_are_an_instance(wrong: Any) -> None:
         ({"tools": tool("lone")}, "tools is a sequence of Tool"),
         ({"tools": ["name"]}, "'name' in tools is no Tool"),
         ({"tools": "name"}, "tools is a sequence of Tool"),
-        ({"tools": None}, "tools is a sequence of Tool"),
         ({"policies": [object()]}, "in policies is no ToolPolicy"),
         ({"policies": [SequentialDependencyPolicy]}, "in policies is no ToolPolicy"),
         ({"children": ["text"]}, "'text' in children is no Section"),

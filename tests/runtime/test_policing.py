@@ -103,8 +103,8 @@ def test_all_policies_must_allow_and_the_first_denial_ends_the_asking(rig: Rig) 
     assert first.told == []
 
 
-def test_every_policy_of_the_prompt_is_told_of_a_success(rig: Rig) -> None:
-    """`on_result` reaches those too that do not govern the tool, and only after success."""
+def test_policies_that_govern_a_tool_are_told_of_its_success(rig: Rig) -> None:
+    """`on_result` reaches the prompt's too, and only after success."""
     allow = Fixed(PolicyDecision.allow())
     rig.prompt_policies.append(allow)
 

@@ -535,3 +535,33 @@ def test_every_type_of_the_outermost_value_is_read() -> None:
     assert parse(Step | None, "null") is None
     assert parse(int, "3") == 3
     assert problems(Step, "[]") == ["$: must be an object, not an array"]
+
+
+@dataclass
+class Numbers:
+    """Integers in every place where they can be."""
+
+    limit: int = 0
+    some: list[int] = field(default_factory=list[int])
+    at_most: int = field(default=1, metadata={"le": 9})
+    maybe: int | None = None
+    either: int | str = 0
+    both: int | float = 0
+    by_key: dict[int, int] = field(default_factory=dict[int, int])
+    ratio: float = 0.5
+
+
+def test_a_number_without_a_fraction_is_an_integer() -> None:
+    """JSON has one kind of number, and the schema that models are given takes 5.0 for an integer."""
+    text = '{"limit": 5.0, "some": [1, 2.0], "at_most": 9.0, "maybe": 1e3, "either": 3.0, "by_key": {"1": 2.0}, "ratio": 1.0}'
+    read = parse(Numbers, text)
+    assert read == Numbers(5, [1, 2], 9, 1000, 3, 0, {1: 2}, 1.0)
+    assert [type(value) for value in (read.limit, read.some[1], read.at_most, read.maybe, read.either)] == [int] * 5
+    assert type(read.ratio) is float
+    assert type(parse(Numbers, '{"both": 2.0}').both) is float
+    assert problems(Numbers, '{"limit": 5.5}') == ["$.limit: must be an integer, not 5.5"]
+    assert problems(Numbers, '{"at_most": 10.0}') == problems(Numbers, '{"at_most": 10}')
+    assert problems(Numbers, '{"limit": true, "some": ["1"]}') == [
+        "$.limit: must be an integer, not true",
+        '$.some[0]: must be an integer, not "1"',
+    ]

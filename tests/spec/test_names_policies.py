@@ -8,7 +8,15 @@ from typing import Any
 import pytest
 
 from wink.filesystem import Filesystem, InMemoryFilesystem
-from wink.policies import PolicyDecision, PolicyState, ReadBeforeWritePolicy, SequentialDependencyPolicy, ToolPolicy
+from wink.policies import (
+    PolicyDecision,
+    PolicyState,
+    ReadBeforeWritePolicy,
+    SequentialDependencyPolicy,
+    ToolPolicy,
+    policy_state,
+    remember,
+)
 from wink.prompt import MarkdownSection, Prompt, PromptTemplate, Tool, ToolContext, ToolResult
 from wink.runtime import ToolCall, ToolExecutor, ToolInvoked
 from wink.session import Session
@@ -71,15 +79,16 @@ def test_the_state_of_a_policy_is_one_item() -> None:
     order = SequentialDependencyPolicy(dependencies={"deploy": frozenset({"lint", "build"})})
     run = executor(
         MarkdownSection("T", "x", tools=[LINT, BUILD]),
-        MarkdownSection("D", "x", tools=[DEPLOY], policies=[order]),
+        MarkdownSection("D", "x", tools=[DEPLOY]),
         session=session,
+        policies=[order],
     )
 
     assert not run.execute(ToolCall("deploy")).success
     run.execute(ToolCall("lint"))
     run.execute(ToolCall("build"))
 
-    assert session[PolicyState].all() == (PolicyState("sequential_dependency", frozenset({"lint", "build"})),)
+    assert policy_state(session, order.name) == PolicyState("sequential_dependency", frozenset({"lint", "build"}))
     before = session.snapshot()
     session.reset()
     assert not run.execute(ToolCall("deploy")).success
@@ -189,3 +198,120 @@ def test_each_session_has_read_for_itself() -> None:
     assert two.execute(ToolCall("read_file", {"path": "a.txt"})).success
     assert one.execute(ToolCall("write_file", {"path": "a.txt", "content": "2\n"})).success
     assert "changed since it was read" in two.execute(ToolCall("write_file", {"path": "a.txt"})).text
+
+
+class Told:
+    """Allows everything, remembers what it was told, and may fail at it."""
+
+    def __init__(self, name: str, fails: bool = False) -> None:
+        self.name, self.fails, self.heard = name, fails, []
+
+    def check(self, tool: Any, params: Any, *, context: ToolContext) -> PolicyDecision:
+        return PolicyDecision.allow()
+
+    def on_result(self, tool: Any, params: Any, result: Any, *, context: ToolContext) -> None:
+        self.heard.append(tool.name)
+        if self.fails:
+            raise ValueError("no memory")
+
+
+def test_results_reach_the_policies_that_govern_the_tool() -> None:
+    """After a success those are told that were asked before it: the section's, then the prompt's."""
+    own, other, whole = Told("own"), Told("other"), Told("whole")
+    run = executor(
+        MarkdownSection("T", "x", tools=[LINT], policies=[own]),
+        MarkdownSection("D", "x", tools=[DEPLOY], policies=[other]),
+        session=Session(),
+        policies=[whole],
+    )
+    run.execute(ToolCall("lint"))
+    run.execute(ToolCall("deploy"))
+    assert (own.heard, other.heard, whole.heard) == (["lint"], ["deploy"], ["lint", "deploy"])
+
+
+def test_failing_policy_undoes_no_call_of_another_section() -> None:
+    """A policy belongs to its section's tools; what goes wrong in it is no matter of others."""
+    run = executor(
+        MarkdownSection("T", "x", tools=[LINT]),
+        MarkdownSection("D", "x", tools=[DEPLOY], policies=[Told("broken", fails=True)]),
+        session=Session(),
+    )
+    assert run.execute(ToolCall("lint")).success
+    assert not run.execute(ToolCall("deploy")).success
+
+
+def test_dependency_on_a_tool_that_the_policy_does_not_govern_says_what_to_do() -> None:
+    """The policy would never hear of it, and the model would call it again and again."""
+    order = SequentialDependencyPolicy(dependencies={"deploy": {"lint"}})
+    run = executor(
+        MarkdownSection("T", "x", tools=[LINT]),
+        MarkdownSection("D", "x", tools=[DEPLOY], policies=[order]),
+        session=Session(),
+    )
+    run.execute(ToolCall("lint"))
+    assert run.execute(ToolCall("deploy")).text == (
+        "deploy needs lint to have succeeded first, and policy 'sequential_dependency' does not govern it; "
+        "declare it on the prompt, or on a section around both"
+    )
+
+
+def test_every_successful_tool_is_remembered() -> None:
+    """`invoked_tools` holds what has succeeded, whether anything depends on it or not."""
+    session = Session()
+    order = SequentialDependencyPolicy(dependencies={"deploy": {"build"}})
+    run = executor(MarkdownSection("T", "x", tools=[LINT, BUILD], policies=[order]), session=session)
+    run.execute(ToolCall("lint"))
+    assert policy_state(session, order.name).invoked_tools == {"lint"}
+
+
+def test_paths_of_read_and_written_files_are_remembered() -> None:
+    """`invoked_keys` holds a pair of tool and path for each, once, spelled as the filesystem does."""
+    files, session = InMemoryFilesystem(), Session()
+    files.write("config.yaml", "a: 1\n")
+    tools = [Tool[ByPath, None]("read_file", "Show.", show), Tool[ByPath, None]("write_file", "Put.", put), LINT]
+    run = executor(
+        MarkdownSection("T", "x", tools=tools, policies=[ReadBeforeWritePolicy()]),
+        session=session,
+        resources={Filesystem: files},
+    )
+    for _ in range(2):
+        assert run.execute(ToolCall("read_file", {"path": "./config.yaml"})).success
+        assert run.execute(ToolCall("write_file", {"path": "new.txt", "content": "x"})).success
+    assert run.execute(ToolCall("lint")).success
+    assert not run.execute(ToolCall("read_file", {"path": "missing.txt"})).success
+
+    assert policy_state(session, "read_before_write") == PolicyState(
+        "read_before_write",
+        frozenset({"read_file", "write_file", "lint"}),
+        frozenset({("read_file", "config.yaml"), ("write_file", "new.txt")}),
+    )
+    assert len(session[PolicyState].all()) == 3
+
+
+def test_each_call_writes_only_what_nobody_knew() -> None:
+    """What a call adds must cost no more after a thousand others, and an undo takes back that alone."""
+    session = Session()
+    for number in range(600):
+        for _ in range(2):
+            remember(session, PolicyState("p", frozenset({"read_file"}), frozenset({("read_file", str(number))})))
+    remember(session, PolicyState("p", frozenset({"lint"})))
+
+    assert [len(state.invoked_keys) for state in session[PolicyState].all()] == [*[1] * 600, 0]
+    everything = policy_state(session, "p")
+    assert (len(everything.invoked_keys), everything.invoked_tools) == (600, {"read_file", "lint"})
+
+
+def test_without_a_filesystem_writes_are_denied_and_nothing_else() -> None:
+    """Nobody can tell then what would be overwritten; other tools have nothing to do with that."""
+    tools = [LINT, *(Tool[ByPath, None](name, "x", nothing) for name in ("read_file", "write_file"))]
+    run = executor(MarkdownSection("T", "x", tools=tools, policies=[ReadBeforeWritePolicy()]), session=Session())
+
+    assert run.execute(ToolCall("lint")).success
+    assert run.execute(ToolCall("read_file", {"path": "a"})).success
+    assert run.execute(ToolCall("write_file", {"path": "a"})).text == (
+        "write_file is denied: no filesystem is bound, so nobody can tell what has been read; bind one to the prompt"
+    )
+
+
+def nothing(params: Any, *, context: ToolContext) -> ToolResult[None]:
+    return ToolResult.ok(None)

@@ -8,12 +8,14 @@ from typing import Any
 
 import pytest
 
-from wink.adapters import ProviderAdapter, ScriptedAdapter
-from wink.prompt import MarkdownSection, Prompt, PromptTemplate, RenderedPrompt, Tool, ToolResult
+from wink.adapters import ScriptedAdapter
+from wink.adapters.core import ProviderAdapter
+from wink.prompt import MarkdownSection, PromptTemplate, Tool, ToolResult
 from wink.prompt import ToolContext as Ours
+from wink.prompt.prompt import Prompt, RenderedPrompt
 from wink.runtime import ToolCall
-from wink.session import Dispatcher as EventBus
-from wink.session import Session as SessionProtocol
+from wink.runtime.events import EventBus
+from wink.runtime.session.protocols import SessionProtocol
 
 
 @dataclass(slots=True, frozen=True)

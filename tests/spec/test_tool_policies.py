@@ -82,7 +82,7 @@ def test_reading_before_writing_on_a_disk(
 def test_policies_of_both_sections_and_of_the_prompt(
     model: Callable[..., Any], steps: tuple[Tool[Any, Any], ...], file_tools: dict[str, Tool[Any, Any]]
 ) -> None:
-    """Under "Prompt Integration": a dependency may be on a tool of another section, since all policies hear of results."""
+    """Under "Prompt Integration": a section's policies go with its tools, the prompt's with all."""
     lint, test, build, deploy = steps
     read_file, write_file = file_tools["read_file"], file_tools["write_file"]
 
@@ -100,20 +100,21 @@ def test_policies_of_both_sections_and_of_the_prompt(
                 title="Ship",
                 template="Ship it.",
                 tools=[lint, test, build, deploy],
-                policies=[SequentialDependencyPolicy(dependencies={"lint": {"write_file"}})],
+                policies=[SequentialDependencyPolicy(dependencies={"build": {"lint"}})],
             ),
         ],
         policies=[SequentialDependencyPolicy({"write_file": {"test"}}, name="test-first")],  # Prompt-level policies
     )
 
     worker = model(Prompt(template).bind(resources={Filesystem: InMemoryFilesystem()}))
-    assert worker.call("lint").text == "lint needs write_file to have succeeded first; call write_file"
+    assert worker.call("build").text == "build needs lint to have succeeded first; call lint"
     assert worker.call("write_file", file_path="a", content="x").text == (
         "write_file needs test to have succeeded first; call test"
     )
     assert worker.call("test").success
     assert worker.call("write_file", file_path="a", content="x").success
     assert worker.call("lint").success
+    assert worker.call("build").success
 
 
 def test_a_denied_call_is_an_error_without_execution(steps: tuple[Tool[Any, Any], ...]) -> None:

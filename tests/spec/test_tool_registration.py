@@ -7,7 +7,7 @@ def test_sections_with_text_and_tools() -> None:
     """Under "Example". Later documents changed four things: the prompt has a template, handlers take `context`, `payload` is `value`, and a rendering has a text."""
     from dataclasses import dataclass, field
 
-    from wink.prompt import Prompt, TextSection, Tool, ToolResult, ToolsSection
+    from wink.prompts import Prompt, TextSection, Tool, ToolResult, ToolsSection
 
     @dataclass
     class LookupParams:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from wink.errors import PolicyError
 from wink.filesystem import Filesystem, HostFilesystem, InMemoryFilesystem, Stamp
 from wink.policies import PolicyDecision, ToolPolicy
+from wink.session import Session
 from wink.tools import ToolResult
 from wink_read_before_write import ReadBeforeWritePolicy, files_policy
 
@@ -63,7 +64,7 @@ def _params(params: dict[str, Any]) -> Any:
 
 
 def _context(files: Filesystem) -> Any:
-    return SimpleNamespace(filesystem=files)
+    return SimpleNamespace(filesystem=files, session=Session())
 
 
 @pytest.fixture(params=["memory", "disk"])

@@ -45,7 +45,7 @@ class Evidence:
 
         Raises `OSError` or `WinkError` when that cannot be found out.
         """
-        files, inner = self.files, self._inner(path)
+        files, inner = self.files, self.inner(path)
         if not files.exists(inner):
             return None
         shown = self.mount.shown(inner)
@@ -66,7 +66,7 @@ class Evidence:
 
     def note(self, path: str) -> None:
         """Let the file's content count as read as it is now, unless the filesystem knows better."""
-        inner = self._inner(path)
+        inner = self.inner(path)
         stamp = self._seen(inner)
         if stamp is not None and stamp.digest == self.files.fingerprint(inner):
             return
@@ -80,7 +80,7 @@ class Evidence:
 
         Of a file that changed in `part` all must have been known before.
         """
-        inner = self._inner(path)
+        inner = self.inner(path)
         if self._nobody_notes and self.files.exists(inner):
             stamp = self._seen(inner)
             if not part or (stamp is not None and stamp.complete):
@@ -94,7 +94,8 @@ class Evidence:
     def _seen(self, inner: str) -> Stamp | None:
         return self.context.session[Stamp].get(inner) if self._nobody_notes else self.files.seen(inner)
 
-    def _inner(self, path: str) -> str:
+    def inner(self, path: str) -> str:
+        """The path as the filesystem writes it."""
         return self.files.normalize(self.mount.inside(path))
 
     def _unknown_lines(self, inner: str, shown: str, stamp: Stamp, old_string: str) -> str | None:

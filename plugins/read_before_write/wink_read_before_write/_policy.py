@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
-from wink.errors import PolicyError, WinkError
-from wink.policies import PolicyDecision
+from wink.errors import PolicyError, UnboundResourceError, WinkError
+from wink.policies import PolicyDecision, PolicyState, remember
 from wink_read_before_write._demands import Demand, demands_of
 from wink_read_before_write._evidence import Evidence
 from wink_read_before_write._mount import MountPoint
@@ -63,6 +63,10 @@ class ReadBeforeWritePolicy:
         if not demands:
             return PolicyDecision.deny(f"{tool.name} does not say in a parameter `path` or `file_path` what it changes")
         evidence = self._evidence(context)
+        if evidence is None:
+            return PolicyDecision.deny(
+                f"{tool.name} is denied: no filesystem is bound, so nobody can tell what has been read; bind one to the prompt"
+            )
         for demand in demands:
             reason = self._refusal(demand, evidence)
             if reason is not None:
@@ -70,24 +74,33 @@ class ReadBeforeWritePolicy:
         return PolicyDecision.allow()
 
     def on_result(self, tool: Tool[Any, Any], params: Any, result: ToolResult[Any], *, context: ToolContext) -> None:
-        """Take a read tool's word for it that a file was read, where the filesystem did not notice.
+        """Remember the call, and take a read tool's word for it that a file was read, where the filesystem did not notice.
 
         A tool may show a file without going through `context.filesystem`; its content is then known as it is now.
         """
-        if not result.success or tool.name not in (*self.read_tools, *self.write_tools):
+        if not result.success:
             return
-        evidence = self._evidence(context)
-        for demand in demands_of(params):
-            try:
-                if tool.name in self.read_tools:
-                    evidence.note(demand.path)
-                else:
-                    evidence.note_own_write(demand.path, part=demand.old_string is not None)
-            except (OSError, WinkError):
-                continue  # not a file of this filesystem: nothing is known of it, and changing it stays denied
+        keys: set[tuple[str, str]] = set()
+        evidence = self._evidence(context) if tool.name in (*self.read_tools, *self.write_tools) else None
+        if evidence is not None:
+            for demand in demands_of(params):
+                try:
+                    keys.add((tool.name, evidence.inner(demand.path)))
+                    if tool.name in self.read_tools:
+                        evidence.note(demand.path)
+                    else:
+                        evidence.note_own_write(demand.path, part=demand.old_string is not None)
+                except (OSError, WinkError):
+                    continue  # not a file of this filesystem: nothing is known of it, and changing it stays denied
+        remember(context.session, PolicyState(self.name, frozenset({tool.name}), frozenset(keys)))
 
-    def _evidence(self, context: ToolContext) -> Evidence:
-        return Evidence(context.filesystem, context, self._mount, self.read_tools[0])
+    def _evidence(self, context: ToolContext) -> Evidence | None:
+        """What is known of the files; nothing where no filesystem is bound."""
+        try:
+            files = context.filesystem
+        except UnboundResourceError:
+            return None
+        return Evidence(files, context, self._mount, self.read_tools[0])
 
     def _refusal(self, demand: Demand, evidence: Evidence) -> str | None:
         try:

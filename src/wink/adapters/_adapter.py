@@ -104,9 +104,20 @@ class ProviderAdapter:
         if type(self).evaluate is not ProviderAdapter.evaluate:
             import asyncio
 
-            return await asyncio.to_thread(
-                self.evaluate, prompt, session=session, deadline=deadline, budget=budget, heartbeat=heartbeat
-            )
+            given: dict[str, Any] = {
+                "deadline": deadline,
+                "budget": budget,
+                "heartbeat": heartbeat,
+                "run_context": run_context,
+                "max_turns": None if max_turns == MAX_TURNS else max_turns,
+                "approvals": approvals,
+                "journal": journal,
+                "resume": resume,
+                "images": images or None,
+            }
+            # Only what the caller gave: one that was written before an argument existed does not take it.
+            given = {name: value for name, value in given.items() if value is not None}
+            return await asyncio.to_thread(self.evaluate, prompt, session=session, **given)
         evaluation = Evaluation(
             self,
             prompt,

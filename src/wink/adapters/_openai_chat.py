@@ -11,7 +11,7 @@ from typing import Any, ClassVar, cast
 from wink.adapters._conversation import Conversation, Exchange, ModelTurn
 from wink.adapters._openai import openai_client, openai_problem
 from wink.adapters._remote import AnswerCut, Problem, RemoteAdapter, reading
-from wink.adapters._shown import AUDIO, IMAGES, Shown, data_url, shown_first, shown_with
+from wink.adapters._shown import AUDIO, IMAGES, STRICT, Shown, data_url, shown_first, shown_with, told
 from wink.adapters._tool_schemas import compile_tools
 from wink.adapters._wire import (
     BEGIN,
@@ -34,7 +34,12 @@ class OpenAIChat(RemoteAdapter):
     """A model behind the Chat Completions protocol: OpenAI's, or that of any compatible server with `base_url`."""
 
     provider: ClassVar[str] = "openai-chat"
-    optional: ClassVar[Mapping[str, str]] = {"stream_options": "stream_options", AUDIO: "audio", IMAGES: "image"}
+    optional: ClassVar[Mapping[str, str]] = {
+        "stream_options": "stream_options",
+        AUDIO: "audio",
+        IMAGES: "image",
+        STRICT: "strict",
+    }
 
     def client(self) -> Any:
         """An `openai.AsyncOpenAI`."""
@@ -63,7 +68,7 @@ class OpenAIChat(RemoteAdapter):
                         "name": tool.name,
                         "description": tool.description,
                         "parameters": dict(tool.schema),
-                        **({"strict": True} if tool.strict else {}),
+                        **({STRICT: True} if tool.strict and STRICT not in self.left_out else {}),
                     },
                 }
                 for tool in tools
@@ -190,12 +195,12 @@ def _messages(exchange: Exchange, takes: AbstractSet[str]) -> Iterable[dict[str,
         yield said
     attached = [shown_with(reply, takes) for reply in exchange.replies]
     for reply, shown in zip(exchange.replies, attached, strict=True):
-        yield {"role": "tool", "tool_call_id": sent_id(reply.call_id), "content": shown.text(reply.text)}
+        yield {"role": "tool", "tool_call_id": sent_id(reply.call_id), "content": shown.text(told(reply))}
     # The protocol takes text alone from tools; a user may show something, when all calls have been answered.
     for reply, shown in zip(exchange.replies, attached, strict=True):
         if shown.images or shown.sounds:
-            told = f"What {reply.name} (call {reply.call_id}) shows:"
-            yield {"role": "user", "content": _said(told, replace(shown, notes=()))}
+            words = f"What {reply.name} (call {reply.call_id}) shows:"
+            yield {"role": "user", "content": _said(words, replace(shown, notes=()))}
     if exchange.note:
         yield {"role": "user", "content": exchange.note}
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, cast
 from wink.adapters._conversation import Conversation, Exchange, ModelTurn
 from wink.adapters._openai import openai_client, openai_problem
 from wink.adapters._remote import AnswerCut, Problem, RemoteAdapter, reading
-from wink.adapters._shown import IMAGES, data_url, shown_first, shown_with
+from wink.adapters._shown import IMAGES, STRICT, data_url, shown_first, shown_with, told
 from wink.adapters._tool_schemas import compile_tools
 from wink.adapters._wire import (
     BEGIN,
@@ -33,7 +33,7 @@ class OpenAIResponses(RemoteAdapter):
     """
 
     provider: ClassVar[str] = "openai"
-    optional: ClassVar[Mapping[str, str]] = {"include": "encrypted", IMAGES: "image"}
+    optional: ClassVar[Mapping[str, str]] = {"include": "encrypted", IMAGES: "image", STRICT: "strict"}
 
     def client(self) -> Any:
         """An `openai.AsyncOpenAI`."""
@@ -67,13 +67,19 @@ class OpenAIResponses(RemoteAdapter):
                     "name": tool.name,
                     "description": tool.description,
                     "parameters": dict(tool.schema),
-                    "strict": tool.strict,
+                    **self._strict(tool.strict),
                 }
                 for tool in tools
             ]
         if self.settings.max_output_tokens is not None:
             body["max_output_tokens"] = self.settings.max_output_tokens
         return body
+
+    def _strict(self, strict: bool) -> dict[str, Any]:
+        """Whether the model is held to a tool's schema. The provider itself holds it to any that does not say no."""
+        if STRICT not in self.left_out:
+            return {STRICT: strict}
+        return {STRICT: False} if self.settings.base_url is None else {}
 
     async def answer(self, client: Any, request: dict[str, Any], tell: Callable[[str, str], object]) -> ModelTurn:
         """Send the request, and read the answer whole or in pieces."""
@@ -114,7 +120,7 @@ def _user(text: str) -> dict[str, Any]:
 
 
 def _image(image: Image, data: str) -> dict[str, Any]:
-    return {"type": "input_image", "image_url": data_url(image, data)}
+    return {"type": "input_image", "detail": "auto", "image_url": data_url(image, data)}
 
 
 def _items(exchange: Exchange, takes: AbstractSet[str]) -> Iterable[dict[str, Any]]:
@@ -122,7 +128,7 @@ def _items(exchange: Exchange, takes: AbstractSet[str]) -> Iterable[dict[str, An
     yield from _said(exchange.turn)
     for reply in exchange.replies:
         shown = shown_with(reply, takes)
-        output: Any = shown.text(reply.text)
+        output: Any = shown.text(told(reply))
         if shown.images:
             output = [{"type": "input_text", "text": output}, *(_image(*image) for image in shown.images)]
         yield {"type": "function_call_output", "call_id": sent_id(reply.call_id), "output": output}

@@ -15,6 +15,11 @@ from wink.tools import Attachment, Audio, EmbeddedResource, Image
 IMAGES: Final = "images"
 AUDIO: Final = "audio"
 
+STRICT: Final = "strict"
+
+FAILED: Final = "Error: "
+"""How the text of a failed call begins, where a protocol has no other place to say so."""
+
 MOST_IMAGE_BYTES: Final = 3_750_000
 """The largest image that every provider takes, in bytes: 5 MB when it is written as base64."""
 
@@ -78,6 +83,11 @@ def shown(attachments: Iterable[Attachment], takes: AbstractSet[str]) -> Shown:
         else:
             notes.append(f"[{one.described}; not {'played' if isinstance(one, Audio) else 'shown'} to you]")
     return Shown(tuple(images), tuple(sounds), tuple(notes))
+
+
+def told(reply: ToolReply) -> str:
+    """The text of a reply, which says itself that the call failed."""
+    return reply.text if reply.success or reply.text.startswith(FAILED) else FAILED + reply.text
 
 
 def data_url(image: Image, data: str) -> str:

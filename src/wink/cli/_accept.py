@@ -89,7 +89,7 @@ def list_tries(workspace: str, as_json: bool) -> None:
                 paths = [{"path": change.path, "kind": change.kind} for change in changes]
                 click.echo(json.dumps({"try": one.name, "runs": runs, "changes": paths}))
                 continue
-            click.echo(f"{one.name}  {len(changes)} path{'' if len(changes) == 1 else 's'} changed")
+            click.echo(f"{one_line(one.name)}  {len(changes)} path{'' if len(changes) == 1 else 's'} changed")
             for run in one.runs:
                 status = "ended from outside" if run.status is None else f"status {run.status}"
                 click.echo(visible(f"  {when(run.started_at, now)}  {status}  {fit(shlex.join(run.argv), 80)}"))

@@ -97,14 +97,20 @@ def when(moment: datetime, now: datetime) -> str:
     return f"{here:%H:%M:%S}" if here.date() == today else f"{here:%Y-%m-%d %H:%M}"
 
 
-def echo_diff(changes: Iterable[FileChange]) -> None:
-    """Print unified diffs; a terminal is shown control characters written out, and a pipe gets them as they are."""
+def echo_diff(changes: Iterable[FileChange], *, exact: bool = True) -> None:
+    """Print unified diffs, for people with control characters written out.
+
+    What is `exact` reaches a pipe as it is, since `git apply` may be behind it; whoever looks at it there is warned.
+    """
     import sys
 
-    is_terminal = sys.stdout.isatty()
+    is_exact, is_warned = exact and not sys.stdout.isatty(), False
     for change in changes:
         text = change.diff()
-        if not is_terminal:
+        if is_exact:
+            if not is_warned and visible(text) != text:
+                is_warned = True
+                click.echo("wink: the diff has control characters or marks that turn the direction of text", err=True)
             click.echo(text, nl=False)
             continue
         for line in text.splitlines():

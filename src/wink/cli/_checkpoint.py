@@ -39,7 +39,7 @@ def checkpoint(name: str | None, workspace: str, full: bool, ignored_megabytes: 
         if name is None:
             now, listed = utc_now(), {one.name for one in opened.record.listed()}
             for one in opened.checkpoints():
-                click.echo(f"{one.name}  {when(one.at, now)}{'  full' if one.name in listed else ''}")
+                click.echo(f"{one_line(one.name)}  {when(one.at, now)}{'  full' if one.name in listed else ''}")
         elif full:
             with counting("looked at {} paths") as count:
                 missing = opened.checkpoint(

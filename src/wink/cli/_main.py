@@ -6,6 +6,7 @@ interrupted, 141 nobody reads the output.
 
 from __future__ import annotations
 
+import errno
 import gc
 import importlib
 import io
@@ -81,6 +82,9 @@ WORK_FAILED: Final = (
 )
 """The errors that say that work failed; every other one of wink's means that the input was wrong."""
 FAILED, WRONG, INTERRUPTED, UNREAD = 1, 2, 130, 141
+
+
+_MAKE_ROOM: Final = "; make room on the disk and try again"
 
 
 class LazyGroup(click.Group):
@@ -175,6 +179,8 @@ def run(arguments: Sequence[str]) -> int:
     except Exception as error:  # foreign code: a plugin's, or a mistake of wink's own
         if "--debug" in arguments:
             raise
+        if getattr(error, "sqlite_errorname", "") == "SQLITE_FULL":
+            return _complain(f"{error}{_MAKE_ROOM}", FAILED)
         text = f"{type(error).__name__}: {error}; this should not happen, `wink --debug …` shows where"
         return _complain(text, FAILED)
     return status if isinstance(status, int) else 0
@@ -205,6 +211,8 @@ def _with_remedy(error: click.ClickException, arguments: Sequence[str]) -> str:
 
 def _of_system(error: OSError) -> str:
     reason = error.strerror or str(error)
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        reason += _MAKE_ROOM
     return f"{error.filename}: {reason}" if error.filename else reason
 
 

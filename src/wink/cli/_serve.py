@@ -15,7 +15,6 @@ from wink.cli._print_config import print_config, print_config_option
 from wink.cli._settings import installed_catalog
 from wink.cli._shorten import visible
 from wink.cli._tools import show_long_names
-from wink.mcp import Serving, serve_stdio
 
 
 @click.command()
@@ -39,6 +38,8 @@ def serve(
     if client is not None:
         return print_config(client, at)
     listening = at.listening(workspace)
+    from wink.mcp import Serving, serve_stdio
+
     with open_workspace(workspace) as opened:
         catalog = installed_catalog(workspace)
         prompt = compose(opened, catalog, sections=sections, policies=policies)

@@ -43,7 +43,7 @@ def show(call: str, workspace: str, as_json: bool) -> None:
         if changes:
             stayed = "changed:" if found.committed else "had changed, before it was taken back:"
             click.echo(f"\n{stayed}\n")
-            echo_diff(changes)
+            echo_diff(changes, exact=False)
 
 
 def _lines(call: CallRow, end: str) -> Iterator[str]:

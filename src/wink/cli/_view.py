@@ -74,7 +74,9 @@ def ending(event: ToolInvoked) -> tuple[str, Tone]:
     """In a word, how a call ended."""
     if event.success:
         return "ok", "good"
-    if event.outcome == "denied" or (not event.outcome and any(not verdict.allowed for verdict in event.decisions)):
+    if event.outcome:  # the word that the record has
+        return event.outcome, "warning" if event.outcome == "denied" else "bad"
+    if any(not verdict.allowed for verdict in event.decisions):
         return "denied", "warning"
     if event.change:
         return "rolled back", "bad"

@@ -55,12 +55,15 @@ class PromptValidationError(_Located, ValueError):
 
 
 class DuplicateToolName(PromptValidationError):
-    """Two enabled sections of one prompt bring a tool with the same name; `first` and `second` say which."""
+    """Two enabled sections of one prompt bring a tool with the same name; `first` and `second` say which.
 
-    def __init__(self, name: str, first: str, second: str) -> None:
+    `section_path` is that of the second, in which it was found.
+    """
+
+    def __init__(self, name: str, first: str, second: str, section_path: Sequence[str] = ()) -> None:
         self.name, self.first, self.second = name, first, second
-        super().__init__(f"tool {name!r} comes from both {first} and {second}", tool=name)
-        self.args = (name, first, second)
+        super().__init__(f"tool {name!r} comes from both {first} and {second}", section_path, tool=name)
+        self.args = (name, first, second, self.section_path)
 
     def __str__(self) -> str:
         return (

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from wink.policies._decision import PolicyDecision
 from wink.policies._policy import ToolPolicy
 from wink.policies._sequence import SequentialDependencyPolicy
-from wink.policies._state import PolicyState, policy_state
+from wink.policies._state import PolicyState, policy_state, remember
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,6 +30,7 @@ __all__ = [
     "ToolPolicy",
     "policy_state",
     "read_rules",
+    "remember",
 ]
 
 # Imported when they are asked for: most programs have no rules.

@@ -43,7 +43,7 @@ class ToolPolicy(Protocol):
     ) -> None:
         """Take notice of a call that succeeded.
 
-        Told about *every* tool of the prompt, inside the call's transaction: what is written to the session here is
-        kept or lost together with the call, and raising fails the call, as does taking too long.
+        Told about the tools that it is asked about, inside the call's transaction: what is written to the session here
+        is kept or lost together with the call, and raising fails the call, as does taking too long.
         """
         ...

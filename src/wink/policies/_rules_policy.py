@@ -120,10 +120,9 @@ class RulesPolicy:
         if not result.success or not (rules.over_paths or rules.limits or is_watched):
             return
         facts = Facts(tool, params, context, rules.path_arguments)
-        if (rules.over_paths or rules.limits) and _governs(self, tool, context):
-            if rules.over_paths:
-                self._judge_outcome(rules.parts, facts, result)
-            _count(rules.limits, facts)
+        if rules.over_paths:
+            self._judge_outcome(rules.parts, facts, result)
+        _count(rules.limits, facts)
         if tool.name in self._watched:
             remember(context.session, f"{self._name}:tool:{tool.name}")
         if tool.name in self._watched_paths:
@@ -195,12 +194,6 @@ def _count(limits: Sequence[Part], facts: Facts) -> None:
         # A person who was asked may let more of them happen than the rule does.
         bound = most if part.action == "deny" else None
         count_up(facts.context.session, part.own_key, bound, part.too_many(facts.tool.name))
-
-
-def _governs(policy: RulesPolicy, tool: Tool[Any, Any], context: ToolContext) -> bool:
-    """Whether the tool is the policy's business: every policy is told of every success."""
-    governing: Any = getattr(context.rendered_prompt, "policies_for_tool", None)
-    return governing is None or any(one is policy for one in governing(tool.name))
 
 
 def _is_in_named(path: str, facts: Facts) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from wink.errors import DependencyCycle, PolicyError
 from wink.policies._decision import PolicyDecision
-from wink.policies._state import PolicyState, invoked_tools, remember
+from wink.policies._state import PolicyState, invoked_tools, is_remembered, remember
 
 if TYPE_CHECKING:
     from wink.tools import Tool, ToolContext, ToolResult
@@ -28,12 +28,13 @@ class SequentialDependencyPolicy:
     >>> policy.dependencies["build"]
     frozenset({'lint'})
 
-    A tool counts once it has succeeded, whichever section declares it, and stays counted until the session is reset or
-    restored to an earlier state. Raises `PolicyError` for what cannot be meant, and its subclass `DependencyCycle`
+    A tool counts once it has succeeded, and stays counted until the session is reset or restored to an earlier state. The
+    policy hears of the tools that it governs: for tools of several sections it belongs to a section around them, or to the
+    prompt. Raises `PolicyError` for what cannot be meant, and its subclass `DependencyCycle`
     when tools wait for each other.
     """
 
-    __slots__ = ("_name", "_needs", "_watched", "dependencies")
+    __slots__ = ("_name", "_needs", "dependencies")
 
     is_immediate: Final = True
     """It waits for nothing, so servers ask it without a thread; see `ToolPolicy`."""
@@ -48,7 +49,6 @@ class SequentialDependencyPolicy:
         self._name = name
         self._needs = {tool: _ordered(tool, needed) for tool, needed in dependencies.items()}
         _refuse_cycles(self._needs)
-        self._watched = frozenset(self._needs).union(*self._needs.values())
         self.dependencies = MappingProxyType({tool: frozenset(needed) for tool, needed in self._needs.items()})
 
     @property
@@ -61,10 +61,19 @@ class SequentialDependencyPolicy:
         needed = self._needs.get(tool.name)
         if not needed:
             return PolicyDecision.allow()
-        done = invoked_tools(context.session, self._name)
+        session = context.session
+        if all(is_remembered(session, self._name, name) for name in needed):
+            return PolicyDecision.allow()
+        # Somebody may have noted it in another way.
+        done = invoked_tools(session, self._name)
         missing = [name for name in needed if name not in done]
         if not missing:
             return PolicyDecision.allow()
+        if unheard := self._unheard(missing, tool.name, context):
+            return PolicyDecision.deny(
+                f"{tool.name} needs {_listed(unheard)} to have succeeded first, and policy {self._name!r} does not govern "
+                f"{'it' if len(unheard) == 1 else 'them'}; declare it on the prompt, or on a section around both"
+            )
         steps = self._steps_to(missing, done)
         return PolicyDecision.deny(
             f"{tool.name} needs {_listed(missing)} to have succeeded first; call {', then '.join(steps)}"
@@ -78,11 +87,16 @@ class SequentialDependencyPolicy:
         *,
         context: "ToolContext",
     ) -> None:
-        """Remember that `tool` has succeeded, unless nothing depends on it or it is remembered already."""
-        if result.success and tool.name in self._watched:
-            session = context.session
-            if tool.name not in invoked_tools(session, self._name):
-                remember(session, PolicyState(self._name, frozenset({tool.name})))
+        """Remember that `tool` has succeeded."""
+        if result.success:
+            remember(context.session, PolicyState(self._name, frozenset({tool.name})))
+
+    def _unheard(self, missing: list[str], tool: str, context: "ToolContext") -> list[str]:
+        """Those of `missing` whose success nobody would tell this policy of."""
+        governing: Any = getattr(getattr(context, "rendered_prompt", None), "policies_for_tool", None)
+        if governing is None or self not in governing(tool):
+            return []  # asked by hand, or by a policy around it which knows the tools by other names
+        return [name for name in missing if self not in governing(name)]
 
     def _steps_to(self, missing: Iterable[str], done: AbstractSet[str]) -> list[str]:
         """The calls that are left, in an order that this policy allows."""

@@ -14,12 +14,13 @@ class PolicyState:
     """Part of one policy's memory: calls that have succeeded in this session.
 
     Instances live in the session's slice of this type, and several of them with one `policy_name` add up, so that a
-    policy appends only what is new. Those of the policies that come with wink are added up at once: there is one for each
-    of them, `session[PolicyState].get(name)`. `policy_state` reads either kind.
+    policy appends only what is new; `policy_state` adds them up. Those of the policies that come with wink are one for
+    each pair, and for each tool without one: a call writes only what nobody knew, and an undo takes back exactly that.
     """
 
     policy_name: str
     invoked_tools: frozenset[str] = frozenset()
+    """Tools that the policy was told of, each of which has succeeded."""
     invoked_keys: frozenset[tuple[str, str]] = frozenset()
     """Pairs of a tool and the key, such as a path, that it was called with."""
 
@@ -34,7 +35,7 @@ def policy_state(session: "Session", name: str) -> PolicyState:
 
 
 def invoked_tools(session: "Session", name: str) -> set[str]:
-    """The tools that the policy called `name` remembers; for checks, which run before every call."""
+    """The tools that the policy called `name` remembers; takes longer the more was remembered."""
     tools: set[str] = set()
     for state in session[PolicyState].all():
         if state.policy_name == name:
@@ -42,19 +43,31 @@ def invoked_tools(session: "Session", name: str) -> set[str]:
     return tools
 
 
+def is_remembered(session: "Session", name: str, tool: str) -> bool:
+    """Whether `remember` was told of the tool alone; for checks, which run before every call."""
+    return session[PolicyState].get(_key(PolicyState(name, frozenset({tool})))) is not None
+
+
 def remember(session: "Session", news: PolicyState) -> None:
-    """Add `news` to what its policy remembers, in the one item that the policy has."""
-    states = session[PolicyState]
-    states.register(PolicyState, add_up)
-    states.append(news)
+    """Add `news` to what its policy remembers; nothing is written that is known."""
+    states, name = session[PolicyState], news.policy_name
+    facts = [PolicyState(name, frozenset({pair[0]}), frozenset({pair})) for pair in news.invoked_keys]
+    alone = news.invoked_tools - {tool for tool, _ in news.invoked_keys}
+    for fact in (*facts, *(PolicyState(name, frozenset({tool})) for tool in alone)):
+        if states.get(_key(fact)) is None:
+            states.register(PolicyState, _note)
+            states.append(fact)
 
 
-def add_up(view: "SliceView[PolicyState]", news: PolicyState) -> "Upsert[PolicyState]":
-    """Put `news` and the item of the same policy together; a reducer, so that two calls side by side lose nothing."""
+def _note(view: "SliceView[PolicyState]", news: PolicyState) -> "Upsert[PolicyState]":
+    """A reducer, so that two calls side by side lose nothing."""
     from wink.session import Upsert
 
-    known = view.get(news.policy_name)
-    if known is not None:
-        tools, keys = known.invoked_tools | news.invoked_tools, known.invoked_keys | news.invoked_keys
-        news = PolicyState(news.policy_name, tools, keys)
-    return Upsert(news.policy_name, news)
+    del view
+    return Upsert(_key(news), news)
+
+
+def _key(fact: PolicyState) -> str:
+    """Under which key the item is that has this and nothing else."""
+    pairs = (text for pair in sorted(fact.invoked_keys) for text in pair)
+    return "\n".join((fact.policy_name, *sorted(fact.invoked_tools), *pairs))

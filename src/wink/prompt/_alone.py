@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from wink.errors import PromptRenderError, SectionNotFound
 from wink.prompt._plan import Node, Plan
 from wink.prompt._render import text_of
-from wink.prompt._selection import APART, ATTACHED, BARE, is_enabled, missing_params, params_of, selected
+from wink.prompt._selection import APART, ATTACHED, BARE, is_enabled, missing_params, needs_params, params_of, selected
 from wink.prompt._visibility import SectionVisibility
 from wink.tools import Attachment
 
@@ -48,10 +48,9 @@ def outlines(plan: Plan, bound: Mapping[type, object], session: "Session | None"
         taken: dict[type[Any], Any] = {}
         for node in nodes:
             params = params_of(node, bound)
-            enablement = node.section.enablement
             lacks_params = params is None and node.params_type is not None
-            decides = enablement is not None and not (lacks_params and enablement.needs_params)
-            if decides and enablement is not None and not is_enabled(node, enablement, params, session):
+            decides = node.decides and not (lacks_params and needs_params(node))
+            if decides and not is_enabled(node, params, session):
                 continue
             place = len(found)
             below = visit(node.children)

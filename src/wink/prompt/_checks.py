@@ -53,8 +53,10 @@ def checked_attachments(items: object, section_path: tuple[str, ...]) -> tuple[A
     return cast("tuple[Attachment, ...]", found)
 
 
-def all_of(kind: type[Any], items: Iterable[Any], what: str, section_path: tuple[str, ...]) -> tuple[Any, ...]:
-    """`items` as a tuple, when each of them is a `kind`."""
+def all_of(kind: type[Any], items: Iterable[Any] | None, what: str, section_path: tuple[str, ...]) -> tuple[Any, ...]:
+    """`items` as a tuple, when each of them is a `kind`; none of them for `None`."""
+    if items is None:
+        return ()
     if isinstance(items, (kind, str, bytes)) or not isinstance(cast("object", items), Iterable):
         raise PromptValidationError(f"{what} is a sequence of {kind.__name__}, not {items!r}", section_path)
     found = tuple(items)

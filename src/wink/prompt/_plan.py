@@ -42,6 +42,8 @@ class Node:
     """The plugin that the section, or one around it, comes from: name, distribution and version."""
     conditional: bool
     """Whether this section or one around it decides at each rendering if it takes part."""
+    decides: bool = False
+    """Whether this section does."""
     summary: Callable[[Any], str] | None = None
     """Writes the summary from the parameters; `None` for a section that cannot be summarised."""
     key: str = ""
@@ -198,7 +200,8 @@ def _node(
     if params_type is None and section.choice is not None and section.choice.needs_params:
         raise PromptValidationError("visibility asks for parameters, but the section has none", path)
     refuse_unknown(section.placeholders() | section.summary_placeholders(), params_type, path)
-    own = tuple(section.policies())
+    own = _contributed(ToolPolicy, section.policies, "policies", path)
+    decides = section.enablement is not None or type(section).is_enabled is not Section.is_enabled
     around = prompt_policies if parent is None else parent.governing
     return Node(
         section=section,
@@ -206,15 +209,24 @@ def _node(
         body=Body(section, path),
         params_type=params_type,
         default_params=default,
-        tools=tuple(section.tools()),
+        tools=_contributed(Tool, section.tools, "tools", path),
         policies=own,
         governing=distinct((*own, *around)),
         offered_by=section.offered_by or ("" if parent is None else parent.offered_by),
-        conditional=section.enablement is not None or (parent is not None and parent.conditional),
+        conditional=decides or (parent is not None and parent.conditional),
+        decides=decides,
         summary=None if section.summary is None else section.render_summary,
         required=() if params_type is None else required_fields(params_type),
         has_passing_tools=type(section).current_tools is not Section.current_tools,
     )
+
+
+def _contributed(kind: type[Any], give: Callable[[], Any], what: str, path: tuple[str, ...]) -> tuple[Any, ...]:
+    """What a section's own method gives; a section without any gives an empty sequence."""
+    given = give()
+    if given is None:
+        raise PromptValidationError(f"{what}() gives None; return a sequence, empty for none", path)
+    return all_of(kind, given, f"{what}()", path)
 
 
 def _all_tools(nodes: Iterable[Node]) -> dict[str, tuple[Tool[Any, Any], ...]]:
@@ -250,7 +262,7 @@ def tools_by_name(nodes: Iterable[Node]) -> dict[str, tuple[Tool[Any, Any], Node
     for node in nodes:
         for tool in node.tools:
             if tool.name in found:
-                raise DuplicateToolName(tool.name, _place(found[tool.name][1]), _place(node))
+                raise DuplicateToolName(tool.name, _place(found[tool.name][1]), _place(node), node.path)
             found[tool.name] = (tool, node)
     return found
 
@@ -260,7 +272,8 @@ def refuse_reserved_names(nodes: Iterable[Node]) -> None:
     for node in nodes:
         for tool in node.tools:
             if tool.name in RESERVED:
-                raise DuplicateToolName(tool.name, _place(node), "wink itself, for the sections that have a summary")
+                wink_itself = "wink itself, for the sections that have a summary"
+                raise DuplicateToolName(tool.name, _place(node), wink_itself, node.path)
 
 
 def _place(node: Node) -> str:

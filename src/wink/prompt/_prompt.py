@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 from types import GenericAlias
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar, cast, overload
 
+from wink._spellings import explained
 from wink.errors import PromptValidationError
 from wink.policies import ToolPolicy
 from wink.prompt._alone import RenderedSection, SectionOutline, outlines, render_alone
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["Prompt"]
 
 S = TypeVar("S", bound=Section[Any])
+_WRITE: Final = "write Prompt(PromptTemplate(ns=..., key=..., sections=[...]))"
 
 
 class Prompt(Generic[Out_co]):
@@ -50,6 +52,12 @@ class Prompt(Generic[Out_co]):
     if not TYPE_CHECKING:  # annotations of programs name the type of its output
         __class_getitem__ = classmethod(GenericAlias)
 
+    @explained(
+        dict.fromkeys(
+            ("ns", "key", "name", "sections"),
+            PromptValidationError(f"a prompt is made of a template, not of sections; {_WRITE}"),
+        )
+    )
     def __init__(
         self,
         template: PromptTemplate[Out_co],
@@ -57,9 +65,7 @@ class Prompt(Generic[Out_co]):
         overrides_tag: str = "latest",
     ) -> None:
         if not isinstance(cast("object", template), PromptTemplate):
-            raise PromptValidationError(
-                f"a prompt is made of a template, not of {template!r}; write Prompt(PromptTemplate(ns, key, sections=...))"
-            )
+            raise PromptValidationError(f"a prompt is made of a template, not of {template!r}; {_WRITE}")
         self.template = template
         self.overrides_store = overrides_store
         self.overrides_tag = checked_tag(overrides_tag)

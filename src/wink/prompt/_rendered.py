@@ -31,9 +31,9 @@ class RenderedPrompt(Generic[Out_co]):
     tools: tuple[Tool[Any, Any], ...]
     """The tools of the enabled sections, in the order of their declaration."""
     policies: tuple[ToolPolicy, ...] = ()
-    """The policies of the enabled sections and of the prompt: all that are told about a call's success."""
+    """The policies of the enabled sections and of the prompt."""
     governing: Mapping[str, tuple[ToolPolicy, ...]] = field(default_factory=dict[str, tuple[ToolPolicy, ...]])
-    """For each tool's name the policies that are asked about its calls."""
+    """For each tool's name the policies that are asked about its calls, and told of those that succeeded."""
     origins: Mapping[str, str] = field(default_factory=dict[str, str])
     """For the name of each tool that a plugin offers: the plugin, its distribution and version, with spaces between."""
     deadline: "Deadline | None" = None

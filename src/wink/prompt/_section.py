@@ -80,10 +80,10 @@ class Section(Generic[P]):
         title: str,
         key: str | None = None,
         default_params: P | None = None,
-        children: Sequence["Section[Any]"] = (),
+        children: Sequence["Section[Any]"] | None = (),
         enabled: Enabled | None = None,
-        tools: Sequence[Tool[Any, Any]] = (),
-        policies: Sequence[ToolPolicy] = (),
+        tools: Sequence[Tool[Any, Any]] | None = (),
+        policies: Sequence[ToolPolicy] | None = (),
         accepts_overrides: bool = True,
         summary: str | None = None,
         visibility: Visibility | None = None,
@@ -122,6 +122,15 @@ class Section(Generic[P]):
         Resources that are text become a part of the text.
         """
         return self._attachments
+
+    def is_enabled(self, params: P | None = None, *, session: "Session | None" = None) -> bool:
+        """Whether the section takes part in a rendering with these parameters: what `enabled` says, else yes.
+
+        A subclass may decide by itself. One around it that is disabled takes the section with it.
+        """
+        if self.enablement is None:
+            return True
+        return self.enablement(self.default_params if params is None else params, session)
 
     def placeholders(self) -> frozenset[str]:
         """The names that the text takes from the parameters; checked when the template is built."""
@@ -243,7 +252,7 @@ class Section(Generic[P]):
         names = [tool.name for tool in self._tools]
         for name in names:
             if names.count(name) > 1:
-                raise DuplicateToolName(name, f"section {self.key!r}", "itself")
+                raise DuplicateToolName(name, f"section {self.key!r}", "itself", (self.key,))
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.key!r}>"

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from wink.errors import PromptRenderError, PromptValidationError
-from wink.prompt._enablement import Enablement
 from wink.prompt._expansion import VisibilityOverrides
 from wink.prompt._params import required_fields
 from wink.prompt._plan import Node, Plan
@@ -21,6 +20,7 @@ __all__ = [
     "chosen_visibilities",
     "is_enabled",
     "missing_params",
+    "needs_params",
     "params_of",
     "raised",
     "selected",
@@ -66,13 +66,12 @@ def selected(
         for node in nodes:
             params = params_of(node, bound)
             lacks_params = params is None and node.params_type is not None
-            enablement = node.section.enablement
-            if enablement is not None:
-                if lacks_params and enablement.needs_params:
+            if node.decides:
+                if lacks_params and needs_params(node):
                     if not (partial and _is_only_text(node)):
                         missing.append(node)
                     continue
-                if not is_enabled(node, enablement, params, session):
+                if not is_enabled(node, params, session):
                     continue
             cannot_go_on = lacks_params and (to_render or _asks_for_params(node))
             if cannot_go_on and partial and _is_only_text(node):
@@ -146,12 +145,17 @@ def params_of(node: Node, bound: Mapping[type, object]) -> Any:
     return found
 
 
-def is_enabled(node: Node, enablement: Enablement, params: Any, session: "Session | None") -> bool:
+def is_enabled(node: Node, params: Any, session: "Session | None") -> bool:
     """Whether a section takes part now."""
     try:
-        return enablement(params, session)
+        return bool(node.section.is_enabled(params, session=session))
     except Exception as error:  # foreign code
         raise PromptRenderError(raised("enabled", error), node.path, dataclass=node.params_type) from error
+
+
+def needs_params(node: Node) -> bool:
+    """Whether the section can only decide with parameters if it takes part."""
+    return node.section.enablement is not None and node.section.enablement.needs_params
 
 
 def _is_only_text(node: Node) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
-from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, runtime_checkable
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -76,6 +76,12 @@ class Binding(Generic[T]):
 
     __slots__ = ("eager", "is_instance", "protocol", "provider", "scope")
 
+    protocol: type[T]
+    provider: Callable[[Resolver], T]
+    scope: Scope
+    eager: bool
+    is_instance: bool
+
     def __init__(
         self,
         protocol: type[T],
@@ -85,8 +91,19 @@ class Binding(Generic[T]):
     ) -> None:
         if eager and scope is not Scope.SINGLETON:
             raise ValueError(f"binding of {protocol.__qualname__}: only a SINGLETON can be eager, not {scope.name}")
-        self.protocol, self.provider, self.scope, self.eager = protocol, provider, scope, eager
-        self.is_instance = False
+        values = (protocol, provider, scope, eager, False)
+        for name, value in zip(("protocol", "provider", "scope", "eager", "is_instance"), values, strict=True):
+            object.__setattr__(self, name, value)
+
+    if not TYPE_CHECKING:
+
+        def __setattr__(self, name, value):
+            """A registry has sorted its bindings by what they say; they never change."""
+            raise AttributeError(f"a binding cannot be changed; make another Binding with {name}={value!r}")
+
+        def __delattr__(self, name):
+            """Bindings never change."""
+            raise AttributeError(f"a binding cannot be changed; {name!r} stays")
 
     @classmethod
     def instance(cls, protocol: type[T], value: T) -> Binding[T]:
@@ -96,7 +113,7 @@ class Binding(Generic[T]):
         8080
         """
         binding = cls(protocol, lambda _resolver: value)
-        binding.is_instance = True
+        object.__setattr__(binding, "is_instance", True)
         return binding
 
     def __repr__(self) -> str:

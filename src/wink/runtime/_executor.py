@@ -376,7 +376,7 @@ class ToolExecutor:
             step = "the session could not take its result"
             for value in new_values(result):
                 self._session.dispatch(value)
-            await tell(self._rendered.policies, tool, call.params, result, context, waiting)
+            await tell(self._rendered.policies_for_tool(tool.name), tool, call.params, result, context, waiting)
             step = "what it read could not be noted"
             transaction.note_reads()  # last: a policy may have taken a look at files itself
         except CallFailed:

@@ -54,7 +54,7 @@ async def tell(
     context: ToolContext,
     waiting: Waiting,
 ) -> None:
-    """Let every policy of the prompt learn from a success; one that raises, or takes too long, fails the call."""
+    """Let the policies that govern a tool learn from its success; one that raises, or takes too long, fails the call."""
     told = _Round(context)
 
     def work() -> None:

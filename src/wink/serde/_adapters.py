@@ -76,15 +76,26 @@ class _Compiler:
         self._begun: dict[object, str] = {}
 
     def field_type(
-        self, annotation: Any, *, constraints: Mapping[str, Any] | None = None, where: str = "", outermost: bool = False
+        self,
+        annotation: Any,
+        *,
+        constraints: Mapping[str, Any] | None = None,
+        where: str = "",
+        outermost: bool = False,
+        integral: bool = True,
     ) -> Any:
-        """`annotation` for pydantic, with `constraints` on the members that they apply to."""
+        """`annotation` for pydantic, with `constraints` on the members that they apply to.
+
+        An integer may be written as a number with nothing behind the point where that is `integral`.
+        """
         shape = shape_of(annotation)
         result = self._bare(shape, outermost)
         if shape.metadata:
             result = _annotated(result, shape.metadata)
         if constraints:
             result = self._constrained(shape, result, constraints, where)
+        if integral and shape.type is int and not self.reading.coerce:
+            result = _annotated(result, (_integers(),))
         if shape.nullable and shape.kind != "union":
             result = result | None if isinstance(result, type) else typing.Optional[result]  # noqa: UP045
         return result
@@ -101,7 +112,8 @@ class _Compiler:
             case "tuple":
                 return tuple[tuple(self.field_type(part) for part in shape.args)]  # type: ignore[misc]
             case "mapping":
-                return shape.type[tuple(self.field_type(part) for part in shape.args)]
+                key, value = shape.args  # a key is text, which pydantic reads as the integer that it stands for
+                return shape.type[self.field_type(key, integral=False), self.field_type(value)]
             case _:
                 if (typing.get_origin(shape.type) or shape.type) in _UNREADABLE:
                     raise _Unreadable(_advice(type_name(shape.type)))
@@ -153,9 +165,10 @@ class _UnionNode:
         from pydantic_core import core_schema
 
         choices: list[CoreSchema | tuple[CoreSchema, str]] = []
+        no_float = all(shape_of(member).type is not float for member in self.shape.args)
         for index, member in enumerate(self.shape.args):
             apt = {key: value for key, value in self.constraints.items() if applies(key, member)}
-            compiled = self.compiler.field_type(member, constraints=apt, where=self.where)
+            compiled = self.compiler.field_type(member, constraints=apt, where=self.where, integral=no_float)
             choices.append((handler.generate_schema(compiled), f"{UNION_LABEL}{index}"))
         schema = core_schema.union_schema(choices)
         return core_schema.nullable_schema(schema) if self.shape.nullable else schema
@@ -274,6 +287,17 @@ def _lookup(plan: FieldPlan, key: str, keys: set[str]) -> str | list[list[str | 
         return None
     # The Python name is understood too (`dump(by_alias=False)` writes it), unless it is another field's key.
     return key if plan.name in keys else [[key], [plan.name]]
+
+
+def _integers() -> Any:
+    from pydantic import BeforeValidator
+
+    return BeforeValidator(_integral)
+
+
+def _integral(value: Any) -> Any:
+    """JSON has one kind of number, and JSON Schema takes 5.0 for an integer: https://json-schema.org, 2020-12, 6.1.1."""
+    return int(value) if type(value) is float and value.is_integer() else value
 
 
 def _annotated(annotation: Any, metadata: tuple[Any, ...]) -> Any:

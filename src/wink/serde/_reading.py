@@ -1,10 +1,12 @@
 """The ways in which a type can be read."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal, get_args
 
 Extra = Literal["forbid", "ignore", "allow"]
 """What to do with keys that a dataclass does not have: refuse them, drop them, or keep them for `extras`."""
+
+EXTRAS: Final[tuple[str, ...]] = get_args(Extra)
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,3 +16,7 @@ class Reading:
     extra: Extra
     coerce: bool = False
     aliases: tuple[tuple[str, str], ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.extra not in EXTRAS:
+            raise ValueError(f"extra must be 'forbid', 'ignore' or 'allow', not {self.extra!r}")

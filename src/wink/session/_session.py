@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 from wink.errors import HandleRevoked, SessionError, SnapshotRestoreError
 from wink.session._accessor import SliceAccessor
 from wink.session._dispatcher import Dispatcher, DispatchResult, InProcessDispatcher, logger
+from wink.session._listening import tell_subscribers
 from wink.session._ops import Append, Clear, ClearSlice, InitializeSlice, Replace, SliceOp, SlicePolicy
 from wink.session._part import SessionPart, current
 from wink.session._reducers import method_reducers
@@ -27,6 +28,9 @@ T = TypeVar("T")
 
 class Session:
     """Slices of state, one a dataclass type, and the events that change them.
+
+    Events come through `dispatch` and `publish`, and from `dispatcher`: an event that is dispatched there reaches the
+    reducers that are registered for its type, in every session of that dispatcher, and is not kept otherwise.
 
     Inside a tool call everything that is written waits in the call's part, is seen by the call, and stands when the
     call commits. Outside a call each write stands at once. Threads may share a session.
@@ -140,7 +144,7 @@ class Session:
         payload = event if kept is None else kept
         steps = state.steps_for(payload)
         if not steps and state.log_at_once(slice_, payload):
-            return self.dispatcher.dispatch(event)
+            return tell_subscribers(self.dispatcher, event)
         if all(step[0] is not slice_ for step in steps):
             state.run([(slice_, None, Append(payload))], noted=False)
         for step in steps:
@@ -150,7 +154,7 @@ class Session:
                 raise
             except Exception:  # foreign code
                 logger().exception("a reducer failed on %s, which was published", type(event).__qualname__)
-        return self.dispatcher.dispatch(event)
+        return tell_subscribers(self.dispatcher, event)
 
     def install(self, cls: type[T], initial: T | Callable[[], T] | None = None) -> None:
         """Register the methods of a frozen dataclass that are marked with `@reducer(on=Event)`.
@@ -199,6 +203,8 @@ class Session:
         until somebody asks for them; with `unknown="refuse"` they are an error, which names them: a class that was
         renamed would be such a type. Everything is read before anything changes; raises `SnapshotRestoreError`.
         """
+        if unknown not in ("keep", "refuse"):
+            raise SessionError(f"unknown must be 'keep' or 'refuse', not {unknown!r}")
         state, contents = self._state, snapshot.contents
         with state.turn, state.lock:
             part = state.part()

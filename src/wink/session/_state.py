@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from wink.errors import SessionError, SnapshotRestoreError
 from wink.session._dispatcher import logger
+from wink.session._listening import ReducerSubscriber
 from wink.session._ops import SlicePolicy
 from wink.session._part import SessionPart, Step, current
 from wink.session._slice import Reducer, Slice
@@ -34,6 +35,7 @@ class State:
     """Slices, their views and their reducers; the inside of one session."""
 
     __slots__ = (
+        "__weakref__",
         "identity",
         "loaded",
         "loader",
@@ -86,6 +88,8 @@ class State:
                     )
                 slice_.policy, slice_.decided = policy, True
             found = self.reducers.get(event_type, ())
+            if not found:
+                self.listen(event_type)
             if (slice_, reducer) not in found:
                 self.reducers[event_type] = (*found, (slice_, reducer))
             key = getattr(reducer, "key", None)
@@ -100,6 +104,10 @@ class State:
         """What the registered reducers shall do with an event."""
         return [(slice_, reducer, event) for slice_, reducer in self.reducers.get(type(event), ())]
 
+    def listen(self, event_type: type) -> None:
+        """Hear events of a type from the session's dispatcher, too."""
+        self.session.dispatcher.subscribe(event_type, ReducerSubscriber(self, event_type))
+
     def take_definitions(self, other: State) -> None:
         """Have the slices, reducers and loader that `other` has, without its items."""
         self.loader = other.loader
@@ -110,6 +118,8 @@ class State:
             event: tuple((self.slices[slice_.cls], reducer) for slice_, reducer in found)
             for event, found in other.reducers.items()
         }
+        for event in self.reducers:
+            self.listen(event)
 
     # -- reading; the caller holds `lock`
 

@@ -7,7 +7,7 @@ from wink.serde import learn_names
 from wink.tools._context import ToolContext
 from wink.tools._example import ToolExample
 from wink.tools._handler import UNKNOWN, BadHandler, Signature, accepts, signature_of
-from wink.tools._types import BadType, Result, matches, params_type, result_type, shown
+from wink.tools._types import BadType, Result, matches, params_type, plain, result_type, shown
 
 
 def handler_signature(name: str, handler: object) -> Signature | None:
@@ -33,7 +33,7 @@ def settled_types(name: str, types: tuple[Any, Any] | None, signature: Signature
     for annotation in types:
         learn_names(annotation)
     try:
-        return (None if types[0] is type(None) else types[0]), result_type(types[1])
+        return plain(types[0]), result_type(types[1])
     except BadType as error:
         raise PromptValidationError(str(error), tool=name) from error
 

@@ -4,12 +4,13 @@ import functools
 import inspect
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from types import NoneType, UnionType
+from types import UnionType
 from typing import Any, Final, Never, NoReturn, Protocol, TypeVar, Union, cast, get_args, get_origin, runtime_checkable
 
 from wink.serde import known_hints
 from wink.tools._context import ToolContext
 from wink.tools._result import ToolResult
+from wink.tools._types import plain
 
 ParamsT_contra = TypeVar("ParamsT_contra", contravariant=True)
 ResultT_co = TypeVar("ResultT_co", covariant=True)
@@ -52,18 +53,19 @@ def signature_of(handler: object) -> Signature:
         raise BadHandler("the handler has no signature that could be checked; wrap it in a function") from error
     first = _first(parameters)
     hints = known_hints(_function(handler))
-    result = hints.get("return", UNKNOWN)
+    result = plain(hints.get("return", UNKNOWN))
     is_async = _is_async(handler)
     if inspect.isclass(get_origin(result)) and issubclass(get_origin(result), Awaitable):
-        is_async, result = True, get_args(result)[-1]
+        is_async, result = True, plain(get_args(result)[-1])
     return Signature(hints.get(first.name, UNKNOWN), hints.get("context", UNKNOWN), _value(result), is_async)
 
 
 def accepts(annotation: Any, kind: Any) -> bool:
     """Whether a parameter annotated so takes a value of type `kind` (`None` for no value)."""
+    annotation = plain(annotation)
     if annotation is UNKNOWN or annotation is Any or annotation is object or isinstance(annotation, TypeVar):
         return True
-    if annotation is None or annotation is NoneType:
+    if annotation is None:
         return kind is None
     if annotation == kind:
         return True
@@ -114,14 +116,14 @@ def _value(result: Any) -> Any:
     if result in (UNKNOWN, Any, ToolResult):
         return UNKNOWN
     if get_origin(result) is ToolResult:
-        value = get_args(result)[0]
+        value = plain(get_args(result)[0])
         if get_origin(value) in (Union, UnionType):
             # `value` may be None in any result, so `ToolResult[D | None]` says no more than `ToolResult[D]`.
-            members = [member for member in get_args(value) if member is not NoneType]
+            members = [member for member in map(plain, get_args(value)) if member is not None]
             value = members[0] if len(members) == 1 else value
         if value in (Any, Never, NoReturn) or isinstance(value, TypeVar):
             return UNKNOWN  # a generic handler returns whatever the tool says
-        return None if value is NoneType else value
+        return value
     raise BadHandler(f"the handler returns {_shown(result)}; annotate it -> ToolResult[...]")
 
 

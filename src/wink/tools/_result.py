@@ -6,6 +6,7 @@ from dataclasses import dataclass, is_dataclass
 from types import GenericAlias
 from typing import TYPE_CHECKING, Any, Final, Generic, Never, Protocol, TypeVar, cast, runtime_checkable
 
+from wink._spellings import explained
 from wink.serde import dumps
 from wink.tools._attachments import Attachment
 
@@ -87,6 +88,11 @@ class ToolResult(Generic[ResultT_co]):
             return self.message
         value = render_value(self.value) if shows_value else ""
         return "\n\n".join(part for part in (self.message, value, *(one.text for one in self.attachments)) if part)
+
+
+if not TYPE_CHECKING:
+    _OLDER = {"payload": TypeError("a result's value is called value; write value= for payload=")}
+    ToolResult.__init__ = explained(_OLDER)(ToolResult.__init__)
 
 
 def render_value(value: object) -> str:

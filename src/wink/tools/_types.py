@@ -3,7 +3,7 @@
 import collections.abc
 from dataclasses import dataclass, is_dataclass
 from types import NoneType
-from typing import Any, Final, Literal, cast, get_args, get_origin
+from typing import Annotated, Any, Final, Literal, cast, get_args, get_origin
 
 from wink.serde import type_name
 
@@ -25,19 +25,34 @@ class BadType(Exception):
     """Why something cannot be a tool's parameters or result."""
 
 
+def plain(annotation: Any) -> Any:
+    """What an annotation means: without what `Annotated` adds, and `None` for each way to write it.
+
+    >>> plain(Annotated[int, "a note"]), plain(Literal[None])
+    (<class 'int'>, None)
+    """
+    while get_origin(annotation) is Annotated:
+        annotation = get_args(annotation)[0]
+    if annotation is NoneType or (get_origin(annotation) is Literal and get_args(annotation) == (None,)):
+        return None
+    return annotation
+
+
 def params_type(annotation: Any) -> "type[Any] | None":
     """The dataclass of the parameters, or `None` for a tool that takes none."""
-    if annotation is None or annotation is NoneType:
+    meant = plain(annotation)
+    if meant is None:
         return None
-    plain = get_origin(annotation) or annotation
-    if isinstance(plain, type) and is_dataclass(plain):
-        return plain
+    cls = get_origin(meant) or meant
+    if isinstance(cls, type) and is_dataclass(cls):
+        return cls
     raise BadType(f"the parameters must be a dataclass or None, not {shown(annotation)}")
 
 
 def result_type(annotation: Any) -> Result:
     """A dataclass, `None`, or `list[D]`, `Sequence[D]`, `tuple[D, ...]` of a dataclass."""
-    if annotation is None or annotation is NoneType:
+    annotation = plain(annotation)
+    if annotation is None:
         return Result(None, None, "object")
     origin, args = get_origin(annotation), get_args(annotation)
     if origin in _SEQUENCES and len(args) == 1:
@@ -66,7 +81,8 @@ def shown(annotation: Any) -> str:
 
 
 def _dataclass(candidate: Any, annotation: Any) -> "type[Any]":
-    plain = get_origin(candidate) or candidate
-    if isinstance(plain, type) and is_dataclass(plain):
-        return plain
+    meant = plain(candidate)
+    cls = get_origin(meant) or meant
+    if isinstance(cls, type) and is_dataclass(cls):
+        return cls
     raise BadType(f"the result must be a dataclass, a list or tuple of one, or None, not {shown(annotation)}")

@@ -85,7 +85,7 @@ def _responses(body: dict[str, Any]) -> Iterator[str]:
         yield "tools is empty"
     for tool in body.get("tools", []):
         yield from _schema(tool["parameters"], root_combinators=False)
-        if tool["strict"]:
+        if tool.get("strict"):
             yield from _strict(tool["parameters"])
     yield from _names([tool["name"] for tool in body.get("tools", [])])
     open_calls: list[str] = []

@@ -174,6 +174,7 @@ def test_images_are_shown_where_the_protocol_wants_them(agent: Agent) -> None:
     sent = json.dumps(server.bodies[1])
     assert sent.count(base64.b64encode(b"GIF89a" + b"x" * 30).decode()) == 1
     assert "[image, image/gif, 4000 kB; too large to be shown]" in sent
+    assert sent.count('"type": "input_image"') == sent.count('"detail": "auto"')
     turn = ModelTurn(calls=(ToolCall("see", "{}", "1"),))
     state = RunState("t", (Exchange(turn, (reply_with_image(),)),))
     assert "is not kept" in RunState.from_json(state.to_json()).exchanges[0].replies[0].text

@@ -169,3 +169,29 @@ def test_a_field_that_a_server_does_not_take_is_left_out(provider: str, message:
     response, server = agent.run(Fail(400, message), Say(calls=(("append", '{"text": "a"}', "id-1"),)), DONE)
     assert response.text == "Done."
     assert [field in body for body in server.bodies] == [True, False, False]
+
+
+@pytest.mark.parametrize("provider", ["openai", "openai-chat"])
+def test_a_server_that_does_not_take_strict_tools_is_asked_again_without(provider: str) -> None:
+    """Compatible servers know the tools and not the promise to keep to their schemas; the run must not end for it."""
+    agent = Agent(provider, streams=True)
+    refusal = Fail(400, "tools.0.strict: extra inputs are not permitted")
+    response, server = agent.run(refusal, Say(calls=(("append", '{"text": "a"}', "id-1"),)), DONE)
+    assert response.text == "Done."
+    assert ['"strict"' in json.dumps(body["tools"]) for body in server.bodies] == [True, False, False]
+    assert [len(body["tools"]) for body in server.bodies] == [len(TOOLS)] * 3
+
+
+@pytest.mark.parametrize("provider", ["openai", "openai-chat"])
+def test_a_failed_call_is_told_as_a_failure(provider: str) -> None:
+    """These protocols have no place for it but the text: a model must not take a failure for an answer."""
+    agent = Agent(provider, streams=False)
+    calls = (("append", '{"text": "a"}', "id-1"), ("append", '{"text": "boom"}', "id-2"))
+    _, server = agent.run(Say(calls=calls), DONE)
+    body = server.bodies[1]
+    if provider == "openai":
+        told = [item["output"] for item in body["input"] if item.get("type") == "function_call_output"]
+    else:
+        told = [message["content"] for message in body["messages"] if message["role"] == "tool"]
+    assert told[0] == "appended a"
+    assert told[1].startswith("Error: append failed with ValueError")
