@@ -52,7 +52,8 @@ class World:
         for place in (self.root / "src", self.home / ".ssh", self.outside, base / "other/.wink"):
             place.mkdir(parents=True)
         # The user's key, which every workspace of theirs is known by.
-        (self.home / ".local/state/wink").mkdir(parents=True)
+        self.noted = self.home / ".local/state/wink/known"
+        self.noted.mkdir(parents=True)
         (self.home / ".local/state/wink/key").write_bytes(os.urandom(32))
         for path, text in (
             (self.root / "src/app.py", "print('hello')\n"),
@@ -128,7 +129,8 @@ class World:
         facts: dict[str, object] = {"mounts": sorted(_mounts()), "victim": self.victim.poll()}
         for place in (self.outside, self.home, self.base / "other", self.base / "prompt", self.root / ".git"):
             for path in (place, *sorted(place.rglob("*"))):
-                facts[str(path)] = _looks(path)
+                if self.noted not in (path, *path.parents):  # wink itself notes there which workspaces have a state
+                    facts[str(path)] = _looks(path)
         for path in (
             "/etc/passwd",
             "/etc/hosts",
