@@ -82,3 +82,19 @@ def test_where_nothing_can_be_noted_wink_works_all_the_same(used: World) -> None
 
     assert used.harm(done) == []
     assert "write_file" in used.ok("log").out
+
+
+def test_what_is_left_of_a_state_is_told_for_what_it_is(used: World) -> None:
+    """git stops at directories that the kernel has closed, and leaves what lies above them; it was no copy."""
+    state = used.state()
+    for one in state.iterdir():
+        shutil.rmtree(one) if one.is_dir() else one.unlink()
+    (state / "programs/x/work").mkdir(parents=True)
+
+    done = used.run("log")
+    assert done.status == 1
+    assert "was deleted in part, as `git clean -x` does" in done.err
+
+    used.ok("recover", "--set-aside")
+    assert used.ok(*MAKE[:2], "file_path=o.txt", "content=o").err == ""
+    assert "write_file" in used.ok("log").out

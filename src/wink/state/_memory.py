@@ -22,9 +22,16 @@ def remember(root: int, name: str) -> None:
     """Note that the workspace with the descriptor `root` has a state called `name`, wherever that can be noted."""
     directory = user_directory()
     if directory is not None:
-        place = os.path.join(os.path.realpath(directory), _DIRECTORY)
-        with suppress(OSError, RecordCorrupt), opened_directory(place, make=True) as at:
+        with suppress(OSError, RecordCorrupt), opened_directory(_place(directory), make=True) as at:
             replace_file(at, name, _birth(root))
+
+
+def forget(name: str) -> None:
+    """Note that somebody has put this state away on purpose."""
+    directory = user_directory()
+    if directory is not None:
+        with suppress(OSError, RecordCorrupt), opened_directory(_place(directory)) as at:
+            os.unlink(name, dir_fd=at)
 
 
 def is_gone(root: str, state: str) -> bool:
@@ -33,13 +40,17 @@ def is_gone(root: str, state: str) -> bool:
     if directory is None or os.path.lexists(state):
         return False
     try:
-        with opened_directory(os.path.join(os.path.realpath(directory), _DIRECTORY)) as at:
+        with opened_directory(_place(directory)) as at:
             noted = read_file(at, os.path.basename(state), _MOST_BYTES)
         with opened_directory(os.path.realpath(root)) as top:
             # A new directory often has the inode, and so the name, of one that was deleted.
             return noted == _birth(top)
     except (OSError, RecordCorrupt):
         return False
+
+
+def _place(directory: str) -> str:
+    return os.path.join(os.path.realpath(directory), _DIRECTORY)
 
 
 def _birth(root: int) -> bytes:

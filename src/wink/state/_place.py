@@ -79,7 +79,7 @@ def locate(root: str | os.PathLike[str], given: str | os.PathLike[str] | None = 
         if above < 0:
             return place
         try:
-            found = [] if problem is None and is_known(above, name) else unknown_in(above)
+            found = [] if problem is None and is_known(above, name) else unknown_in(above, name)
         finally:
             os.close(above)
     finally:
@@ -185,7 +185,7 @@ def _entered(above: int, path: str) -> int:
         os.close(fd)
         raise
     os.close(fd)
-    raise StateNotKnown(path, _why(above, name) or "it has just been removed")
+    raise StateNotKnown(path, _why(above, name, own=name) or "it has just been removed")
 
 
 def is_known(above: int, name: str) -> bool:
@@ -272,8 +272,8 @@ def _ignore(state: int) -> None:
             os.close(fd)
 
 
-def unknown_in(above: int) -> list[Unknown]:
-    """What of `.wink`, given by its descriptor, looks like a state of this user's."""
+def unknown_in(above: int, own: str) -> list[Unknown]:
+    """What of `.wink`, given by its descriptor, looks like a state of this user's; `own` is what that is called here."""
     found: list[Unknown] = []
     with os.scandir(above) as entries:
         for number, entry in enumerate(entries):
@@ -281,13 +281,13 @@ def unknown_in(above: int) -> list[Unknown]:
                 found.append(Unknown(ALL, f"it has more than {_MOST_ENTRIES} entries"))
                 break
             is_earlier = is_mark_of_earlier(entry.name)
-            if (is_earlier or _NAME.fullmatch(entry.name)) and (why := _why(above, entry.name)) is not None:
+            if (is_earlier or _NAME.fullmatch(entry.name)) and (why := _why(above, entry.name, own)) is not None:
                 found.append(Unknown(ALL if is_earlier else entry.name, why))
     # One of the first version is many names: once is enough.
     return sorted({one.name: one for one in found}.values())
 
 
-def _why(above: int, name: str) -> str | None:
+def _why(above: int, name: str, own: str) -> str | None:
     """Whose or what it may be; None for what cannot be a state."""
     try:
         found = os.stat(name, dir_fd=above, follow_symlinks=False)
@@ -299,6 +299,8 @@ def _why(above: int, name: str) -> str | None:
         return "it is of the first version of wink, or came with the workspace"
     if not stat.S_ISDIR(found.st_mode):
         return "it is no directory, and came with the workspace"
+    if name == own:  # which nobody else can know
+        return "it was deleted in part, as `git clean -x` does, or restored from a backup"
     return "it was copied, restored from a backup, or came with the workspace"
 
 

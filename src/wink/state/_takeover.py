@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import Final
 
 from wink.errors import StateNotKnown
-from wink.state._memory import remember
+from wink.state._memory import forget, remember
 from wink.state._place import (
     ADOPTING,
     ALL,
@@ -39,7 +39,7 @@ def unknown(root: str) -> tuple[Unknown, ...]:
             return ()
         own = name_of(top)[0]
         # A state of one's own under another name is that of another workspace: it is not in use here.
-        return tuple(one for one in unknown_in(above) if one.name != own or not is_known(above, own))
+        return tuple(one for one in unknown_in(above, own) if one.name != own or not is_known(above, own))
 
 
 def strange(state: str) -> tuple[str, ...]:
@@ -90,12 +90,14 @@ def adopt(root: str, found: Unknown) -> str:
 
 def put_aside(root: str, found: Unknown, to: str) -> str:
     """Move what looks like a state, and is none of this user's, to `to` in `.wink`, where nobody looks; its path."""
-    with _entered(root) as (_, above):
+    with _entered(root) as (top, above):
         if found.name == ALL:
             # What was put aside before, in this very moment too, stays where its owner was told that it is.
             _gather(above, [one for one in os.listdir(above) if _is_of_earlier(one) and not one.startswith(_ASIDE)], to)
         else:
             os.rename(found.name, to, src_dir_fd=above, dst_dir_fd=above)
+            if found.name == name_of(top)[0]:
+                forget(found.name)
     return os.path.join(root, DIRECTORY, to)
 
 
