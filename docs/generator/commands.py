@@ -51,7 +51,9 @@ def _commands(name: str, command: click.Command) -> Iterator[tuple[str, click.Co
 
 
 def _context(name: str) -> click.Context:
-    return click.Context(every_command()[name], info_name=name, terminal_width=WIDTH, max_content_width=WIDTH)
+    return click.Context(
+        every_command()[name], info_name=name, terminal_width=WIDTH, max_content_width=WIDTH, **wink.context_settings
+    )
 
 
 @cache

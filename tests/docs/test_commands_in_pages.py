@@ -40,7 +40,7 @@ def problem(line: str) -> str:
     except ValueError:
         return ""  # a piece of a line, such as an open quote
     group: click.Command = wink
-    context = click.Context(wink, info_name="wink")
+    context = click.Context(wink, info_name="wink", **wink.context_settings)
     while isinstance(group, click.Group) and words and not words[0].startswith("-"):
         if not words[0].islower():
             return ""  # NAME stands for any command

@@ -74,7 +74,7 @@ def test_every_command_is_in_the_matrix_or_opens_no_state() -> None:
     from wink.cli._main import wink
 
     assert isinstance(wink, Group)
-    there = set(wink.list_commands(Context(wink)))
+    there = set(wink.list_commands(Context(wink, **wink.context_settings)))
 
     tried = {command.argv[0] for command in COMMANDS}
     assert tried | OPEN_NO_STATE.keys() == there

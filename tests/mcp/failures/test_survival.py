@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Coroutine, Iterator
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import AsyncExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -275,7 +275,8 @@ def check(four: Four, row: Row) -> None:
     assert not (four.place / "much").exists()
     assert not (four.place / "late.txt").exists()
     assert len(list((four.place / "notes").glob(f"{row.tool}-*"))) == 4
-    kept = [call for call in open_record(four.place).calls(None, 20) if call.tool == row.tool]
+    with closing(open_record(four.place)) as record:
+        kept = [call for call in record.calls(None, 20) if call.tool == row.tool]
     assert [call.committed for call in kept] == [row.works]
 
 
