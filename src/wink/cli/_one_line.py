@@ -33,22 +33,13 @@ class OneLine(logging.Handler):
     def _write(self, record: logging.LogRecord) -> None:
         text = record.getMessage()
         if record.exc_info and record.exc_info[1] is not None:
+            from wink.limits import said_by
+
             error = record.exc_info[1]
-            text += f": {type(error).__name__}: {_words(error)}; `wink --debug …` shows where"
+            text += f": {type(error).__name__}: {said_by(error)}; `wink --debug …` shows where"
             if self._tracebacks:
                 text += "\n" + logging.Formatter().formatException(record.exc_info)
         click.echo(f"wink: {text if self._tracebacks else _shortened(' '.join(text.split()))}", err=True)
-
-
-def _words(error: BaseException) -> str:
-    from wink.limits import is_interruption
-
-    try:
-        return str(error)
-    except BaseException as worse:  # foreign code
-        if is_interruption(worse):
-            raise
-        return "its message cannot be read"
 
 
 def _shortened(text: str) -> str:

@@ -10,7 +10,7 @@ from wink.limits._budget import Budget, BudgetTracker, TokenUsage
 from wink.limits._clock import Clock, utc_now
 from wink.limits._deadline import Deadline
 from wink.limits._heartbeat import Heartbeat
-from wink.limits._interruption import is_interruption
+from wink.limits._interruption import is_interruption, said_by
 from wink.limits._run import RunContext
 
 __all__ = [
@@ -22,5 +22,6 @@ __all__ = [
     "RunContext",
     "TokenUsage",
     "is_interruption",
+    "said_by",
     "utc_now",
 ]

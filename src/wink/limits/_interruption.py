@@ -35,6 +35,20 @@ def is_interruption(error: BaseException) -> bool:
         return False
 
 
+def said_by(error: BaseException) -> str:
+    """What an exception says; foreign ones may fail even at that.
+
+    >>> said_by(ValueError("no"))
+    'no'
+    """
+    try:
+        return str(error)
+    except BaseException as worse:  # foreign code
+        if is_interruption(worse):
+            raise
+        return "its message cannot be read"
+
+
 def _all(error: BaseException) -> Iterator[BaseException]:
     """The exception, those that it was raised upon, and, of groups, all in them."""
     left: list[BaseException | None] = [error]

@@ -29,7 +29,7 @@ from wink.errors import (
     VisibilityExpansionRequired,
     WorkspaceNeedsRecovery,
 )
-from wink.limits import is_interruption
+from wink.limits import is_interruption, said_by
 from wink.runtime._results import printable
 from wink.tools import Tool
 from wink.transactions import Outcome
@@ -123,14 +123,14 @@ def failure_of(error: BaseException, *, name: str, tool: Tool[Any, Any] | None, 
         text = next((text for unknown, text in _UNKNOWABLE.items() if isinstance(error, unknown)), f"{name}: {kind}")
         return Failure(text, "raised", told(error), error)
     if ending is Ending.RAISE_AS_EVALUATION_ERROR:
-        text = words(error) or kind
+        text = said_by(error) or kind
         raising = PromptEvaluationError(text, phase="tool", prompt_name=prompt_name)
         raising.__cause__ = error
         return Failure(_text(text, name), "raised", f"{kind}: {text}", raising)
     error_id = new_error_id()
     detail = f"{told(error)} ({error_id})"
     if ending is Ending.FAIL_WITH_MESSAGE:
-        return Failure(_text(words(error) or kind, name), "rolled back", detail)
+        return Failure(_text(said_by(error) or kind, name), "rolled back", detail)
     if tool is None:
         return Failure(f"{name} could not start (error {error_id}); nothing was changed", "rolled back", detail)
     _log(name, error_id, error)
@@ -155,19 +155,9 @@ def fails_with_words(error: BaseException) -> bool:
     return ending_of(error) not in (Ending.FAIL_WITH_ID, Ending.FAIL_WITH_EXPECTATION)
 
 
-def words(error: BaseException) -> str:
-    """What an exception says; foreign ones may fail even at that."""
-    try:
-        return str(error)
-    except BaseException as worse:  # foreign code
-        if is_interruption(worse):
-            raise
-        return "its message cannot be read"
-
-
 def told(error: BaseException) -> str:
     """An exception's type, and what it says within bounds: for people, not for the model."""
-    said = words(error)
+    said = said_by(error)
     if len(said) > MOST_KEPT:
         said = f"{said[:MOST_KEPT]}... ({len(said)} characters)"
     return f"{type(error).__name__}: {said}"

@@ -11,9 +11,8 @@ from typing import Any
 
 from wink.errors import RollbackFailed
 from wink.filesystem import FileChange, Filesystem
-from wink.limits import is_interruption, utc_now
+from wink.limits import is_interruption, said_by, utc_now
 from wink.resources import ResourceContext, Snapshotable
-from wink.runtime._outcomes import words
 from wink.runtime._waiting import LEASE_SECONDS
 from wink.session import Session, SliceDelta, Snapshot
 from wink.transactions import CommitEntry, Outcome, Transaction, turns_to_take
@@ -60,7 +59,7 @@ def restore_snapshot(
         except BaseException as error:  # foreign code
             if is_interruption(error):
                 raise
-            reasons.append(f"{type(resource).__name__}.restore raised {type(error).__name__}: {words(error)}")
+            reasons.append(f"{type(resource).__name__}.restore raised {type(error).__name__}: {said_by(error)}")
     session.restore(snapshot.session, preserve_logs=True)
     if reasons:
         raise RollbackFailed((), "; ".join(reasons))
