@@ -16,16 +16,16 @@ from tests.filesystem.model import Tree
 
 from wink.filesystem import (
     FileChange,
-    FilePart,
     Filesystem,
+    FileTransaction,
     HostFilesystem,
     InMemoryFilesystem,
-    OverlayFilesystem,
-    _disk,
 )
+from wink.filesystem import disk as on_disk
 from wink.session import SliceDelta
 from wink.transactions import CommitEntry, Transaction
 from wink.workspace import Workspace
+from wink_overlay import OverlayFilesystem
 
 THEIRS = "theirs"
 """Where somebody writes while a call is under way; calls leave it alone."""
@@ -40,13 +40,13 @@ DISKS: dict[str, dict[str, Any]] = {
 
 def disk(variant: str, place: Path, *, read_only: bool = False) -> HostFilesystem:
     """Files beneath a directory, resolved and exchanged as the variant says."""
-    with mock.patch.object(_disk, "DiskStore", partial(_disk.DiskStore, **DISKS[variant])):
+    with mock.patch.object(on_disk, "DiskStore", partial(on_disk.DiskStore, **DISKS[variant])):
         return HostFilesystem(place, read_only=read_only)
 
 
 def workspace(variant: str, place: Path) -> Workspace:
     """A workspace over a directory, resolved and exchanged as the variant says."""
-    with mock.patch.object(_disk, "DiskStore", partial(_disk.DiskStore, **DISKS[variant])):
+    with mock.patch.object(on_disk, "DiskStore", partial(on_disk.DiskStore, **DISKS[variant])):
         return Workspace.open(place)
 
 
@@ -60,7 +60,7 @@ class Backend:
     """Where somebody who knows nothing of wink changes the files."""
 
     def __init__(self) -> None:
-        self.parts: list[FilePart] = []
+        self.parts: list[FileTransaction] = []
         self.root: Filesystem
         self.last: tuple[str, object] = ("", None)
 
@@ -87,7 +87,7 @@ class Backend:
         if self.parts:
             self.parts.append(self.parts[-1].handle.begin())
             return
-        self.root.turns.acquire(10)
+        self.root.write_lock.acquire(10)
         self.parts.append(self.root.begin())
 
     def commit(self) -> None:
@@ -124,8 +124,8 @@ class Backend:
 
     def take_turn(self) -> None:
         """Do what comes before every change: recover what a dead process left."""
-        self.root.turns.acquire(10)
-        self.root.turns.release()
+        self.root.write_lock.acquire(10)
+        self.root.write_lock.release()
 
     def reopen(self) -> None:
         """The process ends in order, and another one begins."""
@@ -135,7 +135,7 @@ class Backend:
 
     def _ended(self) -> None:
         if not self.parts:
-            self.root.turns.release()
+            self.root.write_lock.release()
 
 
 class Disk(Backend):
@@ -210,7 +210,7 @@ class Recorded(Disk):
         if self.parts:
             self.parts.append(self.files.begin())
             return
-        self.root.turns.acquire(10)
+        self.root.write_lock.acquire(10)
         self.transaction = Transaction(self.workspace.session(), None, root=self.root, writable=True)
         self.transaction.enter()
         part = self.transaction.file_part_of(self.root)
@@ -308,20 +308,20 @@ def entry(name: str, deltas: tuple[SliceDelta, ...], changes: tuple[FileChange, 
 def fill(files: Filesystem, tree: Tree) -> None:
     """Make files hold a tree, whatever they held."""
     part = files.begin()
-    with part.changing(".") as frame:
+    with part.changing(".") as change_set:
         for found in files.list():
             if found.name != THEIRS:
-                frame.delete(found.path, recursive=True)
+                change_set.delete(found.path, recursive=True)
         for path, thing in sorted(tree.items()):
             if thing.kind == "directory":
-                frame.mkdir(path)
+                change_set.mkdir(path)
             elif thing.kind == "file":
-                frame.put(path, thing.content, mode=thing.mode)
+                change_set.put(path, thing.content, mode=thing.mode)
             else:
-                frame.symlink(path, str(thing.target))
+                change_set.symlink(path, str(thing.target))
         for path, thing in tree.items():
             if thing.kind == "directory":
-                frame.chmod(path, thing.mode)
+                change_set.chmod(path, thing.mode)
     part.prepare()
     part.publish()
 

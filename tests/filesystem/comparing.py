@@ -14,7 +14,7 @@ from tests.filesystem.model import Fails, Missing, Model, Tree
 from tests.filesystem.operations import OPERATIONS, imagine, outcome, sides, told
 
 from wink.filesystem import Filesystem, FilesystemSnapshot
-from wink.testing._filesystems._promises import exactly
+from wink.testing import exactly
 
 Moment = tuple[Tree, list[FilesystemSnapshot]]
 """What the model held, and the snapshot that each filesystem took then."""

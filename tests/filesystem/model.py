@@ -40,6 +40,16 @@ def parents_of(path: str) -> list[str]:
     return ["/".join(names[:end]) for end in range(1, len(names))]
 
 
+def leads_out(place: str, target: str) -> bool:
+    """Whether a link that lies at a place goes up further than the root."""
+    depth = place.count("/")
+    for name in target.split("/"):
+        depth += -1 if name == ".." else name not in ("", ".")
+        if depth < 0:
+            return True
+    return False
+
+
 class Model:
     """Operations as `wink.filesystem.Filesystem` promises them, each as a whole or not at all."""
 
@@ -203,6 +213,10 @@ class Model:
                 return
             if old is not None and (not overwrite or "directory" in (old.kind, thing.kind)):
                 raise Fails(path)
+            for name in self.beneath(here):
+                body = self.tree[name].target
+                if body is not None and leads_out(there + name[len(here) :], body) and not leads_out(name, body):
+                    raise Fails(path)
             moved = {there + name[len(here) :]: self.tree.pop(name) for name in self.beneath(here)}
             self.tree |= moved
         except Fails:
@@ -224,12 +238,7 @@ class Model:
     def symlink(self, path: str, target: str) -> None:
         """Make a link that, read from where it is, stays inside."""
         place = self.place(path, follow=False)
-        depth = place.count("/")
-        for name in target.split("/"):
-            depth += -1 if name == ".." else name not in ("", ".")
-            if depth < 0:
-                raise Fails(path)
-        if place in self.tree:
+        if place in self.tree or leads_out(place, target):
             raise Fails(path)
         self.tree[place] = Thing("link", 0o777, target=target)
 

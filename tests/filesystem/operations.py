@@ -14,7 +14,6 @@ from tests.filesystem.model import Model, Thing, Tree, differing
 from wink.errors import PathRefused, WinkError
 from wink.filesystem import DIFFABLE_BYTES, FileChange, FileStat, Filesystem, FileVersion, workspace_path
 from wink.filesystem._paths import unportable_name
-from wink.filesystem._roots import RootAccess
 
 
 def is_honest(name: str) -> bool:
@@ -80,13 +79,13 @@ def carry_out(operation: Any, files: Filesystem) -> object:
 def step(files: Filesystem, kind: str, path: str, *rest: object) -> None:
     """A change that tools have no operation for, in a part of its own; a root waits for its turn, as for all others."""
     with ExitStack() as held:
-        if isinstance(files._access, RootAccess):  # type: ignore[attr-defined]
-            files.turns.acquire(10)
-            held.callback(files.turns.release)
+        if files._transaction.autocommit:  # type: ignore[attr-defined]
+            files.write_lock.acquire(10)
+            held.callback(files.write_lock.release)
         part = files.begin()
         try:
-            with part.changing(path) as frame:
-                getattr(frame, kind)(path, *rest)
+            with part.changing(path) as change_set:
+                getattr(change_set, kind)(path, *rest)
             part.prepare()
             part.publish()
         except BaseException:
@@ -137,18 +136,18 @@ def meddle(edit: tuple[str, str, bytes, int], place: Path | Filesystem) -> None:
                 at.chmod(mode)
         return
     part = place.begin()
-    with part.changing(path) as frame:
+    with part.changing(path) as change_set:
         match how:
             case "save":
-                frame.put(path, content)
+                change_set.put(path, content)
             case "save-anew":
-                frame.put(path, content, mode=0o644)
+                change_set.put(path, content, mode=0o644)
             case "remove":
-                frame.delete(path)
+                change_set.delete(path)
             case "mkdir":
-                frame.mkdir(path)
+                change_set.mkdir(path)
             case _:
-                frame.chmod(path, mode)
+                change_set.chmod(path, mode)
     part.publish()
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from tests.filesystem import backends
 
-from wink.filesystem import FilePart, Filesystem, HostFilesystem, InMemoryFilesystem, StoreFilesystem
-from wink.filesystem._memory import MemoryStore
+from wink.filesystem import Filesystem, FileTransaction, HostFilesystem, InMemoryFilesystem, StoreFilesystem
+from wink.filesystem.memory._store import MemoryStore
 from wink.testing import FilesystemContract
 from wink.workspace import Workspace
 
@@ -77,7 +77,7 @@ class TestWorkspace(FilesystemContract):
         self.opened[workspace.filesystem] = workspace
         return workspace.filesystem
 
-    def commit_call(self, files: Filesystem, part: FilePart) -> None:
+    def commit_call(self, files: Filesystem, part: FileTransaction) -> None:
         part.prepare()
         if part.dirty:
             self.opened[files].record.commit(backends.entry(str(part.transaction_id), (), part.changes()))

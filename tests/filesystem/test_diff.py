@@ -56,8 +56,8 @@ def test_no_name_can_pass_for_lines_of_a_diff() -> None:
     told = FileChange(forged, version(b"a\n"), version(b"b\n")).diff()
 
     assert told == (
-        r'--- "a/x\n--- a/safe\n+++ b/safe\x1b[2J"' + "\n"
-        r'+++ "b/x\n--- a/safe\n+++ b/safe\x1b[2J"' + "\n@@ -1 +1 @@\n-a\n+b\n"
+        r'--- "a/x\n--- a/safe\n+++ b/safe\033[2J"' + "\n"
+        r'+++ "b/x\n--- a/safe\n+++ b/safe\033[2J"' + "\n@@ -1 +1 @@\n-a\n+b\n"
     )
     link = FileVersion("link", 3, 0o777, forged)
     assert FileChange(forged, None, link).diff().count("\n") == 1

@@ -31,7 +31,7 @@ from tests.filesystem.operations import (
 )
 
 from wink.filesystem import Filesystem
-from wink.testing._filesystems._promises import exactly
+from wink.testing import exactly
 
 PROGRAMS = int(os.environ.get("WINK_LAWS", "20"))
 

@@ -16,44 +16,43 @@ from tests.states import state_of
 
 from wink.filesystem import (
     FileChange,
-    FilePart,
     Filesystem,
+    FileTransaction,
     HostFilesystem,
     StoreFilesystem,
-    _part,
+    _edit,
     _reading,
-    _roots,
-    _writing,
 )
-from wink.filesystem._memory import Directory, File, Link, MemoryStore
-from wink.filesystem._memory_frame import MemoryFrame
 from wink.filesystem._stamps import whole
+from wink.filesystem.memory._change_set import MemoryChangeSet
+from wink.filesystem.memory._entries import Directory, File, Link
+from wink.filesystem.memory._store import MemoryStore
 from wink.testing import FilesystemContract
 
 pytest_plugins = ["pytester"]
 
 
-class Frame(MemoryFrame):
-    """A sound frame, for mutants to be made of."""
+class ChangeSet(MemoryChangeSet):
+    """A sound change set, for mutants to be made of."""
 
 
 class Store(MemoryStore):
-    """A sound store whose frames are of another class."""
+    """A sound store whose change sets are of another class."""
 
-    __slots__ = ("frame",)
+    __slots__ = ("change_set",)
 
-    def __init__(self, frame: type[MemoryFrame]) -> None:
+    def __init__(self, change_set: type[MemoryChangeSet]) -> None:
         super().__init__()
-        self.frame = frame
+        self.change_set = change_set
 
-    def begin(self, transaction_id: str) -> MemoryFrame:
-        return self.frame(self)
-
-
-# -- frames
+    def begin(self, transaction_id: str) -> MemoryChangeSet:
+        return self.change_set(self)
 
 
-class ForgetsModes(Frame):
+# -- change sets
+
+
+class ForgetsModes(ChangeSet):
     """Changes a mode so that nothing knows of it."""
 
     def chmod(self, path: str, mode: int) -> None:
@@ -64,14 +63,14 @@ class ForgetsModes(Frame):
             super().chmod(path, mode)
 
 
-class LosesMovedFrom(Frame):
+class LosesMovedFrom(ChangeSet):
     """Tells a move as a deletion and a creation that have nothing to do with each other."""
 
     def changes(self, since: int = 0) -> tuple[FileChange, ...]:
         return tuple(replace(change, moved_from=None) for change in super().changes(since))
 
 
-class TellsTwice(Frame):
+class TellsTwice(ChangeSet):
     """Tells of what was changed back, too."""
 
     def changes(self, since: int = 0) -> tuple[FileChange, ...]:
@@ -80,7 +79,7 @@ class TellsTwice(Frame):
         return told + tuple(FileChange(step.path, None, None) for step in self._steps[since:] if step.path not in paths)
 
 
-class LetsLinksOut(Frame):
+class LetsLinksOut(ChangeSet):
     """Makes any link."""
 
     def symlink(self, path: str, target: str) -> None:
@@ -89,7 +88,7 @@ class LetsLinksOut(Frame):
         self._set(place.directory, place.name, Link(target, 0), place.path)
 
 
-class DeletesThroughLinks(Frame):
+class DeletesThroughLinks(ChangeSet):
     """Removes what a link leads to."""
 
     def delete(self, path: str, *, recursive: bool = False) -> None:
@@ -97,14 +96,14 @@ class DeletesThroughLinks(Frame):
         super().delete(entry.target if type(entry) is Link else path, recursive=recursive)
 
 
-class UndoesTooMuch(Frame):
+class UndoesTooMuch(ChangeSet):
     """Takes everything back, whatever it was asked for."""
 
     def undo(self, to: int = 0) -> None:
         super().undo(0)
 
 
-class LeavesDirectories(Frame):
+class LeavesDirectories(ChangeSet):
     """Does not take away the directories that it made."""
 
     def undo(self, to: int = 0) -> None:
@@ -116,7 +115,7 @@ class LeavesDirectories(Frame):
         super().undo(to)
 
 
-class LeavesNewTimes(Frame):
+class LeavesNewTimes(ChangeSet):
     """Takes names and contents back, and leaves directories as if they had just been changed."""
 
     def undo(self, to: int = 0) -> None:
@@ -126,7 +125,7 @@ class LeavesNewTimes(Frame):
             directory.modified_ns = self._store.clock()
 
 
-class ReplacesDirectories(Frame):
+class ReplacesDirectories(ChangeSet):
     """Lets a file take the place of a directory."""
 
     def move(self, source: str, target: str, *, overwrite: bool = False) -> None:
@@ -141,13 +140,13 @@ class ReplacesDirectories(Frame):
 @contextmanager
 def drops_final_newlines() -> Iterator[None]:
     """Edits end without the newline that the file ended with."""
-    sound = _writing.edited
+    sound = _edit.edited
 
     def edited(*args: Any, **options: Any) -> Any:
         edit = sound(*args, **options)
         return edit._replace(text=edit.text.rstrip("\n"))
 
-    with mock.patch.object(_writing, "edited", edited):
+    with mock.patch.object(_edit, "edited", edited):
         yield
 
 
@@ -155,17 +154,23 @@ def drops_final_newlines() -> Iterator[None]:
 def does_not_wait() -> Iterator[None]:
     """Revoking sets the flag, and looks no further."""
 
-    def revoke(part: FilePart) -> None:
+    def revoke(part: FileTransaction) -> None:
         part._revoked = True
 
-    with mock.patch.object(_part.FilePart, "revoke", revoke):
+    with mock.patch.object(FileTransaction, "revoke", revoke):
         yield
 
 
 @contextmanager
 def has_no_guard() -> Iterator[None]:
     """The root can be used inside a call."""
-    with mock.patch.object(_roots.RootAccess, "reading", lambda access: access.tree.store):
+    sound = FileTransaction._check
+
+    def check(transaction: FileTransaction) -> None:
+        if not transaction.autocommit:
+            sound(transaction)
+
+    with mock.patch.object(FileTransaction, "_check", check):
         yield
 
 
@@ -174,7 +179,7 @@ def takes_a_page_for_the_file() -> Iterator[None]:
     """One line was read, and the file counts as known."""
 
     def note_lines(access: Any, path: str, facts: Any, total: int, ranges: Any) -> None:
-        access.note(path, whole(path, facts.digest, facts.size, total, "read"))
+        access.observe(path, whole(path, facts.digest, facts.size, total, "read"))
 
     with mock.patch.object(_reading, "note_lines", note_lines):
         yield
@@ -183,16 +188,16 @@ def takes_a_page_for_the_file() -> Iterator[None]:
 @contextmanager
 def puts_back_blindly() -> Iterator[None]:
     """A rollback writes what was there before, whatever is there now."""
-    sound = FilePart.undo
+    sound = FileTransaction.undo
 
-    def undo(part: FilePart) -> None:
+    def undo(part: FileTransaction) -> None:
         changes, root = part.changes(), Path(part.tree.store.root)
         sound(part)
         shutil.rmtree(state_of(root) / "conflicts", ignore_errors=True)
         for change in changes:
             (root / change.path).write_bytes((change.before and change.before.content()) or b"")
 
-    with mock.patch.object(FilePart, "undo", undo):
+    with mock.patch.object(FileTransaction, "undo", undo):
         yield
 
 
@@ -276,8 +281,8 @@ def tried(mutant: Any, test: str, *, is_broken: bool) -> type[FilesystemContract
             if self.on_host:
                 return HostFilesystem(place)
             if not is_broken or not inspect.isclass(mutant):
-                return StoreFilesystem(Store(Frame), immutable=True)
-            if issubclass(mutant, MemoryFrame):
+                return StoreFilesystem(Store(ChangeSet), immutable=True)
+            if issubclass(mutant, MemoryChangeSet):
                 return StoreFilesystem(Store(mutant), immutable=True)
             return mutant(MemoryStore(), immutable=True)
 

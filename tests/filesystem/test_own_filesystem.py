@@ -6,6 +6,9 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from wink.errors import PathRefused
 from wink.testing import FilesystemContract
 
 GUIDE = Path(__file__).parents[2] / "docs/guide/your-own-filesystem.md"
@@ -20,3 +23,14 @@ def shown() -> type[FilesystemContract]:
 
 
 TestDictStore = shown()
+
+
+def test_links_are_refused_in_words_where_there_are_none(tmp_path: Path) -> None:
+    """Whoever asked for one hears of the files, not of a system call."""
+    files = TestDictStore().make_filesystem(tmp_path)
+    files.write("a.txt", "")
+
+    with pytest.raises(PathRefused, match=r"^'new/link' cannot be changed so: these files have no links$"):
+        files.symlink("new/link", "../a.txt")
+
+    assert [entry.name for entry in files.list()] == ["a.txt"]

@@ -11,7 +11,8 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from wink.errors import PathRefused
-from wink.filesystem import Filesystem, HostFilesystem, InMemoryFilesystem, OverlayFilesystem
+from wink.filesystem import Filesystem, HostFilesystem, InMemoryFilesystem
+from wink_overlay import OverlayFilesystem
 
 MAKERS: dict[str, Callable[[Path], Filesystem]] = {
     "disk": HostFilesystem,

@@ -157,9 +157,47 @@ def test_only_some_directories_are_remembered(files: Filesystem, monkeypatch: py
         files.write(f"{number}/a", "")
         files.write(f"{number}/b", "")
 
-    assert len(files._access.tree.siblings._known) == 3
+    assert len(files._transaction.tree.siblings._known) == 3
     with pytest.raises(PathRefused):
         files.write("0/A", "")
+
+
+def test_many_directories_are_filled_in_turn_without_being_listed_again(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More than 64 were forgotten again and again: each file took as long as its directory had names."""
+    listed: list[str] = []
+    list_names = siblings_module._listed
+    monkeypatch.setattr(
+        siblings_module, "_listed", lambda store, path: (listed.append(path), list_names(store, path))[1]
+    )
+    files = make()
+    for directory in range(100):
+        files.mkdir(f"d{directory}")
+    listed.clear()
+    for number in range(3):
+        for directory in range(100):
+            files.write(f"d{directory}/{number}.txt", "")
+
+    assert len(listed) == 100
+    with pytest.raises(PathRefused):
+        files.write("d7/0.TXT", "")
+
+
+def test_names_are_remembered_up_to_a_number(files: Filesystem, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not for ever, in however few directories they are."""
+    monkeypatch.setattr(siblings_module, "_MOST_HELD", 10)
+    for number in range(40):
+        files.write(f"{number % 4}/{number}", "")
+    files.delete("3", recursive=True)
+    files.write("3/a", "")
+    for path in ("0/A", "1/A", "3/A"):
+        files.write(path.lower(), "")
+        with pytest.raises(PathRefused):
+            files.write(path, "")
+
+    siblings = files._transaction.tree.siblings
+    assert siblings._held == sum(len(known.names or ()) for known in siblings._known.values()) <= 10
 
 
 names = st.text(st.sampled_from("aAbBß\u017fsSéÉe\u0301Å\u212bKk\u212a.\u0131Ii\u0130"), min_size=1, max_size=3).filter(

@@ -17,7 +17,7 @@ from tests.filesystem.backends import Backend, Disk, Recorded
 
 from wink.errors import SnapshotMismatch
 from wink.filesystem import FileChange, Filesystem, FilesystemSnapshot
-from wink.filesystem._memory import Directory, File
+from wink.filesystem.memory._entries import Directory, File
 
 PATHS = ("a", "b", "d", "d/a", "d/b", "d/e", "d/e/a", "f/g")
 KINDS: dict[str, Callable[[], Backend]] = {
@@ -38,7 +38,7 @@ def tree(backend: Backend) -> Tree:
             for path in backend.place.rglob("*")
             if ".wink" not in path.parts[len(backend.place.parts) :]
         }
-    return dict(_inside(backend.root._access.tree.store.top, ""))
+    return dict(_inside(backend.root._transaction.tree.store.top, ""))
 
 
 def _inside(directory: Directory, above: str) -> Iterator[tuple[str, tuple[str, int, bytes | str | None]]]:
@@ -96,12 +96,12 @@ def change(files: Filesystem, kind: str, path: str, other: str, text: str) -> No
             case "mkdir":
                 files.mkdir(path, parents=True)
             case "link":
-                with files._access.changing(path) as frame:
-                    frame.symlink(path, "a")
+                with files._transaction.changing(path) as change_set:
+                    change_set.symlink(path, "a")
             case _:
                 is_directory = files.stat(path).is_directory
-                with files._access.changing(path) as frame:
-                    frame.chmod(path, 0o750 if is_directory else 0o600)
+                with files._transaction.changing(path) as change_set:
+                    change_set.chmod(path, 0o750 if is_directory else 0o600)
     except (OSError, ValueError):
         pass
 

@@ -90,7 +90,7 @@ def test_inside_a_call_the_root_is_not_restored(memory: InMemoryFilesystem) -> N
 
 def test_history_is_kept_only_while_a_snapshot_needs_it(memory: InMemoryFilesystem) -> None:
     """Ten thousand overwritten versions must not stay in memory for nobody."""
-    from wink.filesystem._memory import File
+    from wink.filesystem.memory._entries import File
 
     def versions() -> int:
         gc.collect()

@@ -7,7 +7,7 @@ import pytest
 
 from wink.errors import HandleRevoked, PatternError
 from wink.filesystem import Filesystem, HostFilesystem, InMemoryFilesystem
-from wink.filesystem._memory import MemoryStore
+from wink.filesystem.memory._store import MemoryStore
 
 
 @pytest.fixture

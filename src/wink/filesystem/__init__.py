@@ -2,135 +2,164 @@
 
 from typing import TYPE_CHECKING
 
-from wink.filesystem._change import DIFFABLE_BYTES, ChangeKind, FileChange, FileVersion, Kept
+from wink.filesystem._change import COPIED_BYTES, DIFFABLE_BYTES, ChangeKind, FileChange, FileVersion, Kept
 from wink.filesystem._filesystem import Filesystem
 from wink.filesystem._git_data import is_git_data
-from wink.filesystem._part import FilePart
-from wink.filesystem._paths import WorkspacePath, is_protected_name, protected_as, unportable_name, workspace_path
+from wink.filesystem._paths import (
+    IGNORABLE,
+    WorkspacePath,
+    check_link,
+    check_readable,
+    check_writable,
+    is_protected_name,
+    protected_as,
+    unportable_name,
+    workspace_path,
+)
+from wink.filesystem._quoting import path_in_json, quoted_path
 from wink.filesystem._results import EditResult, ReadResult, WriteMode, WriteResult
 from wink.filesystem._roots import HostFilesystem, InMemoryFilesystem
 from wink.filesystem._stamps import Stamp
-from wink.filesystem._store import Frame, MarkingFrame, MarkingStore, Node, NodeKind, Staging, Store
-from wink.filesystem._turns import Turns
+from wink.filesystem._store import ChangeSet, MarkingChangeSet, MarkingStore, Node, NodeKind, Staging, Store, failure
+from wink.filesystem._transaction import FileTransaction
+from wink.filesystem._tree import MAX_FILE_BYTES
+from wink.filesystem._write_lock import WriteLock
+from wink.spellings import lazily
 
 if TYPE_CHECKING:
-    from wink.filesystem._disk_content import Attributes, attributes_of
-    from wink.filesystem._exchange import can_exchange
-    from wink.filesystem._git_index import git_index_meaning, is_git_index
-    from wink.filesystem._ignored import Ignored
-    from wink.filesystem._journal_report import Conflict, Recovered
-    from wink.filesystem._listing import FileEntry, FileStat, GlobMatch, GrepMatch, Listing
-    from wink.filesystem._net import net_changes
-    from wink.filesystem._over_store import StoreFilesystem
-    from wink.filesystem._overlay_root import OverlayFilesystem
-    from wink.filesystem._plan import BETWEEN, CHANGED, Target, changed_by_others, plan
-    from wink.filesystem._putting_back import PuttingBack, preview
-    from wink.filesystem._snapshot import FilesystemSnapshot
+    from wink.filesystem._git_data import git_index_meaning, is_git_config, is_git_index
+    from wink.filesystem._past import FilesystemSnapshot, Past
+    from wink.filesystem._roots import StoreFilesystem
     from wink.filesystem._streams import ReadStream, TextStream, WriteStream
-    from wink.filesystem._versions import Archived, Places, Versions
+    from wink.filesystem.disk import (
+        SETTINGS,
+        Attributes,
+        Conflict,
+        Merging,
+        Recovered,
+        attributes_of,
+        can_exchange,
+        check_program_may_change,
+        copy_with_holes,
+        distribution_at,
+        import_places,
+        merging,
+        program_state,
+    )
+    from wink.filesystem.search import FileEntry, FileStat, GlobMatch, GrepMatch, Ignored, IgnoreRules, Listing, Pattern
+    from wink.filesystem.undo import (
+        BETWEEN,
+        CHANGED,
+        Archived,
+        Places,
+        PuttingBack,
+        Target,
+        Versions,
+        changed_by_others,
+        net_changes,
+        obstacles,
+        plan,
+        preview,
+    )
 
 __all__ = [
     "BETWEEN",
     "CHANGED",
+    "COPIED_BYTES",
     "DIFFABLE_BYTES",
+    "IGNORABLE",
+    "MAX_FILE_BYTES",
     "Archived",
     "Attributes",
     "ChangeKind",
+    "ChangeSet",
     "Conflict",
     "EditResult",
     "FileChange",
     "FileEntry",
-    "FilePart",
     "FileStat",
+    "FileTransaction",
     "FileVersion",
     "Filesystem",
     "FilesystemSnapshot",
-    "Frame",
     "GlobMatch",
     "GrepMatch",
     "HostFilesystem",
+    "IgnoreRules",
     "Ignored",
     "InMemoryFilesystem",
     "Kept",
     "Listing",
-    "MarkingFrame",
+    "MarkingChangeSet",
     "MarkingStore",
+    "Merging",
     "Node",
     "NodeKind",
-    "OverlayFilesystem",
+    "Past",
+    "Pattern",
     "Places",
     "PuttingBack",
     "ReadResult",
     "ReadStream",
     "Recovered",
+    "SETTINGS",
     "Stamp",
     "Staging",
     "Store",
     "StoreFilesystem",
     "Target",
     "TextStream",
-    "Turns",
     "Versions",
     "WorkspacePath",
+    "WriteLock",
     "WriteMode",
     "WriteResult",
     "WriteStream",
     "attributes_of",
     "can_exchange",
     "changed_by_others",
+    "check_link",
+    "check_program_may_change",
+    "check_readable",
+    "check_writable",
+    "copy_with_holes",
+    "distribution_at",
+    "failure",
     "git_index_meaning",
+    "import_places",
+    "is_git_config",
     "is_git_data",
     "is_git_index",
     "is_protected_name",
+    "path_in_json",
     "protected_as",
+    "quoted_path",
     "unportable_name",
+    "merging",
     "net_changes",
+    "obstacles",
     "plan",
     "preview",
+    "program_state",
     "workspace_path",
 ]
 
+# As they were called before; out of `__all__`, so that nobody learns them anew.
+Frame, MarkingFrame = ChangeSet, MarkingChangeSet
+FilePart = FileTransaction
+Turns = WriteLock
+
 # What only some programs need is imported when it is asked for (PEP 562).
 _LATER = {
-    "Archived": "_versions",
-    "BETWEEN": "_plan",
-    "CHANGED": "_plan",
-    "Attributes": "_disk_content",
-    "Conflict": "_journal_report",
-    "FileEntry": "_listing",
-    "FileStat": "_listing",
-    "FilesystemSnapshot": "_snapshot",
-    "GlobMatch": "_listing",
-    "GrepMatch": "_listing",
-    "Ignored": "_ignored",
-    "Listing": "_listing",
-    "OverlayFilesystem": "_overlay_root",
-    "Places": "_versions",
-    "PuttingBack": "_putting_back",
-    "ReadStream": "_streams",
-    "Recovered": "_journal_report",
-    "StoreFilesystem": "_over_store",
-    "Target": "_plan",
-    "TextStream": "_streams",
-    "Versions": "_versions",
-    "WriteStream": "_streams",
-    "attributes_of": "_disk_content",
-    "can_exchange": "_exchange",
-    "changed_by_others": "_plan",
-    "git_index_meaning": "_git_index",
-    "is_git_index": "_git_index",
-    "net_changes": "_net",
-    "plan": "_plan",
-    "preview": "_putting_back",
+    "Archived BETWEEN CHANGED Places PuttingBack Target Versions changed_by_others net_changes obstacles plan preview": "undo",
+    "Attributes Conflict SETTINGS distribution_at import_places Recovered attributes_of copy_with_holes Merging check_program_may_change merging program_state can_exchange": "disk",
+    "FileEntry FileStat GlobMatch GrepMatch IgnoreRules Ignored Listing Pattern": "search",
+    "FilesystemSnapshot Past": "_past",
+    "OverlayFilesystem": "overlay",  # with a warning, until the next release
+    "ReadStream TextStream WriteStream": "_streams",
+    "StoreFilesystem": "_roots",
+    "git_index_meaning is_git_config is_git_index": "_git_data",
 }
 
-
-def __getattr__(name: str) -> object:
-    module = _LATER.get(name)
-    if module is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    found: object = getattr(import_module(f"{__name__}.{module}"), name)
-    globals()[name] = found
-    return found
+if not TYPE_CHECKING:
+    __getattr__ = lazily(__name__, _LATER)

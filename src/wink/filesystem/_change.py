@@ -1,21 +1,27 @@
-"""What a transaction did to one path."""
+"""What a transaction did to one path, and how a unified diff shows it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from wink.dataclass import dataclass, field
+from wink.filesystem._quoting import quoted_path
 
 if TYPE_CHECKING:
     Load: TypeAlias = Callable[[], bytes | None]
 else:
     Load = Any  # what is read back from JSON, such as the calls in a session's snapshot, has no content to load
 
+
 ChangeKind = Literal["created", "modified", "deleted"]
 """What became of a path."""
 
 DIFFABLE_BYTES = 64 * 1024
 """Content above this size is not kept for a diff; the size and digest still are."""
+
+COPIED_BYTES = 64 << 20
+"""Larger content is not copied, neither into the history nor by an undo: as a pre-image it stays the inode that it is."""
 
 
 @dataclass(slots=True)
@@ -24,8 +30,8 @@ class Kept:
 
     `modified_ns` is in nanoseconds since the epoch, `staged` the name of a pre-image in staging, `digest` the SHA-256 of a
     file's content where the call itself knew it. `changed_ns` is when anything of the file changed last, of what is there
-    now: unlike the time of content nobody can set it, and no record keeps it. `meaning` is the same for all contents of a git
-    index that say the same.
+    now: unlike the time of content nobody can set it. `left_ns` is the same as it was when the call had left the file, where it did
+    not know the content; 0 where it did. `meaning` is the same for all contents of a git index that say the same.
     """
 
     inode: int
@@ -34,6 +40,7 @@ class Kept:
     digest: str | None = None
     changed_ns: int = 0
     meaning: str | None = None
+    left_ns: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,17 +81,16 @@ class FileChange:
 
     def without_content(self) -> FileChange:
         """The same facts, holding no file's content."""
-        return replace(
-            self,
-            before=self.before and replace(self.before, load=None, kept=None),
-            after=self.after and replace(self.after, load=None, kept=None),
-        )
+        return FileChange(self.path, _without_content(self.before), _without_content(self.after), self.moved_from)
 
     def diff(self) -> str:
         """A unified diff between `a/path` and `b/path`, one line for what is binary, large, or no longer at hand."""
-        from wink.filesystem._diff import unified_diff
-
         return unified_diff(self)
+
+
+def _without_content(version: FileVersion | None) -> FileVersion | None:
+    # not `replace`, which costs four times as much: this is done for each call
+    return version and FileVersion(version.kind, version.size, version.mode, version.target)
 
 
 def backwards(changes: Iterable[FileChange]) -> tuple[FileChange, ...]:
@@ -95,3 +101,80 @@ def backwards(changes: Iterable[FileChange]) -> tuple[FileChange, ...]:
         FileChange(change.path, change.after, change.before, moved.get(change.path) if change.after is None else None)
         for change in changes
     )
+
+
+def unified_diff(change: FileChange) -> str:
+    """The diff between `a/path` and `b/path`; one line for what has no lines to show.
+
+    A last line without a newline is followed by a line that says so, as git writes it.
+    """
+    before, after = change.before, change.after
+    old_path, new_path = change.moved_from or change.path, change.path
+    if any(side is not None and side.kind != "file" for side in (before, after)):
+        return f"{_describe(change)}\n"
+    old, new = _text(before), _text(after)
+    header = _mode_lines(change)
+    if old is None or new is None:
+        return header + f"{_describe(change)}\n"
+    if old == new:
+        return header or f"{_describe(change)}\n"
+    from difflib import unified_diff as lines_of
+
+    lines = lines_of(
+        _lines(old),
+        _lines(new),
+        "/dev/null" if before is None else quoted_path(f"a/{old_path}"),
+        "/dev/null" if after is None else quoted_path(f"b/{new_path}"),
+    )
+    return header + "".join(
+        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
+    )
+
+
+def _text(version: FileVersion | None) -> str | None:
+    """One side's text; None where it is binary, large or gone."""
+    if version is None:
+        return ""
+    content = version.content()
+    if content is None or b"\0" in content:
+        return None
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _lines(text: str) -> list[str]:
+    # Not splitlines(): a form feed or a Unicode separator is no end of a line.
+    lines = [line + "\n" for line in text.split("\n")]
+    lines[-1] = lines[-1][:-1]
+    return lines if lines[-1] else lines[:-1]
+
+
+def _mode_lines(change: FileChange) -> str:
+    before, after = change.before, change.after
+    if before is None or after is None or before.mode == after.mode:
+        return ""
+    return f"{quoted_path(change.path)}: mode {before.mode:o} became {after.mode:o}\n"
+
+
+def _describe(change: FileChange) -> str:
+    before, after = change.before, change.after
+    if before is None and after is not None:
+        moved = f", moved from {quoted_path(change.moved_from)}" if change.moved_from else ""
+        return f"{quoted_path(change.path)}: created {_what(after)}{moved}"
+    if after is None and before is not None:
+        return f"{quoted_path(change.path)}: deleted {_what(before)}"
+    assert before is not None
+    assert after is not None
+    if before.kind == after.kind == "directory":
+        return _mode_lines(change).rstrip("\n") or f"{quoted_path(change.path)}: directory touched"
+    return f"{quoted_path(change.path)}: {_what(before)} became {_what(after)}"
+
+
+def _what(version: FileVersion) -> str:
+    if version.kind == "file":
+        return f"a file of {version.size} bytes"
+    if version.kind == "link":
+        return f"a link to {quoted_path(version.target or '')}"
+    return "a directory" if version.kind == "directory" else "something that is no file"

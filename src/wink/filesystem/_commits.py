@@ -153,6 +153,9 @@ class CommitHistory:
                 found += segment.changes
             return found
 
+    def commit_of(self, mark: object) -> None:
+        """Nobody records what was committed."""
+
     def is_before(self, one: object, other: object) -> bool:
         """Whether the one leads to the other."""
         return any(segment is other for segment in _chain(cast("Segment", one)))

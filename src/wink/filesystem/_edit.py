@@ -1,179 +1,99 @@
-"""Replace text in a text, keeping its newlines, and tell which lines that touches."""
+"""Replace text in a file, and note which lines of the new content are known.
+
+A file that is small is held, of a large one a piece at a time.
+"""
 
 from __future__ import annotations
 
-from array import array
-from bisect import bisect_left
-from typing import Final, NamedTuple
+from typing import Final
 
-from wink.errors import EditFailed
-from wink.filesystem._stamps import Ranges, shifted
+from wink.errors import WriteTooLarge
+from wink.filesystem._facts import Facts
+from wink.filesystem._reading import MAX_HELD, decode, existing, has_plain_newlines
+from wink.filesystem._replacing import TooLong, check_words, edited, find_lines
+from wink.filesystem._results import EditResult
+from wink.filesystem._stamps import Ranges, Stamp
+from wink.filesystem._transaction import FileTransaction
+from wink.filesystem._writing import current, exchange, staging
 
-MAX_REPLACEMENTS: Final = 1_000_000
-"""As many as can be remembered at once."""
-
-
-class Place(NamedTuple):
-    """One occurrence: lines `start` up to, not including, `end` became lines `start` up to `new_end`; counted from 0."""
-
-    start: int
-    end: int
-    new_end: int
+_UNBOUNDED: Final = 1 << 62
 
 
-class Edit(NamedTuple):
-    """The new text, and the places in the old one, ascending."""
-
-    text: str
-    places: tuple[Place, ...]
-
-    def shifted(self, ranges: Ranges) -> Ranges:
-        """Lines known of the old text as lines known of the new one."""
-        for place in reversed(self.places):
-            ranges = shifted(ranges, place.start, place.end, place.new_end)
-        return ranges
-
-
-def edited(path: str, text: str, old: str, new: str, *, replace_all: bool = False) -> Edit:
-    r"""Replace `old`, which must be there once unless `replace_all`, by `new`; raises `EditFailed`.
-
-    Newlines are those of the file: whether `old` and `new` have `\n` or `\r\n` makes no difference in a file that has
-    only one of them, and elsewhere new lines end as those that they replace.
-
-    >>> edited("a.txt", "one\r\ntwo\r\n", "two\n", "2\nthree\n").text
-    'one\r\n2\r\nthree\r\n'
-    """
-    if not old:
-        raise EditFailed(path, "the text to replace is empty; write the file as a whole instead")
-    plain_old, plain_new = old.replace("\r\n", "\n"), new.replace("\r\n", "\n")
-    if plain_old == plain_new:
-        raise EditFailed(path, "the old and the new text are the same")
-    crlf = text.count("\r\n")
-    if not crlf:
-        return _replace(path, text, old if old in text else plain_old, new, replace_all)
-    if crlf == text.count("\n"):
-        plain = _replace(path, text.replace("\r\n", "\n"), plain_old, plain_new, replace_all)
-        return Edit(plain.text.replace("\n", "\r\n"), plain.places)
-    return _replace_mixed(path, text, plain_old, plain_new, replace_all)
-
-
-def find_lines(path: str, text: str, old: str) -> tuple[tuple[int, int], ...]:
-    """The lines, half-open and counted from 0, of each occurrence of `old`, found as `edited` finds it.
-
-    >>> find_lines("a.txt", "a\\nb\\nc\\n", "b\\nc")
-    ((1, 3),)
-    """
+def edit(
+    files: FileTransaction, text: str, old: str, new: str, replace_all: bool, encoding: str, max_growth: int | None
+) -> EditResult:
+    """Replace text in a file, which may become longer by `max_growth` bytes."""
+    path = existing(files, text)
+    content, before = files.tree.store.read(path, MAX_HELD)
+    most = min(files.tree.max_file_bytes, _UNBOUNDED if max_growth is None else before.size + max_growth)
+    if content is None:
+        return _streamed(files, path, old, new, replace_all, encoding, most)
+    was = files.tree.facts.of(before, content)
+    decoded = decode(path, content, was.has_nul, encoding)
     try:
-        # Any text that is not `old` will do: the places in the old text do not depend on it, but for its last newline.
-        edit = edited(path, text, old, old + "\0\n" if old.endswith("\n") else old + "\0", replace_all=True)
-    except EditFailed:
+        change = edited(path, decoded, old, new, replace_all=replace_all, most=min(MAX_HELD, most))
+    except TooLong:
+        return _streamed(files, path, old, new, replace_all, encoding, most)
+    encoded = change.text.encode(encoding)
+    if len(encoded) > most:
+        raise WriteTooLarge(path, len(encoded), most)
+    node = exchange(files, path, before, content, encoded)
+    facts = files.tree.facts.of(node, encoded)
+    total = facts.lines if has_plain_newlines(encoding) else change.text.count("\n") + (change.text[-1:] != "\n")
+    known = current(files, path, was.digest)
+    ranges = () if known is None else change.shifted(known.ranges)
+    _note(files, path, known, ranges, facts, total)
+    return EditResult(path, len(change.places), node.size, tuple(place.start + 1 for place in change.places))
+
+
+def locate(files: FileTransaction, text: str, old: str, encoding: str) -> tuple[tuple[int, int], ...]:
+    """Where an edit would find `old`; nothing is noted."""
+    path = existing(files, text)
+    content, node = files.tree.store.read(path, MAX_HELD)
+    if content is not None:
+        return find_lines(path, decode(path, content, files.tree.facts.of(node, content).has_nul, encoding), old)
+    if not old:
         return ()
-    return tuple((place.start, place.end) for place in edit.places)
+    from wink.filesystem._edit_streams import found_in
+
+    stream, node = files.tree.store.open(path)
+    with stream:
+        found = found_in(path, stream, node.size, old, encoding)
+    return tuple((place.start, place.end) for place in reversed(list(found.places(old))))
 
 
-def _replace(path: str, text: str, old: str, new: str, replace_all: bool) -> Edit:
-    """Replace where `old` stands exactly so."""
-    spans = _spans(path, text, old)
-    return _assemble(path, text, old, spans, [new] * len(spans), replace_all)
+def _streamed(
+    files: FileTransaction, path: str, old: str, new: str, replace_all: bool, encoding: str, most: int
+) -> EditResult:
+    """Replace text in a file of which one piece at a time is held."""
+    from wink.filesystem._edit_streams import check_places, found_in, replaced
+
+    check_words(path, old, new)
+    stream, before = files.tree.store.open(path)
+    with stream:
+        found = found_in(path, stream, before.size, old, encoding)
+        check_places(path, found, replace_all=replace_all)
+        size = found.size_with(old, new, encoding)
+        if size > most:  # before any of it is written
+            raise WriteTooLarge(path, size, most)
+        stream.seek(0)
+        with staging(files, path) as staged:
+            facts, total = replaced(path, stream, found, new, encoding, staged.write)
+            if facts.size > most:
+                raise WriteTooLarge(path, facts.size, most)
+            node = exchange(files, path, before, found.facts.digest, staged)
+    files.tree.facts.learn(node, facts)
+    known = current(files, path, found.facts.digest)
+    ranges = () if known is None else found.shifted(known.ranges, new)
+    _note(files, path, known, ranges, facts, total)
+    return EditResult(path, len(found.lines), node.size, tuple(line + 1 for line in found.lines))
 
 
-def _spans(path: str, text: str, old: str) -> list[tuple[int, int]]:
-    spans: list[tuple[int, int]] = []
-    at = text.find(old)
-    while at >= 0:
-        spans.append((at, at + len(old)))
-        if len(spans) > MAX_REPLACEMENTS:
-            raise EditFailed(
-                path, f"the text to replace is there more than {MAX_REPLACEMENTS} times; give a longer one"
-            )
-        at = text.find(old, at + len(old))
-    return spans
-
-
-def _replace_mixed(path: str, text: str, old: str, new: str, replace_all: bool) -> Edit:
-    """Replace in a file that has both kinds of newline, where either kind fits either."""
-    # Where in the text with plain newlines those are that had been two characters.
-    shortened = array("Q")
-    at = text.find("\r\n")
-    while at >= 0:
-        shortened.append(at - len(shortened))
-        at = text.find("\r\n", at + 2)
-
-    def place(at: int) -> int:
-        return at + bisect_left(shortened, at)
-
-    spans = [(place(start), place(end)) for start, end in _spans(path, text.replace("\r\n", "\n"), old)]
-    news = [new.replace("\n", _newline_at(text, start, end)) for start, end in spans]
-    return _assemble(path, text, old, spans, news, replace_all)
-
-
-def _newline_at(text: str, start: int, end: int) -> str:
-    """The newline that a span has, else the one that ends its line."""
-    at = text.find("\n", start, end)
-    if at < 0:
-        at = text.find("\n", end)
-    if at < 0:
-        at = text.rfind("\n", 0, start)
-    return "\r\n" if at > 0 and text[at - 1] == "\r" else "\n"
-
-
-def _assemble(path: str, text: str, old: str, spans: list[tuple[int, int]], news: list[str], replace_all: bool) -> Edit:
-    starts = _lines_of(text, spans)
-    if not spans:
-        raise EditFailed(path, *_explain_absence(text, old))
-    if len(spans) > 1 and not replace_all:
-        lines = tuple(line + 1 for line in starts)
-        shown = ", ".join(map(str, lines[:10])) + (", …" if len(lines) > 10 else "")
-        raise EditFailed(
-            path,
-            f"the text to replace is there {len(lines)} times (lines {shown}); "
-            "give more of the lines around the one that is meant, or set replace_all",
-            lines,
-        )
-    pieces: list[str] = []
-    places: list[Place] = []
-    done, total = 0, _count(text)
-    for (begin, end), line, new in zip(spans, starts, news, strict=True):
-        pieces += (text[done:begin], new)
-        done = end
-        # The rest of the last line stays; it belongs to the place unless the place ends with its line, before and after.
-        whole = text[end - 1] == "\n" and (new.endswith("\n") or (not new and text[begin - 1 : begin] in ("", "\n")))
-        last = line + text.count("\n", begin, end)
-        new_last = line + new.count("\n")
-        places.append(Place(line, min(last + (not whole), total), new_last + (not whole)))
-    pieces.append(text[done:])
-    result = "".join(pieces)
-    return Edit(result, tuple(places))
-
-
-def _lines_of(text: str, spans: list[tuple[int, int]]) -> list[int]:
-    lines: list[int] = []
-    line = at = 0
-    for begin, _ in spans:
-        line += text.count("\n", at, begin)
-        at = begin
-        lines.append(line)
-    return lines
-
-
-def _count(text: str) -> int:
-    return text.count("\n") + (not text.endswith("\n") and bool(text))
-
-
-def _explain_absence(text: str, old: str) -> tuple[str, tuple[int, ...]]:
-    """Why `old` is not found, pointing at where all but the spaces fits."""
-    wanted, have = _respaced(old.strip("\n")), _respaced(text)
-    # Found as text, which takes linear time: comparing line by line takes hours where many lines are alike.
-    at = have.find(wanted) if wanted.strip("\n") else -1
-    if at >= 0:
-        line = have.count("\n", 0, at) + 1
-        return (
-            f"the text to replace is not in the file as given, but line {line} differs only in spaces; "
-            "copy the text exactly, with its indentation"
-        ), (line,)
-    return "the text to replace is not in the file; read it again and copy the text exactly", ()
-
-
-def _respaced(text: str) -> str:
-    """Text with a newline before and after each line, and one space for every stretch of them."""
-    return "".join(["\n", *(" ".join(line.split()) + "\n" for line in text.split("\n"))])
+def _note(files: FileTransaction, path: str, known: Stamp | None, ranges: Ranges, facts: Facts, total: int) -> None:
+    """Note what is known of the new content, where something was of the old one."""
+    if known is None:
+        files.observe(path, None)
+        return
+    complete = known.complete or not total or ranges == ((0, total),)
+    ranges = ((0, total),) if complete and total else ranges
+    files.observe(path, Stamp(path, facts.digest, facts.size, ranges, complete, total, "write"))

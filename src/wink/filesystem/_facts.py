@@ -1,16 +1,21 @@
-"""What is known of a file's whole content: its digest, and where its lines are."""
+"""What is known of a file's whole content: its digest, where its lines are, and by what it is known again."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
 
+from wink.errors import PathRefused
 from wink.filesystem._store import Node, Store
 
 if TYPE_CHECKING:
     from _hashlib import HASH
+
+    from wink.filesystem._change import FileVersion, Kept
+    from wink.filesystem._stamps import Stamp
 
 CHUNK: Final = 1024 * 1024
 """How much of a large file is held at once, in bytes."""
@@ -32,7 +37,8 @@ class FactCache:
     """Facts by a node's identity, so that content is not digested again as long as it cannot have changed.
 
     `trusted` is for stores whose content never changes in place. Elsewhere a file that was written within the clock's
-    grain of its own time may be written again without a visible trace ("racy git"); such facts are not kept.
+    grain of its own time may be written again without a visible trace ("racy git"); such facts are not kept, nor those of
+    files of which no time is known.
     """
 
     __slots__ = ("_clock", "_known", "_trusted")
@@ -55,7 +61,7 @@ class FactCache:
 
     def learn(self, node: Node, facts: Facts) -> None:
         """Keep facts for the node that the content was taken from."""
-        if self._trusted or self._clock() - node.modified_ns > _grain(node.modified_ns):
+        if self._trusted or 0 < node.modified_ns < self._clock() - _grain(node.modified_ns):
             if len(self._known) >= _KEPT:
                 for identity in list(self._known)[: _KEPT // 4]:
                     self._known.pop(identity, None)
@@ -121,6 +127,11 @@ class Scanner:
             self._last = piece[-1:]
         return self._newlines
 
+    @property
+    def newlines(self) -> int:
+        """How many have passed."""
+        return self._newlines
+
     def facts(self, marks: tuple[int, ...] = ()) -> Facts:
         """The facts about all that has passed."""
         lines = self._newlines + (self._last != b"\n")
@@ -141,3 +152,23 @@ def scanned(stream: BinaryIO) -> Facts:
 def _grain(modified_ns: int) -> int:
     # Times that are whole hundredths of a second come from a coarse clock, FAT's counts two seconds at a time.
     return 2_000_000_000 if modified_ns % 10_000_000 == 0 else 50_000_000
+
+
+def identify(store: Store, path: str, version: FileVersion, kept: Kept, stamp: Stamp | None) -> None:
+    """Keep what content a call left at a path, as far as it is known, by its `stamp`, or is cheap to know."""
+    if stamp is not None and stamp.size == version.size:
+        kept.digest = stamp.digest
+    else:
+        content = version.content()
+        kept.digest = None if content is None else digest(content)
+    if kept.digest is not None:
+        kept.left_ns = 0  # content says more
+    if path.endswith("/index"):
+        from wink.filesystem._git_data import MOST, git_index_meaning, is_git_index
+
+        # git writes its index anew all the time, and then nobody has what the call left.
+        if is_git_index(path):
+            with suppress(OSError, PathRefused):
+                content, now = store.read(path, MOST)
+                if content is not None and (now.size, now.modified_ns) == (version.size, kept.modified_ns):
+                    kept.meaning = git_index_meaning(content)

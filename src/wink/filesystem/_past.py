@@ -3,36 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol, cast
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
-from wink.errors import SnapshotMismatch, UndoConflict
+from wink.errors import UndoConflict
 from wink.filesystem._change import FileChange, backwards
-from wink.filesystem._snapshot import FilesystemSnapshot, Position
 
 if TYPE_CHECKING:
-    from wink.filesystem._access import Tree
-    from wink.filesystem._part import FilePart
-    from wink.filesystem._store import Frame, MarkingFrame, MarkingStore
-    from wink.filesystem._versions import Committed, Places, Versions
+    from wink.filesystem._store import ChangeSet, MarkingChangeSet, MarkingStore
+    from wink.filesystem._transaction import FileTransaction
+    from wink.filesystem._tree import Tree
+    from wink.filesystem.undo import Committed, Places, Versions
 
 
 class Past(Protocol):
-    """The way back of one tree. A moment is a mark, or a position in the frame of the part that asks; None is now."""
+    """The way back of one tree. A moment is a mark, or a position in the change set of the transaction that asks; None is now."""
 
     def mark(self) -> object:
         """What is committed now; can be come back to as long as somebody holds it."""
         ...
 
-    def restore(self, part: FilePart, to: object) -> None:
-        """Make everything as it was at a moment, as changes of the part; raises `UndoConflict`, with nothing changed."""
+    def restore(self, transaction: FileTransaction, to: object, /) -> None:
+        """Make everything as it was at a moment, as changes of the transaction; raises `UndoConflict`, with nothing changed."""
         ...
 
-    def check(self, part: FilePart, to: int) -> None:
-        """Raise `UndoConflict` if undoing the part's frame down to a position would put aside what somebody else saved."""
+    def check(self, transaction: FileTransaction, to: int, /) -> None:
+        """Raise `UndoConflict` if undoing the transaction's change set down to a position would put aside what somebody else saved."""
         ...
 
-    def between(self, frame: Frame | None, since: object, until: object) -> tuple[FileChange, ...]:
+    def between(self, change_set: ChangeSet | None, since: object, until: object) -> tuple[FileChange, ...]:
         """The net change of each path from one moment to another."""
+        ...
+
+    def commit_of(self, mark: object) -> str | None:
+        """The commit that shows what was committed at a mark, in hexadecimal; None where nothing keeps commits."""
         ...
 
 
@@ -44,17 +48,20 @@ class StorePast:
     def __init__(self, store: MarkingStore) -> None:
         self._store, self.mark = store, store.mark
 
-    def restore(self, part: FilePart, to: object) -> None:
-        """Let the frame do it."""
-        with part.changing(".") as frame:
-            cast("MarkingFrame", frame).rewind(to)
+    def restore(self, transaction: FileTransaction, to: object) -> None:
+        """Let the change set do it."""
+        with transaction.changing(".") as change_set:
+            cast("MarkingChangeSet", change_set).rewind(to)
 
-    def check(self, part: FilePart, to: int) -> None:
+    def check(self, transaction: FileTransaction, to: int) -> None:
         """Nobody else can save anything here."""
 
-    def between(self, frame: Frame | None, since: object, until: object) -> tuple[FileChange, ...]:
-        """Ask the frame, or where there is none one that is empty."""
-        return (self._store.begin("compare") if frame is None else frame).between(since, until)
+    def between(self, change_set: ChangeSet | None, since: object, until: object) -> tuple[FileChange, ...]:
+        """Ask the change set, or where there is none one that is empty."""
+        return (self._store.begin("compare") if change_set is None else change_set).between(since, until)
+
+    def commit_of(self, mark: object) -> None:
+        """There are none."""
 
 
 class History(Protocol):
@@ -75,6 +82,10 @@ class History(Protocol):
         """Whether one mark is not after another."""
         ...
 
+    def commit_of(self, mark: object) -> str | None:
+        """See `Past`."""
+        ...
+
 
 class DiskPast:
     """The past of a tree on the disk, by its history and what its transactions have kept of what they replaced."""
@@ -88,51 +99,55 @@ class DiskPast:
         """The last position in the history."""
         return self._history.mark()
 
-    def restore(self, part: FilePart, to: object) -> None:
+    def restore(self, transaction: FileTransaction, to: object) -> None:
         """Put back what has changed since; what somebody else has changed stays, or is in the way."""
-        from wink.filesystem._plan import plan
-        from wink.filesystem._putting_back import PuttingBack
+        from wink.filesystem.undo import PuttingBack, obstacles, plan
 
-        with part.changing(".") as frame:
-            changes = self._changes(frame, to, None)
+        with transaction.changing(".") as change_set:
+            changes = self._changes(change_set, to, None)
             versions = self._versions(lambda: changes)
             targets, conflicts = plan(versions, changes)
+            conflicts = conflicts or obstacles(versions, targets)
             if conflicts:
                 raise UndoConflict(conflicts)
-            PuttingBack(part, versions, targets).run()
+            PuttingBack(transaction, versions, targets).run()
 
-    def check(self, part: FilePart, to: int) -> None:
-        """See that everything that changed since is as the part left it."""
-        from wink.filesystem._plan import changed_by_others
+    def check(self, transaction: FileTransaction, to: int) -> None:
+        """See that everything that changed since is as the transaction left it."""
+        from wink.filesystem.undo import changed_by_others
 
-        with part.changing(".") as frame:
-            changes = self._changes(frame, to, None)
+        with transaction.changing(".") as change_set:
+            changes = self._changes(change_set, to, None)
             conflicts = changed_by_others(self._versions(lambda: changes), changes)
             if conflicts:
                 raise UndoConflict(conflicts)
 
-    def between(self, frame: Frame | None, since: object, until: object) -> tuple[FileChange, ...]:
-        """Add up what was committed and what the frame has changed."""
-        from wink.filesystem._net import net_changes
+    def between(self, change_set: ChangeSet | None, since: object, until: object) -> tuple[FileChange, ...]:
+        """Add up what was committed and what the change set has changed."""
+        from wink.filesystem.undo import net_changes
 
         if isinstance(since, int) and (until is None or isinstance(until, int)):
-            return () if frame is None else frame.between(since, until)
+            return () if change_set is None else change_set.between(since, until)
         forward = self._is_before(since, until)
         earlier, later = (since, until) if forward else (until, since)
-        changes = self._changes(frame, earlier, later)
+        changes = self._changes(change_set, earlier, later)
         # Versions that are not wanted themselves may lead to those that are.
-        versions = self._versions(lambda: self._changes(frame, earlier, None))
+        versions = self._versions(lambda: self._changes(change_set, earlier, None))
         net = net_changes(versions, changes, until_now=later is None)
         return net if forward else backwards(net)
 
-    def _changes(self, frame: Frame | None, earlier: object, later: object) -> list[tuple[int, FileChange]]:
+    def commit_of(self, mark: object) -> str | None:
+        """Ask the history."""
+        return self._history.commit_of(mark)
+
+    def _changes(self, change_set: ChangeSet | None, earlier: object, later: object) -> list[tuple[int, FileChange]]:
         if isinstance(earlier, int):
-            return [] if frame is None else [(1, change) for change in frame.between(earlier, later)]
+            return [] if change_set is None else [(1, change) for change in change_set.between(earlier, later)]
         own = later is None or isinstance(later, int)
         found = list(self._history.changes(earlier, None if own else later))
-        if own and frame is not None:
+        if own and change_set is not None:
             position = found[-1][0] + 1 if found else 1
-            found += [(position, change) for change in frame.between(0, later)]
+            found += [(position, change) for change in change_set.between(0, later)]
         return found
 
     def _is_before(self, one: object, other: object) -> bool:
@@ -143,31 +158,9 @@ class DiskPast:
         return self._history.is_before(one, other)
 
     def _versions(self, committed: Committed) -> Versions:
-        from wink.filesystem._versions import Versions
+        from wink.filesystem.undo import Versions
 
         return Versions(cast("Places", self._tree.store), committed)
-
-
-def mark_of(tree: Tree, snapshot: FilesystemSnapshot) -> object:
-    """The mark of a snapshot of this tree; raises `SnapshotMismatch`."""
-    if snapshot.tree is not tree:
-        raise SnapshotMismatch(snapshot.snapshot_id)
-    return snapshot.mark
-
-
-def committed_mark(tree: Tree, snapshot: FilesystemSnapshot) -> object:
-    """The same, unless it is of a moment inside a call; raises `SnapshotMismatch`."""
-    mark = mark_of(tree, snapshot)
-    if type(mark) is Position:
-        raise SnapshotMismatch(
-            snapshot.snapshot_id, "was taken inside a call, and ended with it; take it of the filesystem itself"
-        )
-    return mark
-
-
-def restore(part: FilePart, snapshot: FilesystemSnapshot) -> None:
-    """Come back to a snapshot that was taken outside of calls."""
-    past_of(part.tree).restore(part, committed_mark(part.tree, snapshot))
 
 
 def past_of(tree: Tree) -> Past:
@@ -177,3 +170,59 @@ def past_of(tree: Tree) -> Past:
 
         raise OSError(ENOTSUP, "this filesystem cannot take snapshots", tree.store.root)
     return tree.past
+
+
+class FilesystemSnapshot(NamedTuple):
+    """A state that the filesystem which took it can come back to, as long as the snapshot is kept.
+
+    `created_ns` is in nanoseconds since the epoch; `number` counts the snapshots of one filesystem; `mark` is what the
+    filesystem knows the moment by.
+    """
+
+    tree: Tree
+    number: int
+    created_ns: int
+    tag: str | None
+    mark: object
+
+    @property
+    def root(self) -> str:
+        """Where the files are, for people."""
+        return self.tree.store.root
+
+    @property
+    def snapshot_id(self) -> str:
+        """A name for messages and logs."""
+        return f"{self.created_ns:x}-{self.number}"
+
+    @property
+    def created_at(self) -> datetime:
+        """When it was taken, in UTC."""
+        return datetime.fromtimestamp(self.created_ns / 1e9, UTC)
+
+    @property
+    def commit(self) -> str | None:
+        """The commit in wink's history that shows this state, made if need be, of the paths that calls have touched by then.
+
+        Only a workspace has one, for moments between calls; None elsewhere, and before the first call that changed files.
+        Raises `HistoryDamaged`, and `SnapshotMismatch` when the record is not there any more.
+        """
+        past = self.tree.past
+        return None if past is None or isinstance(self.mark, Position) else past.commit_of(self.mark)
+
+    def __repr__(self) -> str:
+        return f"FilesystemSnapshot({self.snapshot_id!r}, root={self.root!r}, tag={self.tag!r})"
+
+
+class Position:
+    """A moment in the changes of one transaction, which are a stack; `cuts` are the positions that it was cut down to."""
+
+    __slots__ = ("__weakref__", "_first", "at", "cuts")
+
+    def __init__(self, cuts: list[int], at: int) -> None:
+        self.cuts, self.at, self._first = cuts, at, len(cuts)
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether what had been changed up to here was taken back since."""
+        return any(cut < self.at for cut in self.cuts[self._first :])

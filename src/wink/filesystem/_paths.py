@@ -1,20 +1,25 @@
-"""Turn a path sent by the model into a path inside the workspace, or refuse it."""
+"""Turn a path sent by the model into a path inside the workspace, or refuse it; say where it ends when links are followed."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
+from wink.dataclass import dataclass
 from wink.errors import PathRefused
+from wink.filesystem._store import Store
 
 MAX_NAME_BYTES: Final = 255
 """The longest name that every common filesystem can hold."""
 
 MAX_PATH_BYTES: Final = 4095
 """Linux's PATH_MAX without its final NUL."""
+
+MAX_LINKS: Final = 40
+"""How many links one path may lead through: as many as Linux itself follows."""
 
 OUTSIDE: Final = "leads out of the workspace; only links that are relative and stay inside are followed"
 CIRCLES: Final = "goes through links that lead in circles"
@@ -28,12 +33,15 @@ _URL: Final = r"[A-Za-z][A-Za-z0-9+.-]*://"
 _DRIVE: Final = r"[A-Za-z]:"
 _HOME: Final = r"~([A-Za-z_][\w-]*)?(/|$)"
 
-# What HFS+ leaves out when it compares names, as git's utf8.c lists it, and all that Unicode calls default ignorable:
-# ext4 and f2fs leave that out in directories that fold case.
-_IGNORABLE: Final = (
+IGNORABLE: Final = (
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
     "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
+"""A pattern for the characters that some filesystem leaves out when it compares names.
+
+HFS+ does so with those that git's utf8.c lists, ext4 and f2fs with all that Unicode calls default ignorable, in directories
+that fold case.
+"""
 _SHORT_NAME: Final = r"(git|wink)~\d+"
 
 _RESERVED: Final = r"(?i)(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(\s*\..*)?\s*"
@@ -132,7 +140,7 @@ def protected_as(name: str) -> str | None:
 def _folded(name: str) -> str | None:
     # NTFS drops trailing dots and spaces and everything from a colon on (a stream of the file); HFS+ drops what is
     # ignorable; both fold case. See CVE-2014-9390 and CVE-2019-1353.
-    plain = re.sub(_IGNORABLE, "", unicodedata.normalize("NFKC", name)).split(":", 1)[0].rstrip(". ")
+    plain = re.sub(IGNORABLE, "", unicodedata.normalize("NFKC", name)).split(":", 1)[0].rstrip(". ")
     for folded in (plain.casefold(), plain.upper().lower()):
         if folded in (".git", ".wink"):
             return folded
@@ -175,6 +183,17 @@ def check_writable(path: str, shown: str | None = None) -> None:
         raise PathRefused(shown or path, "is in a .git directory, which file tools read and never write")
 
 
+def check_link(place: str, target: str, shown: str) -> None:
+    """Raise `PathRefused` for a link at the normalised path `place` that is not relative or leads out of the tree."""
+    depth = place.count("/")
+    if target.startswith("/") or not target or "\0" in target:
+        raise PathRefused(shown, "would be a link that is not relative")
+    for name in target.split("/"):
+        depth += -1 if name == ".." else name not in ("", ".")
+        if depth < 0:
+            raise PathRefused(shown, "would be a link that leads out of the workspace")
+
+
 @lru_cache(maxsize=1024)
 def unportable_name(path: str) -> str | None:
     """The first name in `path` that Windows cannot hold, if there is one.
@@ -186,3 +205,81 @@ def unportable_name(path: str) -> str | None:
         if re.fullmatch(_RESERVED, name) or re.search(_UNPORTABLE, name) or name != name.rstrip(". "):
             return name
     return None
+
+
+def resolved(store: Store, names: Iterable[str], shown: str) -> str:
+    """The normalised path that `names` lead to, one after the other; a `..` goes up from where the links before it led.
+
+    What is not there is taken as it is named: a link that dangles leads to what would be made there. Raises
+    `PathRefused` where links lead out of the tree or in circles; `shown` is the path that was asked for.
+    """
+    pending = [name for name in names if name not in ("", ".")][::-1]
+    passed: list[str] = []
+    links, missing_from = 0, -1
+    while pending:
+        name = pending.pop()
+        if name == "..":
+            if not passed:
+                raise PathRefused(shown, OUTSIDE)
+            passed.pop()
+            missing_from = -1 if len(passed) <= missing_from else missing_from
+            continue
+        passed.append(name)
+        if missing_from >= 0:
+            continue  # nothing can be beneath what is not there
+        try:
+            node = store.node("/".join(passed), follow=False)
+        except (FileNotFoundError, NotADirectoryError):
+            missing_from = len(passed) - 1
+            continue
+        if node.kind != "link" or node.target is None:
+            continue
+        links += 1
+        if links > MAX_LINKS:
+            raise PathRefused(shown, CIRCLES)
+        if node.target.startswith("/"):
+            raise PathRefused(shown, OUTSIDE)
+        passed.pop()
+        pending += [name for name in node.target.split("/") if name not in ("", ".")][::-1]
+    return "/".join(passed)
+
+
+def check_moved(store: Store, source: str, target: str) -> None:
+    """Raise `PathRefused` for a link that stays inside, or is in a directory that is moved, and would lead out afterwards.
+
+    What is moved further down leads out from nowhere, so nothing is looked at then.
+    """
+    before, after = _depth(store, source), _depth(store, target)
+    pending = [(source, 0)] if after < before else []
+    while pending:
+        path, below = pending.pop()
+        node = store.node(path, follow=False)
+        if node.kind == "directory":
+            inside = ((f"{path}/{name}", kind) for name, kind in store.scan(path))
+            pending += [(child, below + 1) for child, kind in inside if kind in ("link", "directory")]
+        elif node.kind == "link" and node.target is not None:
+            rises = _rises(node.target)
+            if after + below < rises <= before + below:
+                raise PathRefused(
+                    path,
+                    f"is a link to {node.target!r}, which would lead out of the workspace from there; remove it first",
+                )
+
+
+def _depth(store: Store, path: str) -> int:
+    """How many directories are really above a path."""
+    directory = resolved(store, path.rpartition("/")[0].split("/"), path)
+    return len(directory.split("/")) if directory else 0
+
+
+def _rises(body: str) -> int:
+    """How many directories a link's body goes up at most.
+
+    >>> _rises("../a/../../b"), _rises("a/b")
+    (2, 0)
+    """
+    depth = most = 0
+    for name in body.split("/"):
+        depth += 1 if name == ".." else -(name not in ("", "."))
+        most = max(most, depth)
+    return most

@@ -10,13 +10,12 @@ from itertools import pairwise
 from typing import BinaryIO, Final, NamedTuple
 
 from wink.errors import FileTooLarge, NotText
-from wink.filesystem._access import Access
 from wink.filesystem._facts import CHUNK, Facts
-from wink.filesystem._memory import error
 from wink.filesystem._paths import located
 from wink.filesystem._results import ReadResult
 from wink.filesystem._stamps import Ranges, Stamp, added, joined, whole
-from wink.filesystem._store import Node
+from wink.filesystem._store import Node, failure
+from wink.filesystem._transaction import FileTransaction
 
 MAX_HELD: Final = 64 * CHUNK
 """The most that one read or edit holds in memory, in bytes."""
@@ -25,37 +24,37 @@ _WHOLE: Final = 8 * CHUNK
 """Below this size a page is cut from the whole content; above it the file is streamed."""
 
 
-def read(access: Access, text: str, page: Page, encoding: str) -> ReadResult:
+def read(files: FileTransaction, text: str, page: Page, encoding: str) -> ReadResult:
     """The lines of a page."""
     offset, limit, max_line_chars, column = page
     if min(offset, column, limit or 0) < 0 or (max_line_chars is not None and max_line_chars < 1):
         raise ValueError("offset, limit and column are from 0 on, and max_line_chars is at least 1")
     if limit is None:
-        path, content, node = held(access, text, "give offset and limit to read it by pages")
+        path, content, node = held(files, text, "give offset and limit to read it by pages")
     else:
-        path = existing(access, text)
-        content, node = access.tree.store.read(path, _WHOLE)
+        path = existing(files, text)
+        content, node = files.tree.store.read(path, _WHOLE)
         if content is None:
-            stream, node = access.tree.store.open(path)
+            stream, node = files.tree.store.open(path)
             with stream:
-                return _streamed(access, path, stream, node, page, encoding)
-    facts = access.tree.facts.of(node, content)
+                return _streamed(files, path, stream, node, page, encoding)
+    facts = files.tree.facts.of(node, content)
     decoded = decode(path, content, facts.has_nul, encoding)
     total = facts.lines if has_plain_newlines(encoding) else decoded.count("\n") + (decoded[-1:] not in ("", "\n"))
     if offset == column == 0 and (limit is None or limit >= total) and max_line_chars is None:
-        access.note(path, whole(path, facts.digest, facts.size, total, "read"))
+        files.observe(path, whole(path, facts.digest, facts.size, total, "read"))
         return ReadResult(decoded, path, total, 0, limit)
-    return page.result(access, path, facts, total, page.of_text(decoded, total))
+    return page.result(files, path, facts, total, page.of_text(decoded, total))
 
 
-def read_bytes(access: Access, text: str, offset: int, limit: int | None) -> bytes:
+def read_bytes(files: FileTransaction, text: str, offset: int, limit: int | None) -> bytes:
     """Bytes `offset` up to `offset + limit`."""
     if offset < 0 or (limit is not None and limit < 0):
         raise ValueError("offset and limit are bytes from 0 on")
     if offset == 0 and limit is None:
-        path, content, node = held(access, text, "give offset and limit to read it in parts")
+        path, content, node = held(files, text, "give offset and limit to read it in parts")
     else:
-        path, stream, node = opened(access, text)
+        path, stream, node = opened(files, text)
         with stream:
             left = max(node.size - offset, 0)
             wanted = left if limit is None else min(left, limit)
@@ -63,32 +62,42 @@ def read_bytes(access: Access, text: str, offset: int, limit: int | None) -> byt
                 raise FileTooLarge(path, node.size, MAX_HELD, "give offset and limit to read it in parts")
             stream.seek(offset)
             content = stream.read(wanted)
-        if len(content) != node.size:
-            return content
-    facts = access.tree.facts.of(node, content)
-    access.note(path, whole(path, facts.digest, facts.size, facts.lines, "read"))
+            if len(content) != node.size:
+                if content and not files.autocommit:
+                    stream.seek(0)
+                    _note_bytes(files, path, files.tree.facts.scan(node, stream), offset, len(content))
+                return content
+    facts = files.tree.facts.of(node, content)
+    files.observe(path, whole(path, facts.digest, facts.size, facts.lines, "read"))
     return content
 
 
-def existing(access: Access, text: str) -> str:
+def _note_bytes(files: FileTransaction, path: str, facts: Facts, offset: int, count: int) -> None:
+    """Note that some bytes were seen, along with what was seen of the same content before."""
+    seen = ((offset, offset + count),)
+    stamp = Stamp(path, facts.digest, facts.size, (), False, facts.lines, byte_ranges=seen)
+    files.observe(path, added(stamp, files.observed(path)))
+
+
+def existing(files: FileTransaction, text: str) -> str:
     """The normalised path of a file that is to be read."""
-    store = access.reading()
+    store = files.reading()
     path, is_directory = located(text)
     if is_directory:
-        raise error(errno.EISDIR if store.node(path).kind == "directory" else errno.ENOTDIR, text)
+        raise failure(errno.EISDIR if store.node(path).kind == "directory" else errno.ENOTDIR, text)
     return path
 
 
-def opened(access: Access, text: str) -> tuple[str, BinaryIO, Node]:
+def opened(files: FileTransaction, text: str) -> tuple[str, BinaryIO, Node]:
     """An existing file's normalised path, a stream over it, and its node."""
-    path = existing(access, text)
-    return path, *access.tree.store.open(path)
+    path = existing(files, text)
+    return path, *files.tree.store.open(path)
 
 
-def held(access: Access, text: str, remedy: str) -> tuple[str, bytes, Node]:
+def held(files: FileTransaction, text: str, remedy: str) -> tuple[str, bytes, Node]:
     """An existing file's normalised path, its whole content, and its node; `remedy` is for a file that is too large."""
-    path = existing(access, text)
-    content, node = access.tree.store.read(path, MAX_HELD)
+    path = existing(files, text)
+    content, node = files.tree.store.read(path, MAX_HELD)
     if content is None:
         raise FileTooLarge(path, node.size, MAX_HELD, remedy)
     return path, content, node
@@ -110,11 +119,11 @@ def has_plain_newlines(encoding: str) -> bool:
     return "\n".encode(encoding) == b"\n"
 
 
-def note_lines(access: Access, path: str, facts: Facts, total: int, ranges: Ranges) -> None:
+def note_lines(files: FileTransaction, path: str, facts: Facts, total: int, ranges: Ranges) -> None:
     """Note that some lines were seen, along with what was seen of the same content before."""
     ranges = joined(ranges)
     stamp = Stamp(path, facts.digest, facts.size, ranges, not total or ranges == ((0, total),), total)
-    access.note(path, added(stamp, access.seen(path)))
+    files.observe(path, added(stamp, files.observed(path)))
 
 
 class Page(NamedTuple):
@@ -164,11 +173,11 @@ class Page(NamedTuple):
             shown.lines.append(line)
         return shown
 
-    def result(self, access: Access, path: str, facts: Facts, total: int, shown: _Shown) -> ReadResult:
+    def result(self, files: FileTransaction, path: str, facts: Facts, total: int, shown: _Shown) -> ReadResult:
         """Note the lines that are shown to their ends, and put the page together."""
         end = self.offset + len(shown.lines)
         edges = [self.offset - 1, *sorted((*shown.clipped, *shown.passed)), end]
-        note_lines(access, path, facts, total, tuple((low + 1, high) for low, high in pairwise(edges)))
+        note_lines(files, path, facts, total, tuple((low + 1, high) for low, high in pairwise(edges)))
         truncated = (end < total and self.offset < total) or bool(shown.clipped)
         content, clipped = "".join(shown.lines), tuple(shown.clipped)
         return ReadResult(content, path, total, self.offset, self.limit, truncated, clipped)
@@ -188,13 +197,13 @@ class _Shown(NamedTuple):
     passed: list[int]
 
 
-def _streamed(access: Access, path: str, stream: BinaryIO, node: Node, page: Page, encoding: str) -> ReadResult:
+def _streamed(files: FileTransaction, path: str, stream: BinaryIO, node: Node, page: Page, encoding: str) -> ReadResult:
     """A page of a large file, of which no more than the page is held."""
     plain = has_plain_newlines(encoding)
     if plain and b"\0" in stream.read(8192):  # before many gigabytes of a disk image are digested
         raise NotText(path, node.size, encoding, "has NUL bytes")
     stream.seek(0)
-    facts = access.tree.facts.scan(node, stream)
+    facts = files.tree.facts.scan(node, stream)
     if plain:
         _seek_line(stream, facts, page.offset)
     else:
@@ -208,7 +217,7 @@ def _streamed(access: Access, path: str, stream: BinaryIO, node: Node, page: Pag
         raise NotText(path, facts.size, encoding, "cannot be decoded") from None
     finally:
         lines.detach()
-    return page.result(access, path, facts, total, shown)
+    return page.result(files, path, facts, total, shown)
 
 
 def _seek_line(stream: BinaryIO, facts: Facts, number: int) -> None:

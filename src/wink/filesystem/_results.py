@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from wink.dataclass import dataclass
 
 WriteMode = Literal["overwrite", "create", "append"]
 """What to do with a file that is there: replace it, refuse, or write at its end."""

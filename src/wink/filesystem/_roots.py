@@ -1,122 +1,27 @@
-"""The filesystems that programs make: one in memory, one over a directory of the host."""
+"""The filesystems that programs make: in memory, over a directory of the host, over anybody's store."""
 
 from __future__ import annotations
 
 import os
 import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, BinaryIO, Concatenate, Final, Literal, ParamSpec, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal, Self, cast
 
-from wink.errors import HandleRevoked, ReadOnlyFilesystem
-from wink.filesystem._access import Direct, Seen, Tree, guarded
 from wink.filesystem._commits import CommitHistory
 from wink.filesystem._facts import FactCache
 from wink.filesystem._filesystem import Filesystem
-from wink.filesystem._memory import MemoryStore
-from wink.filesystem._part import FilePart
-from wink.filesystem._past import DiskPast, History, committed_mark, past_of, restore
-from wink.filesystem._snapshot import FilesystemSnapshot
-from wink.filesystem._stamps import Stamp
+from wink.filesystem._past import DiskPast, History
 from wink.filesystem._store import Store
-from wink.filesystem._turns import Turns
+from wink.filesystem._transaction import FileTransaction
+from wink.filesystem._tree import MAX_FILE_BYTES, Direct, Tree
+from wink.filesystem._write_lock import WriteLock
+from wink.filesystem.memory import MemoryStore
 
 if TYPE_CHECKING:
-    from wink.filesystem._change import FileChange, FileVersion
-    from wink.filesystem._journal_report import Conflict, Recovered
-    from wink.filesystem._versions import Places
-
-P = ParamSpec("P")
-T = TypeVar("T")
-
-_snapshot: Final = cast(
-    "Callable[[type[FilesystemSnapshot], tuple[object, ...]], FilesystemSnapshot]", cast("Any", tuple).__new__
-)
-
-PATIENCE: Final = 30.0
-"""How long an operation on a root waits for its turn, in seconds."""
-
-
-class RootAccess:
-    """Direct use of a root: each change is a transaction of its own, and none is possible inside a call."""
-
-    __slots__ = ("_tree",)
-
-    def __init__(self, tree: Tree) -> None:
-        self._tree = tree
-
-    @property
-    def tree(self) -> Tree:
-        """What is shared with the handles."""
-        return self._tree
-
-    @property
-    def refusal(self) -> str | None:
-        """Why nothing can be changed, if so."""
-        return "this filesystem was opened for reading only" if self._tree.read_only else None
-
-    def reading(self) -> Store:
-        """The store, outside of calls."""
-        if self._tree in guarded.get():
-            raise HandleRevoked("inside a call files are used through context.filesystem, which can be rolled back")
-        return self._tree.store
-
-    def run(self, operation: Callable[Concatenate[FilePart, P], T], *args: P.args, **options: P.kwargs) -> T:
-        """Wait for the turn, change, and commit."""
-        self.reading()
-        if self.refusal is not None:
-            raise ReadOnlyFilesystem(str(args[0]) if args else ".", self.refusal)
-        tree = self._tree
-        tree.turns.acquire(tree.patience)
-        try:
-            part = FilePart(tree, recorded=tree.direct is not None)
-            try:
-                result = operation(part, *args, **options)
-                part.prepare()
-                if tree.direct is not None and part.dirty:
-                    tree.direct.commit(part, operation.__name__, args)
-                part.publish()
-            except BaseException:
-                part.undo()
-                raise
-        finally:
-            tree.turns.release()
-        return result
-
-    def note(self, path: str, stamp: Stamp | None) -> None:
-        """Nobody asks what was seen outside of calls."""
-
-    def seen(self, path: str) -> Stamp | None:  # noqa: ARG002 - a session would be asked
-        """Nothing."""
-        return None
-
-    def begin(self, *, writable: bool, seen: Seen | None, transaction_id: str | None) -> FilePart:
-        """A transaction's part."""
-        self.reading()
-        return FilePart(self._tree, writable=writable, seen=seen, transaction_id=transaction_id)
-
-    def snapshot(self, tag: str | None) -> FilesystemSnapshot:
-        """What has been committed."""
-        tree = self._tree
-        if tree in guarded.get():
-            self.reading()
-        mark = (tree.past or past_of(tree)).mark()
-        # By the short way: this is to be cheap enough to be done before everything.
-        return _snapshot(FilesystemSnapshot, (tree, next(tree.numbers), tree.clock(), tag, mark))
-
-    def restore(self, snapshot: FilesystemSnapshot) -> None:
-        """Come back to a snapshot, in a transaction of its own."""
-        self.reading()
-        committed_mark(self._tree, snapshot)
-        if self.refusal is not None:
-            raise ReadOnlyFilesystem(".", self.refusal)
-        self.run(restore, snapshot)
-
-    def diff(self, snapshot: FilesystemSnapshot, until: FilesystemSnapshot | None) -> tuple[FileChange, ...]:
-        """What is not the same at two snapshots, or now."""
-        self.reading()
-        tree = self._tree
-        since, to = committed_mark(tree, snapshot), None if until is None else committed_mark(tree, until)
-        return past_of(tree).between(None, since, to)
+    from wink.filesystem._change import FileVersion
+    from wink.filesystem._past import Past
+    from wink.filesystem.disk import Conflict, Recovered
+    from wink.filesystem.undo import Places
 
 
 class InMemoryFilesystem(Filesystem):
@@ -136,19 +41,23 @@ class InMemoryFilesystem(Filesystem):
     __slots__ = ()
 
     def __init__(
-        self, *, read_only: bool = False, portable_names: bool = True, clock: Callable[[], int] = time.time_ns
+        self,
+        *,
+        read_only: bool = False,
+        portable_names: bool = True,
+        max_file_bytes: int = MAX_FILE_BYTES,
+        clock: Callable[[], int] = time.time_ns,
     ) -> None:
-        facts = FactCache(trusted=True)
-        turns = Turns("the in-memory filesystem")
         tree = Tree(
             MemoryStore(clock=clock),
-            facts,
-            turns,
+            FactCache(trusted=True),
+            WriteLock("the in-memory filesystem"),
+            Filesystem,
             read_only=read_only,
             portable_names=portable_names,
-            patience=PATIENCE,
+            max_file_bytes=max_file_bytes,
         )
-        super().__init__(RootAccess(tree))
+        super().__init__(FileTransaction(tree, autocommit=True))
 
 
 class HostFilesystem(Filesystem):
@@ -157,7 +66,8 @@ class HostFilesystem(Filesystem):
     `state` is where the journal is kept, in `<root>/.wink` unless given; raises `StateNotKnown` where somebody else's lies. With `durability="process"` a commit survives the
     death of this process, with `"power"` that of the machine. Close it, or use it in a `with` block. What commits
     replaced is kept while a snapshot from before is, and dropped after a while, unless a `recorder` was set: then it is
-    kept until `discard_preimages`. Names that no Windows could check out are not made, unless `portable_names` is false.
+    kept until `discard_preimages`. Names that no Windows could check out are not made, unless `portable_names` is false, and no
+    files of more than `max_file_bytes`.
     """
 
     __slots__ = ("_commits", "_recovered", "_store")
@@ -170,18 +80,25 @@ class HostFilesystem(Filesystem):
         durability: Literal["process", "power"] = "process",
         read_only: bool = False,
         portable_names: bool = True,
+        max_file_bytes: int = MAX_FILE_BYTES,
     ) -> None:
-        from wink.filesystem._disk import DiskStore
+        from wink.filesystem.disk import DiskStore
 
         where = None if state is None else os.fspath(state)
         self._store: Final = DiskStore(os.fspath(root), state=where, durability=durability, read_only=read_only)
         self._recovered: tuple[Recovered, ...] = ()
         self._commits: Final = CommitHistory(self._store)
-        turns = Turns(f"workspace {self._store.root!r}", locked=self._lock, unlocked=self._store.unlease)
-        facts = FactCache(trusted=False)
-        tree = Tree(self._store, facts, turns, read_only=read_only, portable_names=portable_names, patience=PATIENCE)
+        tree = Tree(
+            self._store,
+            FactCache(trusted=False),
+            WriteLock(f"workspace {self._store.root!r}", locked=self._lock, unlocked=self._store.unlease),
+            Filesystem,
+            read_only=read_only,
+            portable_names=portable_names,
+            max_file_bytes=max_file_bytes,
+        )
         tree.commits, tree.past = self._commits, DiskPast(tree, self._commits)
-        super().__init__(RootAccess(tree))
+        super().__init__(FileTransaction(tree, autocommit=True))
 
     @property
     def recovered(self) -> tuple[Recovered, ...]:
@@ -195,23 +112,23 @@ class HostFilesystem(Filesystem):
 
     def version(self, path: str) -> FileVersion | None:
         """What is at this very path now, with neither itself nor a directory above it being followed as a link."""
-        self._access.reading()
+        self._transaction.reading()
         return self._store.version(path)
 
     def open_preimage(self, staged: str) -> BinaryIO | None:
         """A stream over what a recorded transaction replaced, by its name in the record; None when it is gone."""
-        self._access.reading()
+        self._transaction.reading()
         return self._store.open_preimage(staged)
 
     def record_directly(self, direct: Direct, history: History) -> None:
         """Let `direct` store what is changed outside of calls, and snapshots be positions in `history`."""
-        tree = self._access.tree
+        tree = self._transaction.tree
         tree.direct, tree.past = direct, DiskPast(tree, history)
 
     @property
     def places(self) -> Places:
         """Where `Versions` looks for what files were."""
-        return cast("Places", self._access.tree.store)
+        return cast("Places", self._transaction.tree.store)
 
     @property
     def archive(self) -> Callable[[str], BinaryIO | None] | None:
@@ -224,7 +141,7 @@ class HostFilesystem(Filesystem):
 
     def preimages(self) -> Mapping[str, int]:
         """How many bytes are kept of what each ended transaction replaced."""
-        self._access.reading()
+        self._transaction.reading()
         return self._store.preimages()
 
     @property
@@ -244,9 +161,9 @@ class HostFilesystem(Filesystem):
 
     def close(self) -> None:
         """Let go of the directory; nothing can be done with these files afterwards. Closing twice does nothing."""
-        if not isinstance(self._access.tree.store, _Closed):
+        if not isinstance(self._transaction.tree.store, _Closed):
             self._commits.close()
-            self._access.tree.store = cast("Store", _Closed(self._store.root))
+            self._transaction.tree.store = cast("Store", _Closed(self._store.root))
             self._store.close()
 
     def __enter__(self) -> Self:
@@ -257,7 +174,7 @@ class HostFilesystem(Filesystem):
 
     def _lock(self, timeout: float) -> None:
         """Take the lease that other processes see, and mend what a dead holder left."""
-        if isinstance(self._access.tree.store, _Closed):
+        if isinstance(self._transaction.tree.store, _Closed):
             raise _closed(self.root)
         self._store.lease(timeout)
         try:
@@ -283,3 +200,39 @@ class _Closed:
 
 def _closed(root: str) -> ValueError:
     return ValueError(f"the filesystem of {root!r} has been closed")
+
+
+class StoreFilesystem(Filesystem):
+    """Files of a store that you made: it keeps them, and everything else is as with the stores that wink has.
+
+    A store that is a `MarkingStore` can take snapshots. `immutable` promises that content never changes in place, so that
+    two equal `Node.identity` always mean the same content. A store that keeps its files in another filesystem gives that one's
+    `write_lock`, and as `past` its own way back by that one's. `wink.testing.FilesystemContract` holds the store to what is
+    expected of it.
+    """
+
+    __slots__ = ("store",)
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        read_only: bool = False,
+        portable_names: bool = True,
+        max_file_bytes: int = MAX_FILE_BYTES,
+        immutable: bool = False,
+        write_lock: WriteLock | None = None,
+        past: Past | None = None,
+    ) -> None:
+        self.store = store
+        tree = Tree(
+            store,
+            FactCache(trusted=immutable),
+            write_lock or WriteLock(f"the filesystem {store.root!r}"),
+            Filesystem,
+            read_only=read_only,
+            portable_names=portable_names,
+            max_file_bytes=max_file_bytes,
+        )
+        tree.past = past or tree.past
+        super().__init__(FileTransaction(tree, autocommit=True))

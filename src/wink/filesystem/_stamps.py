@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from typing import Literal
+
+from wink.dataclass import dataclass, replace
 
 Ranges = tuple[tuple[int, int], ...]
 """Lines as half-open pairs, counted from 0, ascending and apart."""
@@ -15,7 +16,7 @@ class Stamp:
     """One file's content at one time, and the lines of it that are known.
 
     `digest` is over the whole content, whatever part was read; `size` is in bytes; `ranges` are half-open and count
-    lines from 0. `complete` says that all of it is known. `total_lines` is None where nobody counted. `origin` tells
+    lines from 0, `byte_ranges` bytes, where those were read. `complete` says that all of it is known. `total_lines` is None where nobody counted. `origin` tells
     whether the content was read or is what the session itself wrote.
     """
 
@@ -26,6 +27,7 @@ class Stamp:
     complete: bool
     total_lines: int | None = None
     origin: Literal["read", "write"] = "read"
+    byte_ranges: Ranges = ()
 
     def knows(self, start: int, end: int) -> bool:
         """Whether every line from `start` up to, not including, `end` is known.
@@ -71,8 +73,11 @@ def added(stamp: Stamp, earlier: Stamp | None) -> Stamp:
         return stamp
     if earlier.complete:
         return replace(earlier, path=stamp.path)
-    ranges = joined(stamp.ranges + earlier.ranges)
-    return replace(stamp, ranges=ranges, complete=stamp.total_lines is not None and ranges == ((0, stamp.total_lines),))
+    ranges, byte_ranges = joined(stamp.ranges + earlier.ranges), joined(stamp.byte_ranges + earlier.byte_ranges)
+    complete = byte_ranges == ((0, stamp.size),) or (
+        stamp.total_lines is not None and ranges == ((0, stamp.total_lines),)
+    )
+    return replace(stamp, ranges=ranges, byte_ranges=byte_ranges, complete=complete)
 
 
 def shifted(ranges: Ranges, start: int, end: int, new_end: int) -> Ranges:

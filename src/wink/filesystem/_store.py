@@ -7,10 +7,11 @@ A store knows nothing of handles, stamps, lines or text. Paths are what `workspa
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import BinaryIO, Literal, Protocol
 
+from wink.dataclass import dataclass
 from wink.filesystem._change import FileChange
 
 NodeKind = Literal["file", "directory", "link", "other"]
@@ -21,9 +22,9 @@ NodeKind = Literal["file", "directory", "link", "other"]
 class Node:
     """What a store says of one name.
 
-    `size` is in bytes, `mode` the permission bits, `modified_ns` nanoseconds since the epoch. Two equal `identity`
-    values mean the same content, unless the file changed within the clock's grain of `modified_ns`; a store whose
-    content cannot change in place never has that doubt. `target` is a link's body.
+    `size` is in bytes, `mode` the permission bits, `modified_ns` nanoseconds since the epoch, 0 where it is not known. Two
+    equal `identity` values mean the same content, unless the file changed within the clock's grain of `modified_ns`, or that
+    is 0; a store whose content cannot change in place never has that doubt. `target` is a link's body.
     """
 
     kind: NodeKind
@@ -35,7 +36,7 @@ class Node:
 
 
 class Staging(Protocol):
-    """New content on its way, private to its writer until `Frame.put` publishes it."""
+    """New content on its way, private to its writer until `ChangeSet.put` publishes it."""
 
     def write(self, data: bytes, /) -> int:
         """Append `data`."""
@@ -46,7 +47,7 @@ class Staging(Protocol):
         ...
 
 
-class Frame(Protocol):
+class ChangeSet(Protocol):
     """The changes of one transaction, each undoable. Nothing is stored before the first change."""
 
     @property
@@ -65,13 +66,14 @@ class Frame(Protocol):
         *,
         exclusive: bool = False,
         mode: int | None = None,
-        replacing: bytes | None = None,
+        replacing: bytes | str | None = None,
     ) -> Node:
         """Make `path` a file with this content, atomically; links are followed as far as they stay inside.
 
         The parent directory must exist. An existing file keeps its mode and extended attributes, unless `mode` says
         otherwise; other hard links to it keep the old content. `exclusive` raises `FileExistsError` where the name is taken.
-        `replacing` is what the file must contain until it is replaced, otherwise `FileConflict`.
+        `replacing` is what the file must contain until it is replaced, or for a large one the SHA-256 of that in
+        hexadecimal digits; otherwise `FileConflict`.
         """
         ...
 
@@ -102,7 +104,7 @@ class Frame(Protocol):
     def between(self, since: object, until: object | None = None) -> tuple[FileChange, ...]:
         """Like `changes`, between two moments in either order: positions, or None for now.
 
-        With `until` before `since` they are what going back changes. Frames that were begun only to be asked know the
+        With `until` before `since` they are what going back changes. Change sets that were begun only to be asked know the
         marks of a `MarkingStore` as moments too.
         """
         ...
@@ -120,7 +122,7 @@ class Frame(Protocol):
         ...
 
     def undo(self, to: int = 0) -> None:
-        """Take back everything after a position, newest first; raises `RollbackFailed`. `undo(0)` ends the frame."""
+        """Take back everything after a position, newest first; raises `RollbackFailed`. `undo(0)` ends the change set."""
         ...
 
 
@@ -148,33 +150,38 @@ class Store(Protocol):
         """The names in a directory, in no order, links not followed."""
         ...
 
-    def begin(self, transaction_id: str) -> Frame:
-        """A frame for one transaction; O(1), touching nothing."""
+    def begin(self, transaction_id: str) -> ChangeSet:
+        """A change set for one transaction; O(1), touching nothing."""
         ...
 
 
 class MarkingStore(Store, Protocol):
     """A store that can come back to what was committed in it; one that cannot is not asked for snapshots.
 
-    Frames of such a store are `MarkingFrame`s.
+    Change sets of such a store are `MarkingChangeSet`s.
     """
 
     def mark(self) -> object:
         """What is committed now, to come back to as long as somebody holds the mark; costs the same at any size.
 
         The store itself holds marks weakly, and keeps what commits replace only while a mark from before is held.
-        Changes of frames that are under way belong to after the mark, whenever they were made.
+        Changes of change sets that are under way belong to after the mark, whenever they were made.
         """
         ...
 
 
-class MarkingFrame(Frame, Protocol):
-    """A frame that can go back in its own changes, and beyond them to a mark, by changing more."""
+class MarkingChangeSet(ChangeSet, Protocol):
+    """A change set that can go back in its own changes, and beyond them to a mark, by changing more."""
 
     def rewind(self, to: object) -> None:
-        """Make everything as it was at a position of this frame or at a mark: bytes, names, modes and links.
+        """Make everything as it was at a position of this change set or at a mark: bytes, names, modes and links.
 
         What it does are changes like others: they can be undone, and every other moment, later ones too, can still be come
         back to.
         """
         ...
+
+
+def failure(code: int, path: str) -> OSError:
+    """Python's own exception for an error number."""
+    return OSError(code, os.strerror(code), path or ".")

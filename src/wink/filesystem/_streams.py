@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import errno
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, BinaryIO, Literal, Protocol, cast
 
-from wink.filesystem._access import Access
+from wink.errors import WriteTooLarge
 from wink.filesystem._facts import CHUNK, Facts, Scanner
-from wink.filesystem._memory import error
-from wink.filesystem._part import FilePart
 from wink.filesystem._reading import opened
 from wink.filesystem._results import WriteMode
 from wink.filesystem._stamps import whole
-from wink.filesystem._store import Node
-from wink.filesystem._writing import append_bytes, begin_staging, check_names, file_path, put
+from wink.filesystem._store import Node, failure
+from wink.filesystem._transaction import FileTransaction
+from wink.filesystem._writing import append, begin_staging, check_names, check_size, exists, file_path, put, staging
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer
@@ -27,8 +26,8 @@ TextMode = Literal["r", "w", "x", "a"]
 class ReadStream(io.BufferedIOBase):
     """A file's bytes. A stream that was read from its beginning until it said that there is no more has read the file."""
 
-    def __init__(self, access: Access, path: str, stream: BinaryIO, node: Node) -> None:
-        self._access, self._path, self._stream, self._node = access, path, stream, node
+    def __init__(self, files: FileTransaction, path: str, stream: BinaryIO, node: Node) -> None:
+        self._transaction, self._path, self._stream, self._node = files, path, stream, node
         self._scanner: Scanner | None = Scanner()
         self.size = node.size
 
@@ -95,7 +94,7 @@ class ReadStream(io.BufferedIOBase):
     def _checked(self) -> BinaryIO:
         if self.closed:
             raise ValueError("the stream is closed")
-        self._access.reading()
+        self._transaction.reading()
         return self._stream
 
     def _passed(self, data: bytes, *, at_end: bool) -> None:
@@ -106,8 +105,8 @@ class ReadStream(io.BufferedIOBase):
         if at_end:
             self._scanner = None
             facts = scanner.facts()
-            self._access.tree.facts.learn(self._node, facts)
-            self._access.note(self._path, whole(self._path, facts.digest, facts.size, facts.lines, "read"))
+            self._transaction.tree.facts.learn(self._node, facts)
+            self._transaction.observe(self._path, whole(self._path, facts.digest, facts.size, facts.lines, "read"))
 
 
 class Sink(Protocol):
@@ -128,8 +127,8 @@ class WriteStream(io.BufferedIOBase):
     A stream that nobody closes is forgotten.
     """
 
-    def __init__(self, access: Access, sink: Sink, finish: Callable[[Facts], None]) -> None:
-        self._access, self._sink, self._finish = access, sink, finish
+    def __init__(self, files: FileTransaction, path: str, sink: Sink, finish: Callable[[Facts], None]) -> None:
+        self._transaction, self._path, self._sink, self._finish = files, path, sink, finish
         self._scanner = Scanner()
         self._size = 0
 
@@ -141,8 +140,13 @@ class WriteStream(io.BufferedIOBase):
         """Append."""
         if self.closed:
             raise ValueError("the stream is closed")
-        self._access.reading()
+        self._transaction.reading()
         piece = bytes(data)
+        try:
+            check_size(self._transaction, self._path, self._size + len(piece))
+        except WriteTooLarge:
+            self.abandon()  # so that nothing of it is published when a `with` block ends all the same
+            raise
         self._sink.write(piece)
         self._scanner.add(piece)
         self._size += len(piece)
@@ -213,74 +217,84 @@ class _Spool:
     def discard(self) -> None:
         self._file.close()
 
-    def all(self) -> bytes:
-        self._file.seek(0)
-        return self._file.read()
-
-    def pour(self, into: Sink) -> None:
+    def pieces(self) -> Iterator[bytes]:
         self._file.seek(0)
         while chunk := self._file.read(CHUNK):
-            into.write(chunk)
+            yield chunk
 
 
-def open_read(access: Access, text: str) -> ReadStream:
+def open_read(files: FileTransaction, text: str) -> ReadStream:
     """A stream to read a file's bytes."""
-    return ReadStream(access, *opened(access, text))
+    return ReadStream(files, *opened(files, text))
 
 
-def open_write(access: Access, text: str, mode: WriteMode, create_parents: bool) -> WriteStream:
+def open_write(files: FileTransaction, text: str, mode: WriteMode, create_parents: bool) -> WriteStream:
     """A stream to write a file's bytes."""
     path = file_path(text)
-    access.run(_check_target, path, mode)
+    files.run("write", _check_target, path, mode)
     if mode == "append":
         spool = _Spool()
-        return WriteStream(access, spool, lambda _: access.run(_append, path, spool, create_parents))
-    if isinstance(access, FilePart):
-        staged = begin_staging(access, path)
-        return WriteStream(access, staged, lambda facts: _publish(access, path, staged, mode, create_parents, facts))
+        return WriteStream(
+            files, path, spool, lambda facts: files.run("append", _append, path, spool, create_parents, facts)
+        )
+    if not files.autocommit:
+        staged = begin_staging(files, path)
+        return WriteStream(
+            files, path, staged, lambda facts: _publish(files, path, staged, mode, create_parents, facts)
+        )
     # The root's own transaction begins with the turn, which is not held while somebody writes.
     spool = _Spool()
-    return WriteStream(access, spool, lambda facts: access.run(_pour, path, spool, mode, create_parents, facts))
+    return WriteStream(
+        files, path, spool, lambda facts: files.run("write", _pour, path, spool, mode, create_parents, facts)
+    )
 
 
-def open_text(access: Access, text: str, mode: TextMode, encoding: str) -> TextStream:
+def open_text(files: FileTransaction, text: str, mode: TextMode, encoding: str) -> TextStream:
     """A stream to read or write text."""
     if mode == "r":
-        buffer: ReadStream | WriteStream = open_read(access, text)
+        buffer: ReadStream | WriteStream = open_read(files, text)
     else:
         modes: dict[TextMode, WriteMode] = {"w": "overwrite", "x": "create", "a": "append"}
         if mode not in modes:
             raise ValueError(f"mode {mode!r} is none of 'r', 'w', 'x' and 'a'")
-        buffer = open_write(access, text, modes[mode], True)
+        buffer = open_write(files, text, modes[mode], True)
     return TextStream(cast("BinaryIO", buffer), encoding, newline="\n")
 
 
-def _check_target(part: FilePart, path: str, mode: WriteMode) -> None:
+def _check_target(files: FileTransaction, path: str, mode: WriteMode) -> None:
     if mode not in ("overwrite", "create", "append"):
         raise ValueError(f"mode {mode!r} is none of 'overwrite', 'create' and 'append'")
-    with part.changing(path):
+    with files.changing(path):
         try:
-            node = part.tree.store.node(path)
+            node = files.tree.store.node(path)
         except FileNotFoundError:
-            check_names(part, path)
+            check_names(files, path)
             return
         if node.kind == "directory":
-            raise error(errno.EISDIR, path)
+            raise failure(errno.EISDIR, path)
         if mode == "create":
-            raise error(errno.EEXIST, path)
+            raise failure(errno.EEXIST, path)
 
 
-def _publish(part: FilePart, path: str, staged: Sink, mode: WriteMode, create_parents: bool, facts: Facts) -> None:
-    _, node = put(part, path, staged, exclusive=mode == "create", create_parents=create_parents)
-    part.tree.facts.learn(node, facts)
-    part.note(path, whole(path, facts.digest, facts.size, facts.lines, "write"))
+def _publish(
+    files: FileTransaction, path: str, staged: Sink, mode: WriteMode, create_parents: bool, facts: Facts
+) -> None:
+    _, node = put(files, path, staged, exclusive=mode == "create", create_parents=create_parents)
+    files.tree.facts.learn(node, facts)
+    files.observe(path, whole(path, facts.digest, facts.size, facts.lines, "write"))
 
 
-def _pour(part: FilePart, path: str, spool: _Spool, mode: WriteMode, create_parents: bool, facts: Facts) -> None:
-    staged = begin_staging(part, path)
-    spool.pour(staged)
-    _publish(part, path, staged, mode, create_parents, facts)
+def _pour(
+    files: FileTransaction, path: str, spool: _Spool, mode: WriteMode, create_parents: bool, facts: Facts
+) -> None:
+    with staging(files, path) as staged:
+        for piece in spool.pieces():
+            staged.write(piece)
+    _publish(files, path, staged, mode, create_parents, facts)
 
 
-def _append(part: FilePart, path: str, spool: _Spool, create_parents: bool) -> None:
-    append_bytes(part, path, spool.all(), create_parents)
+def _append(files: FileTransaction, path: str, spool: _Spool, create_parents: bool, facts: Facts) -> None:
+    if exists(files.reading(), path):
+        append(files, path, spool.pieces(), facts.size)
+    else:
+        _pour(files, path, spool, "create", create_parents, facts)

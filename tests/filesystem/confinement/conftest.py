@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from wink.filesystem import Filesystem, HostFilesystem, InMemoryFilesystem
-from wink.filesystem import _beneath as beneath
-from wink.filesystem import _disk_ground as ground
-from wink.filesystem._syscalls import RESOLVE_BENEATH, RESOLVE_NO_MAGICLINKS, has_openat2
+from wink.filesystem.disk import _beneath as beneath
+from wink.filesystem.disk import _root as disk_root
+from wink.filesystem.disk._syscalls import RESOLVE_BENEATH, RESOLVE_NO_MAGICLINKS, has_openat2
 
 Use = Callable[[Filesystem, str], object]
 
@@ -63,7 +63,7 @@ class Watch:
         for name in _WATCHED:
             patch.setattr(os, name, self._watched(name, getattr(os, name)))
         patch.setattr(beneath, "openat2", self._beneath(beneath.openat2))
-        patch.setattr(ground, "renameat2", self._renamed(ground.renameat2))
+        patch.setattr(disk_root, "renameat2", self._renamed(disk_root.renameat2))
 
     def _watched(self, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
         def call(*arguments: Any, **options: Any) -> Any:
@@ -180,7 +180,7 @@ def worlds(kinds: tuple[str, ...]) -> Callable[..., Iterator[World]]:
     @pytest.fixture(params=kinds)
     def fixture(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
         if request.param == "walk":
-            monkeypatch.setattr(ground, "has_openat2", lambda: False)
+            monkeypatch.setattr(disk_root, "has_openat2", lambda: False)
         elif request.param == "openat2" and not has_openat2():
             pytest.fail("this kernel has no openat2, so that its way cannot be tried")
         made = make_world(request.param, tmp_path / "top")

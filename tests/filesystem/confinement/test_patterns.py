@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from wink.errors import EditFailed, PatternError
 from wink.filesystem import InMemoryFilesystem
-from wink.filesystem._pattern import Pattern
+from wink.filesystem.search._pattern import Pattern
 
 LIMIT = 30
 """Seconds: what this suite guards against takes minutes, so that a busy machine fails no test."""

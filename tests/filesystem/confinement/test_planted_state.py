@@ -11,7 +11,7 @@ from tests.states import state_of
 
 from wink.errors import WinkError
 from wink.filesystem import HostFilesystem
-from wink.filesystem._journal_records import Record, encoded, header, mark
+from wink.filesystem.disk._journal import Record, encoded, header, mark
 
 SALT = b"12345678"
 VALUES = (
@@ -37,7 +37,7 @@ def planted(disk: Any, watch: Any) -> Any:
     return plant
 
 
-@pytest.mark.parametrize("kind", list("XCDNMTPWKE"))
+@pytest.mark.parametrize("kind", list("XCDNMTPWKEB"))
 @pytest.mark.parametrize("place", ["path", "staged", "note"])
 def test_no_record_leads_out(disk: Any, planted: Any, kind: Any, place: str) -> None:
     """Each kind of record, with each of its names leading elsewhere."""
@@ -74,13 +74,13 @@ def test_no_file_of_the_state_is_a_trap(disk: Any, watch: Any, name: str, what: 
     watch()
     with contextlib.suppress(WinkError, OSError):
         part = disk.files.begin()
-        disk.files.turns.acquire(1)
+        disk.files.write_lock.acquire(1)
         try:
             part.handle.write("own.txt", "written\n")
             (disk.root / "own.txt").write_text("a person's\n")
             part.undo()
         finally:
-            disk.files.turns.release()
+            disk.files.write_lock.release()
     assert (disk.outside / "secret.txt").read_text() == "secret\n"
     if what == "hard link" and place.exists():
         place.unlink()

@@ -18,9 +18,9 @@ import pytest
 
 from wink.errors import WinkError
 from wink.filesystem import Filesystem, HostFilesystem
-from wink.filesystem import _beneath as beneath
-from wink.filesystem import _disk_ground as ground
-from wink.filesystem._disk import DiskStore
+from wink.filesystem.disk import _beneath as beneath
+from wink.filesystem.disk import _root as disk_root
+from wink.filesystem.disk._store import DiskStore
 
 STEP = 1 if os.environ.get("WINK_RACES") == "all" else 7
 
@@ -64,7 +64,7 @@ class Striker:
         for name in CALLS:
             patch.setattr(os, name, self._wrapped(getattr(os, name)))
         patch.setattr(beneath, "openat2", self._wrapped(beneath.openat2))
-        patch.setattr(ground, "renameat2", self._wrapped(ground.renameat2))
+        patch.setattr(disk_root, "renameat2", self._wrapped(disk_root.renameat2))
 
     def arm(self, at: int, strike: Callable[[], None]) -> None:
         """Count from here."""
@@ -151,7 +151,7 @@ def test_no_swap_leads_out(
 ) -> None:
     """In an operation that succeeds or fails, and in the rollback of what it did."""
     if way == "walk":
-        monkeypatch.setattr(ground, "has_openat2", lambda: False)
+        monkeypatch.setattr(disk_root, "has_openat2", lambda: False)
     at = (sum(map(ord, name + swap)) % STEP) if STEP > 1 else 0
     while True:
         root = lay_out(tmp_path / "top")
@@ -243,9 +243,9 @@ def test_what_a_person_saves_is_never_lost(
 
         with HostFilesystem(root) as files:
             if way == "portable":
-                store = files._access.tree.store
+                store = files._transaction.tree.store
                 assert isinstance(store, DiskStore)
-                monkeypatch.setattr(store._ground, "can_exchange", False)
+                monkeypatch.setattr(store._root, "can_exchange", False)
             part = files.begin()
             striker.arm(at, strike)
             is_done = False

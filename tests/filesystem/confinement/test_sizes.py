@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from wink.errors import FileTooLarge, NotText, PathRefused
-from wink.filesystem._disk_trees import remove
+from wink.errors import FileTooLarge, NotText, PathRefused, WriteTooLarge
+from wink.filesystem.disk._trees import remove
 
 MIB = 1 << 20
 
@@ -35,8 +35,10 @@ def test_a_sparse_file_of_ten_gigabytes(disk: Any, watch: Any, uses: Any) -> Non
     watch()
 
     with at_most(80 * MIB):
-        for name in ("read", "read_bytes", "append", "edit"):
-            disk.refuses(uses[name], "huge", FileTooLarge)
+        for name, error in (("read", FileTooLarge), ("read_bytes", FileTooLarge), ("append", WriteTooLarge)):
+            disk.refuses(uses[name], "huge", error)
+        with pytest.raises(NotText):
+            uses["edit"](disk.files, "huge")
         with pytest.raises(NotText):
             disk.files.read("huge", 0, 5, max_line_chars=100)
         assert disk.files.read_bytes("huge", 9 << 30, 10) == bytes(10)

@@ -13,9 +13,9 @@ from typing import Any, Self
 import pytest
 from tests.states import state_of
 
-from wink.filesystem import _disk_ground
-from wink.filesystem._disk import DiskStore
-from wink.filesystem._syscalls import has_openat2
+from wink.filesystem.disk import _root
+from wink.filesystem.disk._store import DiskStore
+from wink.filesystem.disk._syscalls import has_openat2
 
 State = dict[str, tuple[object, ...]]
 
@@ -53,14 +53,14 @@ class Faults:
         for name in self.CALLS:
             self._real[name] = getattr(os, name)
             setattr(os, name, self._wrapped(name, self._real[name]))
-        self._renameat2 = _disk_ground.renameat2
-        _disk_ground.renameat2 = self._wrapped("renameat2", self._renameat2)
+        self._renameat2 = _root.renameat2
+        _root.renameat2 = self._wrapped("renameat2", self._renameat2)
         return self
 
     def __exit__(self, *_: object) -> None:
         for name, function in self._real.items():
             setattr(os, name, function)
-        _disk_ground.renameat2 = self._renameat2
+        _root.renameat2 = self._renameat2
 
     def _wrapped(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         def call(*arguments: Any, **options: Any) -> Any:

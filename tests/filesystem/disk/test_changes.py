@@ -7,40 +7,40 @@ from pathlib import Path
 import pytest
 
 from wink.filesystem._change import FileChange
-from wink.filesystem._disk import DiskStore
-from wink.filesystem._disk_frame import DiskFrame
+from wink.filesystem.disk._change_set import DiskChangeSet
+from wink.filesystem.disk._store import DiskStore
 
 
-def told(frame: DiskFrame, since: int = 0) -> list[tuple[str, str, str | None]]:
+def told(change_set: DiskChangeSet, since: int = 0) -> list[tuple[str, str, str | None]]:
     """Kind, path and origin of each change."""
-    return [(change.kind, change.path, change.moved_from) for change in frame.changes(since)]
+    return [(change.kind, change.path, change.moved_from) for change in change_set.changes(since)]
 
 
-def by_path(frame: DiskFrame) -> dict[str, FileChange]:
+def by_path(change_set: DiskChangeSet) -> dict[str, FileChange]:
     """The changes by their paths."""
-    return {change.path: change for change in frame.changes()}
+    return {change.path: change for change in change_set.changes()}
 
 
 def test_the_net_change_is_told(store: DiskStore) -> None:
     """Not each step: what came and went again is no change."""
-    frame = store.begin("tx")
-    frame.put("top.txt", b"one")
-    frame.put("top.txt", b"two")
-    frame.put("src/new.txt", b"new")
-    frame.put("src/gone.txt", b"gone")
-    frame.delete("src/gone.txt")
-    frame.put("tool.sh", b"other")
-    frame.put("tool.sh", b"#!/bin/sh\n")
-    frame.delete("src/a/0.txt")
-    frame.chmod("big.bin", 0o600)
+    change_set = store.begin("tx")
+    change_set.put("top.txt", b"one")
+    change_set.put("top.txt", b"two")
+    change_set.put("src/new.txt", b"new")
+    change_set.put("src/gone.txt", b"gone")
+    change_set.delete("src/gone.txt")
+    change_set.put("tool.sh", b"other")
+    change_set.put("tool.sh", b"#!/bin/sh\n")
+    change_set.delete("src/a/0.txt")
+    change_set.chmod("big.bin", 0o600)
 
-    assert told(frame) == [
+    assert told(change_set) == [
         ("modified", "top.txt", None),
         ("created", "src/new.txt", None),
         ("deleted", "src/a/0.txt", None),
         ("modified", "big.bin", None),
     ]
-    changes = by_path(frame)
+    changes = by_path(change_set)
     assert (changes["top.txt"].before.content(), changes["top.txt"].after.content()) == (b"top\r\n", b"two")
     assert (changes["big.bin"].before.mode, changes["big.bin"].after.mode) == (0o644, 0o600)
     assert changes["big.bin"].before.content() is None
@@ -49,19 +49,19 @@ def test_the_net_change_is_told(store: DiskStore) -> None:
 @pytest.mark.parametrize("ending", ["undo", "publish"])
 def test_a_diff_can_be_shown_after_the_end(store: DiskStore, ending: str) -> None:
     """Of what was rolled back as well: people want to know what a failed call would have done."""
-    frame = store.begin("tx")
-    frame.put("src/a/1.txt", b"now\n")
-    frame.delete("src/a/0.txt")
-    frame.put("new.txt", b"new\n")
-    frame.move("src/b/2.txt", "moved.txt")
-    frame.put("one-name.txt", b"in place\n")
-    frame.delete("src/b", recursive=True)
-    changes = by_path(frame)
+    change_set = store.begin("tx")
+    change_set.put("src/a/1.txt", b"now\n")
+    change_set.delete("src/a/0.txt")
+    change_set.put("new.txt", b"new\n")
+    change_set.move("src/b/2.txt", "moved.txt")
+    change_set.put("one-name.txt", b"in place\n")
+    change_set.delete("src/b", recursive=True)
+    changes = by_path(change_set)
 
     if ending == "undo":
-        frame.undo(0)
+        change_set.undo(0)
     else:
-        frame.publish()
+        change_set.publish()
 
     assert changes["src/a/1.txt"].before.content() == b"1 " * 45
     assert changes["src/a/1.txt"].after.content() == b"now\n"
@@ -75,14 +75,14 @@ def test_a_diff_can_be_shown_after_the_end(store: DiskStore, ending: str) -> Non
 
 def test_what_was_in_a_directory_is_told(store: DiskStore) -> None:
     """Deleting or moving one is one operation, and many changes."""
-    frame = store.begin("tx")
-    frame.put("src/a/1.txt", b"changed first")
-    frame.move("src/a", "moved")
-    frame.put("moved/new.txt", b"new")
-    frame.delete("moved/2.txt")
-    frame.delete("src/b", recursive=True)
+    change_set = store.begin("tx")
+    change_set.put("src/a/1.txt", b"changed first")
+    change_set.move("src/a", "moved")
+    change_set.put("moved/new.txt", b"new")
+    change_set.delete("moved/2.txt")
+    change_set.delete("src/b", recursive=True)
 
-    assert sorted(told(frame), key=lambda change: change[1]) == [
+    assert sorted(told(change_set), key=lambda change: change[1]) == [
         ("created", "moved", "src/a"),
         ("created", "moved/0.txt", "src/a/0.txt"),
         ("created", "moved/1.txt", "src/a/1.txt"),
@@ -96,50 +96,50 @@ def test_what_was_in_a_directory_is_told(store: DiskStore) -> None:
         ("deleted", "src/b/1.txt", None),
         ("deleted", "src/b/2.txt", None),
     ]
-    assert by_path(frame)["src/a/1.txt"].before.content() == b"1 " * 45
+    assert by_path(change_set)["src/a/1.txt"].before.content() == b"1 " * 45
 
 
 def test_a_way_there_and_back_is_no_change(store: DiskStore) -> None:
     """Even of a large file, which is not compared: it is still the same one."""
-    frame = store.begin("tx")
-    frame.move("big.bin", "x")
-    frame.move("x", "y")
-    assert told(frame) == [("deleted", "big.bin", None), ("created", "y", "big.bin")]
-    frame.move("y", "big.bin")
-    frame.move("src/a", "src/c")
-    frame.move("src/c", "src/a")
-    frame.chmod("tool.sh", 0o700)
-    frame.chmod("tool.sh", 0o750)
-    large = frame.stage()
+    change_set = store.begin("tx")
+    change_set.move("big.bin", "x")
+    change_set.move("x", "y")
+    assert told(change_set) == [("deleted", "big.bin", None), ("created", "y", "big.bin")]
+    change_set.move("y", "big.bin")
+    change_set.move("src/a", "src/c")
+    change_set.move("src/c", "src/a")
+    change_set.chmod("tool.sh", 0o700)
+    change_set.chmod("tool.sh", 0o750)
+    large = change_set.stage()
     large.write(b"B" * 300_000)
-    frame.put("big.bin", large)
-    frame.delete("link")
-    frame.symlink("link", "src/a/1.txt")
+    change_set.put("big.bin", large)
+    change_set.delete("link")
+    change_set.symlink("link", "src/a/1.txt")
 
-    assert told(frame) == []
+    assert told(change_set) == []
 
 
 def test_changes_since_a_savepoint(store: DiskStore) -> None:
     """A nested call's own."""
-    frame = store.begin("tx")
-    frame.put("top.txt", b"outer")
-    position = frame.position
-    frame.put("top.txt", b"inner")
-    frame.mkdir("made")
+    change_set = store.begin("tx")
+    change_set.put("top.txt", b"outer")
+    position = change_set.position
+    change_set.put("top.txt", b"inner")
+    change_set.mkdir("made")
 
-    assert told(frame, position) == [("modified", "top.txt", None), ("created", "made", None)]
-    (change, _) = frame.changes(position)
+    assert told(change_set, position) == [("modified", "top.txt", None), ("created", "made", None)]
+    (change, _) = change_set.changes(position)
     assert change.before.content() == b"outer"
 
 
 def test_links_are_told_by_what_they_say(store: DiskStore, tree: Path) -> None:
     """Their content is a path."""
-    frame = store.begin("tx")
-    frame.delete("link")
-    frame.symlink("link", "top.txt")
-    frame.delete("dir-link")
-    frame.move("tool.sh", "src/tool.sh")
-    changes = by_path(frame)
+    change_set = store.begin("tx")
+    change_set.delete("link")
+    change_set.symlink("link", "top.txt")
+    change_set.delete("dir-link")
+    change_set.move("tool.sh", "src/tool.sh")
+    changes = by_path(change_set)
 
     assert (changes["link"].before.target, changes["link"].after.target) == ("src/a/1.txt", "top.txt")
     assert changes["dir-link"].before.target == "src/a"

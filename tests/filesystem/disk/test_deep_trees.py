@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from wink.errors import PathRefused
-from wink.filesystem import HostFilesystem, _disk_ground, _disk_trees
-from wink.filesystem._disk import DiskStore
+from wink.filesystem import HostFilesystem
+from wink.filesystem.disk import _root, _trees
+from wink.filesystem.disk._store import DiskStore
 
 LEVELS = 2500
 """More than a path of 4,095 bytes can name."""
@@ -33,7 +34,7 @@ def dig(root: Path, levels: int) -> None:
 @pytest.fixture(params=["openat2", "walk"])
 def resolver(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Both ways of finding files beneath a root."""
-    monkeypatch.setattr(_disk_ground, "has_openat2", lambda: request.param == "openat2")
+    monkeypatch.setattr(_root, "has_openat2", lambda: request.param == "openat2")
     return request.param
 
 
@@ -46,7 +47,7 @@ def files(resolver: str, tmp_path: Path) -> Iterator[HostFilesystem]:
         yield made
     # pytest clears away what tests leave by calling itself for each level.
     fd = os.open(tmp_path, os.O_RDONLY)
-    _disk_trees.remove(fd, "root")
+    _trees.remove(fd, "root")
     os.close(fd)
 
 

@@ -13,8 +13,8 @@ from tests.states import made_state, state_of
 
 from wink.errors import RollbackFailed, TransactionError
 from wink.filesystem import HostFilesystem
-from wink.filesystem._disk import DiskStore
-from wink.filesystem._disk_ground import Ground
+from wink.filesystem.disk._root import DiskRoot
+from wink.filesystem.disk._store import DiskStore
 
 from .conftest import State, denied
 
@@ -43,20 +43,20 @@ class Failing:
 
 
 def change(store: DiskStore) -> Any:
-    """A frame with several steps on one path, which can be taken back in their order only."""
-    frame = store.begin("tx")
-    frame.put("tool.sh", b"outer")
-    frame.delete("top.txt")
-    frame.put("top.txt", b"anew")
-    frame.put("top.txt", b"once more")
-    return frame
+    """A change set with several steps on one path, which can be taken back in their order only."""
+    change_set = store.begin("tx")
+    change_set.put("tool.sh", b"outer")
+    change_set.delete("top.txt")
+    change_set.put("top.txt", b"anew")
+    change_set.put("top.txt", b"once more")
+    return change_set
 
 
 def make_state(store: DiskStore) -> None:
     """A first transaction, so that making the state is not among what fails."""
-    frame = store.begin("first")
-    frame.put("tool.sh", b"first")
-    frame.publish()
+    change_set = store.begin("first")
+    change_set.put("tool.sh", b"first")
+    change_set.publish()
     store.discard_preimages("first")
 
 
@@ -67,16 +67,16 @@ def test_nothing_passes_over_an_inner_rollback_that_stopped(
     made_state(tree)
     before, store = look(tree), open_store(tree, resolver="walk", exchange=False)
     placing = Failing(monkeypatch, os, "rename", errno.EACCES)
-    frame = change(store)
+    change_set = change(store)
     placing.fail(after=1)
     with pytest.raises(RollbackFailed):
-        frame.undo(1)
+        change_set.undo(1)
 
     with pytest.raises(TransactionError):
-        frame.put("tool.sh", b"more")
+        change_set.put("tool.sh", b"more")
     with pytest.raises(TransactionError):
-        frame.prepare()
-    frame.undo(0)
+        change_set.prepare()
+    change_set.undo(0)
 
     assert {name: entry for name, entry in look(tree).items() if name != "."} == {
         name: entry for name, entry in before.items() if name != "."
@@ -91,12 +91,12 @@ def test_rollback_on_a_full_disk_is_noted_by_cutting_the_journal_short(
     store = open_store(tree)
     make_state(store)
     before = look(tree)
-    frame = change(store)
+    change_set = change(store)
     writing = Failing(monkeypatch, os, "pwrite", errno.ENOSPC)
     writing.fail(10**6)
     ending = Failing(monkeypatch, os, "rename", errno.EIO)
     ending.fail(10**6, after=1)
-    frame.undo(0)
+    change_set.undo(0)
     store.close()
     monkeypatch.undo()
 
@@ -112,12 +112,12 @@ def test_a_rollback_whose_journal_cannot_be_removed_is_ended_by_the_next_turn(
 ) -> None:
     """An old journal that is found much later would undo what has been done since."""
     store = open_store(tree)
-    frame = store.begin("tx")
-    frame.put("src/a/new.txt", b"new")
+    change_set = store.begin("tx")
+    change_set.put("src/a/new.txt", b"new")
     before = leftovers(tree)
     ending = Failing(monkeypatch, os, "rename", errno.EIO)
     ending.fail(10**6, after=1)
-    frame.undo(0)
+    change_set.undo(0)
     monkeypatch.undo()
 
     assert before == ["tx"]
@@ -132,14 +132,14 @@ def test_a_failed_operation_leaves_nothing_in_staging(
 ) -> None:
     """It had staged its content before its record could be written."""
     store = open_store(tree)
-    frame = store.begin("tx")
-    frame.put("tool.sh", b"done")
+    change_set = store.begin("tx")
+    change_set.put("tool.sh", b"done")
     writing = Failing(monkeypatch, os, "pwrite", code)
     writing.fail()
     with pytest.raises(OSError, match=os.strerror(code)):
-        frame.put("top.txt", b"not done")
+        change_set.put("top.txt", b"not done")
 
-    frame.undo(0)
+    change_set.undo(0)
     assert leftovers(tree) == []
 
 
@@ -151,15 +151,15 @@ def test_a_name_given_by_a_link_is_taken_back_when_the_other_stays(
     store = open_store(tree, resolver="walk", exchange=False)
     make_state(store)
     before = look(tree)
-    frame = store.begin("tx")
+    change_set = store.begin("tx")
     removing = Failing(monkeypatch, os, "unlink", errno.EIO)
     removing.fail()
     with pytest.raises(OSError, match="Input/output error"):
-        frame.put("src/a/new.txt", b"new")
+        change_set.put("src/a/new.txt", b"new")
     removing.fail()
     with pytest.raises(OSError, match="Input/output error"):
-        frame.move("src/a/1.txt", "src/b/moved.txt")
-    frame.undo(0)
+        change_set.move("src/a/1.txt", "src/b/moved.txt")
+    change_set.undo(0)
 
     assert look(tree) == before
 
@@ -169,19 +169,19 @@ def test_a_file_that_was_written_back_in_part_is_known_as_ours(
 ) -> None:
     """The rollback that is tried again must not take its own work for what somebody saved."""
     store = open_store(tree)
-    frame = store.begin("tx")
-    frame.put("tool.sh", b"outer")
+    change_set = store.begin("tx")
+    change_set.put("tool.sh", b"outer")
     with monkeypatch.context() as patch:
-        patch.setattr(Ground, "swap", denied)
-        frame.put("top.txt", b"written in place")
+        patch.setattr(DiskRoot, "swap", denied)
+        change_set.put("top.txt", b"written in place")
     cutting = Failing(monkeypatch, os, "ftruncate", errno.EIO)
     cutting.fail()
     with pytest.raises(RollbackFailed):
-        frame.undo(1)
+        change_set.undo(1)
 
-    frame.undo(0)
+    change_set.undo(0)
 
-    assert frame.conflicts == ()
+    assert change_set.conflicts == ()
     assert (tree / "top.txt").read_bytes() == b"top\r\n"
 
 
@@ -192,12 +192,12 @@ def test_a_directory_gets_its_time_back_when_the_disk_works_again(
     made_state(tree)
     os.utime(tree, ns=(10**18, 10**18))
     before, store = look(tree), open_store(tree)
-    frame = store.begin("tx")
-    frame.put("src/a/new.txt", b"new")
+    change_set = store.begin("tx")
+    change_set.put("src/a/new.txt", b"new")
     setting = Failing(monkeypatch, os, "utime", errno.EIO)
     setting.fail()
     with pytest.raises(RollbackFailed):
-        frame.undo(0)
+        change_set.undo(0)
 
     store.recover(lambda _: False)
 
@@ -229,6 +229,6 @@ def test_a_call_goes_on_though_the_disk_kept_the_journal_of_a_step_taken_back(
 
         assert files.read("a.txt").content == "one"
         assert not files.exists("new")
-        files.turns.acquire(1)
-        files.turns.release()
+        files.write_lock.acquire(1)
+        files.write_lock.release()
         assert [*(state_of(tmp_path) / "wal").iterdir(), *(state_of(tmp_path) / "staged").iterdir()] == []

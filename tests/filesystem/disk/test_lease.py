@@ -6,21 +6,29 @@ import errno
 import fcntl
 import os
 import shutil
+import stat
 import subprocess
 import sys
+import threading
+import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.filesystem.injected import failing
 from tests.states import state_of
 
-from wink.errors import WorkspaceBusy
-from wink.filesystem import _lock
-from wink.filesystem._disk import DiskStore
+from wink.errors import WinkError, WorkspaceBusy
+from wink.filesystem import HostFilesystem
+from wink.filesystem.disk import _lease
+from wink.filesystem.disk._store import DiskStore
 
 HOLDER = """
 import sys
-from wink.filesystem._disk import DiskStore
+import threading
+import time
+from wink.filesystem.disk._store import DiskStore
 store = DiskStore(sys.argv[1])
 store.lease(5)
 if sys.argv[2] == "change":
@@ -93,9 +101,9 @@ def test_the_lease_made_with_the_state_is_held_already(tree: Path, open_store: A
 def test_a_lease_taken_by_another_program_counts(tree: Path, open_store: Any) -> None:
     """It is plain `flock` on a plain file."""
     store = open_store(tree)
-    frame = store.begin("tx")
-    frame.put("new.txt", b"x")
-    frame.publish()
+    change_set = store.begin("tx")
+    change_set.put("new.txt", b"x")
+    change_set.publish()
     with (state_of(tree) / "lease").open() as other:
         fcntl.flock(other, fcntl.LOCK_EX)
         with pytest.raises(WorkspaceBusy):
@@ -132,7 +140,7 @@ def test_where_directories_cannot_be_locked_the_state_is_made_at_once(
             raise OSError(9, "Bad file descriptor")
         real(fd, operation)
 
-    monkeypatch.setattr(_lock.fcntl, "flock", locking)
+    monkeypatch.setattr(_lease.fcntl, "flock", locking)
     one, two = open_store(tree), open_store(tree)
     one.lease(0)
     with pytest.raises(WorkspaceBusy):
@@ -152,7 +160,7 @@ def test_waiting_ends_as_soon_as_the_lease_is_free(
         if len(pauses) == 5:
             one.unlease()
 
-    monkeypatch.setattr(_lock.time, "sleep", pause)
+    monkeypatch.setattr(_lease.time, "sleep", pause)
     two.lease(60)
     assert len(pauses) == 5
     assert pauses == sorted(pauses)
@@ -164,12 +172,12 @@ def test_closing_a_store_gives_everything_back(tree: Path) -> None:
     for number in range(3):
         store = DiskStore(str(tree))
         store.lease(0)
-        frame = store.begin(f"tx{number}")
-        frame.put("top.txt", b"x")
-        frame.put("src/a/new.txt", b"x")
-        frame.delete("src", recursive=True)
-        frame.changes()
-        frame.undo(0)
+        change_set = store.begin(f"tx{number}")
+        change_set.put("top.txt", b"x")
+        change_set.put("src/a/new.txt", b"x")
+        change_set.delete("src", recursive=True)
+        change_set.changes()
+        change_set.undo(0)
         for path in ("nothing", "link/x", "src/b/9"):
             with pytest.raises(OSError, match=path):
                 store.open(path)
@@ -196,10 +204,28 @@ def test_a_lease_file_that_could_not_be_finished_keeps_nobody_out(
     assert len(os.listdir("/proc/self/fd")) == open_before
     monkeypatch.undo()
 
-    frame = store.begin("again")
-    frame.put("top.txt", b"second")
-    frame.publish()
+    change_set = store.begin("again")
+    change_set.put("top.txt", b"second")
+    change_set.publish()
     assert (tree / "top.txt").read_bytes() == b"second"
+
+
+def test_a_disk_that_fails_while_the_lease_is_made_costs_no_snapshot(tmp_path: Path) -> None:
+    """Its file kept a second name, which made it look like somebody's link: nothing could be restored any more."""
+    for after in range(40):
+        root = tmp_path / str(after)
+        root.mkdir()
+        (root / "a.txt").write_text("before")
+        with HostFilesystem(root) as files:
+            before = files.snapshot()
+            with failing(after, dies=False) as hit, suppress(OSError, WinkError):
+                files.write("a.txt", "now")
+            files.write("a.txt", "after")
+            files.restore(before)
+        assert (root / "a.txt").read_text() == "before", hit
+        if not hit:
+            return
+    pytest.fail("not every call was made to fail")
 
 
 @pytest.mark.parametrize("name", ["wal", "staged"])
@@ -216,12 +242,136 @@ def test_a_state_that_could_not_be_finished_is_finished_by_the_next_change(
 
     store = DiskStore(str(tree))
     store.lease(0)
-    frame = store.begin("tx")
+    change_set = store.begin("tx")
     with monkeypatch.context() as full, pytest.raises(OSError, match="No space left"):
         full.setattr(os, "mkdir", mkdir)
-        frame.put("a.txt", b"x")
-    frame.put("a.txt", b"x")
-    frame.publish()
+        change_set.put("a.txt", b"x")
+    change_set.put("a.txt", b"x")
+    change_set.publish()
     store.close()
 
     assert (tree / "a.txt").read_bytes() == b"x"
+
+
+def made(tree: Path, open_store: Any) -> tuple[DiskStore, DiskStore]:
+    """Two stores of a tree that has a state."""
+    change_set = (one := open_store(tree)).begin("tx")
+    change_set.put("new.txt", b"x")
+    change_set.publish()
+    return one, open_store(tree)
+
+
+def is_somebody_first(tree: Path) -> bool:
+    """Whether anybody waits for the lease, or is just about to take it."""
+    directory = os.open(state_of(tree), os.O_RDONLY)
+    try:
+        fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(directory)
+    return False
+
+
+def test_who_gives_the_lease_back_comes_behind_who_waits(tree: Path, open_store: Any) -> None:
+    """Of two that went on writing one made thousands of calls while the other waited for its first."""
+    one, two = made(tree, open_store)
+    one.lease(0)
+    waiting = threading.Thread(target=two.lease, args=(30,))
+    waiting.start()
+    while not is_somebody_first(tree):
+        time.sleep(0.001)
+
+    one.unlease()
+    with pytest.raises(WorkspaceBusy):
+        one.lease(0)
+
+    waiting.join()
+    two.unlease()
+    one.lease(0)
+    one.unlease()
+
+
+def test_all_who_want_it_again_and_again_have_their_share(tree: Path, open_store: Any) -> None:
+    """Not the same number, but nobody is kept out."""
+    stores = [*made(tree, open_store), open_store(tree), open_store(tree)]
+    taken, ended = [0] * len(stores), threading.Event()
+
+    def work(number: int) -> None:
+        while not ended.is_set():
+            stores[number].lease(30)
+            time.sleep(0.0005)
+            stores[number].unlease()
+            taken[number] += 1
+            if taken[number] == 100:
+                ended.set()
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(len(stores))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert min(taken) >= 10
+
+
+@pytest.mark.parametrize("timeout", [0, 30])
+def test_who_waits_no_more_is_in_nobodys_way(
+    tree: Path, open_store: Any, monkeypatch: pytest.MonkeyPatch, timeout: float
+) -> None:
+    """Whether the time is over or somebody pressed Ctrl-C."""
+    one, two = made(tree, open_store)
+    one.lease(0)
+
+    def interrupted(_: float) -> None:
+        assert is_somebody_first(tree)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_lease.time, "sleep", interrupted)
+    with pytest.raises(KeyboardInterrupt if timeout else WorkspaceBusy):
+        two.lease(timeout)
+
+    assert not is_somebody_first(tree)
+    one.unlease()
+    one.lease(0)
+    assert not is_somebody_first(tree)
+    one.unlease()
+
+
+def test_an_older_wink_that_knows_no_queue_is_kept_out_and_let_in(tree: Path, open_store: Any) -> None:
+    """It asks for the lease alone."""
+    one, _ = made(tree, open_store)
+    older = os.open(state_of(tree) / "lease", os.O_RDWR)
+    try:
+        fcntl.flock(older, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        with pytest.raises(WorkspaceBusy):
+            one.lease(0)
+        fcntl.flock(older, fcntl.LOCK_UN)
+        one.lease(0)
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(older, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        one.unlease()
+        fcntl.flock(older, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    finally:
+        os.close(older)
+
+
+def test_where_no_directory_can_be_locked_the_lease_alone_counts(
+    tree: Path, open_store: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some network filesystems lock only files that are open for writing; then nobody is first."""
+    one, two = made(tree, open_store)
+    flock = fcntl.flock
+
+    def only_files(fd: int, operation: int) -> None:
+        if stat.S_ISDIR(os.fstat(fd).st_mode):
+            raise OSError(errno.EBADF, "Bad file descriptor")
+        flock(fd, operation)
+
+    monkeypatch.setattr(fcntl, "flock", only_files)
+    one.lease(0)
+    with pytest.raises(WorkspaceBusy):
+        two.lease(0)
+    one.unlease()
+    two.lease(0)
+    two.unlease()

@@ -17,15 +17,15 @@ def test_a_link_that_leads_up_can_be_made(tree: Path, open_store: Any, look: Cal
     """Where a link leads is not a directory to be brought to the disk."""
     made_state(tree)
     store = open_store(tree, durability="power")
-    frame = store.begin("tx")
-    frame.symlink("src/a/up", "../../top.txt")
-    frame.prepare()
-    frame.publish()
+    change_set = store.begin("tx")
+    change_set.symlink("src/a/up", "../../top.txt")
+    change_set.prepare()
+    change_set.publish()
     before = look(tree)
 
-    frame = store.begin("again")
-    frame.symlink("src/b/up", "../../top.txt")
-    frame.undo(0)
+    change_set = store.begin("again")
+    change_set.symlink("src/b/up", "../../top.txt")
+    change_set.undo(0)
 
     assert os.readlink(tree / "src/a/up") == "../../top.txt"
     assert look(tree) == before
@@ -37,10 +37,10 @@ def test_a_step_of_a_rollback_is_on_the_disk_before_its_note(
     """Recovery would otherwise believe a note of something that was lost."""
     done: list[str] = []
     store = open_store(tree, durability="power")
-    frame = store.begin("tx")
-    frame.put("top.txt", b"changed")
-    frame.put("src/a/1.txt", b"changed too")
-    frame.put("tool.sh", b"and this")
+    change_set = store.begin("tx")
+    change_set.put("top.txt", b"changed")
+    change_set.put("src/a/1.txt", b"changed too")
+    change_set.put("tool.sh", b"and this")
     directories = {os.stat(tree / name).st_ino for name in (".", "src/a")}
     real_sync, real_write = os.fsync, os.pwrite
 
@@ -55,6 +55,6 @@ def test_a_step_of_a_rollback_is_on_the_disk_before_its_note(
 
     monkeypatch.setattr(os, "fsync", sync)
     monkeypatch.setattr(os, "pwrite", write)
-    frame.undo(0)
+    change_set.undo(0)
 
     assert done == ["sync", "note", "sync", "note", "sync"]

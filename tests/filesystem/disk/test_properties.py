@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from tests.states import made_state
 
 from wink.filesystem._change import FileChange
-from wink.filesystem._disk import DiskStore
-from wink.filesystem._memory import MemoryStore
-from wink.filesystem._store import Frame, Store
+from wink.filesystem._store import ChangeSet, Store
+from wink.filesystem.disk._store import DiskStore
+from wink.filesystem.memory._store import MemoryStore
 
 from .conftest import Crash, Faults, exact_state
 
@@ -41,21 +41,21 @@ VARIANTS: list[dict[str, Any]] = [
 QUICK = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
-def run(frame: Frame, operation: tuple[Any, ...]) -> str:
+def run(change_set: ChangeSet, operation: tuple[Any, ...]) -> str:
     """Do one thing; says what came of it."""
     name, path, *rest = operation
-    position = frame.position
+    position = change_set.position
     try:
         if name == "put":
-            frame.put(path, rest[0], exclusive=rest[1])
+            change_set.put(path, rest[0], exclusive=rest[1])
         elif name == "delete":
-            frame.delete(path, recursive=rest[0])
+            change_set.delete(path, recursive=rest[0])
         elif name == "move":
-            frame.move(path, rest[0], overwrite=rest[1])
+            change_set.move(path, rest[0], overwrite=rest[1])
         else:
-            getattr(frame, name)(path, *rest)
+            getattr(change_set, name)(path, *rest)
     except OSError as error:
-        assert frame.position == position
+        assert change_set.position == position
         return type(error).__name__
     return "done"
 
@@ -87,10 +87,10 @@ def test_the_disk_does_what_memory_does(variant: dict[str, Any], seed: list[Any]
     try:
         disk, memory = DiskStore(str(root), **variant), MemoryStore()
         for store in (disk, memory):
-            frame = store.begin("seed")
+            change_set = store.begin("seed")
             for operation in seed:
-                run(frame, operation)
-            frame.publish()
+                run(change_set, operation)
+            change_set.publish()
         assert contents(disk) == contents(memory)
         before = exact_state(root)
         on_disk, in_memory = disk.begin("tx"), memory.begin("tx")
@@ -139,10 +139,10 @@ def test_whatever_was_done_and_wherever_it_died(
         # Where a crash hits the making of the state itself, the root's time tells so.
         made_state(root)
         first = DiskStore(str(root), **variant)
-        frame = first.begin("seed")
+        change_set = first.begin("seed")
         for operation in seed:
-            run(frame, operation)
-        frame.publish()
+            run(change_set, operation)
+        change_set.publish()
         first.close()
         before = exact_state(root)
         with Faults() as faults:
@@ -151,10 +151,10 @@ def test_whatever_was_done_and_wherever_it_died(
                 faults.arm(left, torn=torn)
                 try:
                     if turn == 0:
-                        frame = store.begin("tx")
+                        change_set = store.begin("tx")
                         for operation in program:
-                            run(frame, operation)
-                        frame.undo(0)
+                            run(change_set, operation)
+                        change_set.undo(0)
                     else:
                         store.recover(lambda _: False)
                 except Crash:

@@ -16,8 +16,8 @@ import pytest
 from tests.states import made_state, state_of
 
 from wink.errors import PathRefused, RollbackFailed, TransactionError
-from wink.filesystem._disk import DiskStore
-from wink.filesystem._journal_records import Mark, Record, compensation, encoded, header, standing
+from wink.filesystem.disk._journal import Mark, Record, compensation, encoded, header, standing
+from wink.filesystem.disk._store import DiskStore
 
 from .conftest import Crash, Faults, State
 from .test_crash import work
@@ -25,8 +25,8 @@ from .test_crash import work
 VICTIM = """
 import os, sys
 sys.path.insert(0, sys.argv[4])
-from wink.filesystem import _disk_ground
-from wink.filesystem._disk import DiskStore
+from wink.filesystem.disk import _root
+from wink.filesystem.disk._store import DiskStore
 from tests.filesystem.disk.test_crash import work
 left = int(sys.argv[3])
 
@@ -41,12 +41,12 @@ def counted(function):
 
 for name in ("pwrite", "write", "rename", "unlink", "mkdir", "rmdir", "fchmod", "symlink", "utime"):
     setattr(os, name, counted(getattr(os, name)))
-_disk_ground.renameat2 = counted(_disk_ground.renameat2)
+_root.renameat2 = counted(_root.renameat2)
 store = DiskStore(sys.argv[1])
 if sys.argv[2] == "work":
-    frame = store.begin("tx")
-    work(frame)
-    frame.undo(0)
+    change_set = store.begin("tx")
+    work(change_set)
+    change_set.undo(0)
 else:
     store.recover(lambda _: False)
 """
@@ -77,9 +77,9 @@ def test_a_committed_transaction_is_kept(
     store: DiskStore, tree: Path, open_store: Any, look: Callable[[Path], State], leftovers: Callable[[Path], list[str]]
 ) -> None:
     """Its process died after the record had it, and before the journal was gone."""
-    frame = store.begin("tx")
-    frame.put("top.txt", b"kept")
-    frame.move("src/a", "a")
+    change_set = store.begin("tx")
+    change_set.put("top.txt", b"kept")
+    change_set.move("src/a", "a")
     after = look(tree)
     store.close()
 
@@ -95,15 +95,15 @@ def test_a_committed_transaction_is_kept(
 
 def test_a_transaction_under_way_is_not_recovered(store: DiskStore, tree: Path) -> None:
     """A store knows its own."""
-    frame = store.begin("mine")
-    frame.put("top.txt", b"mine")
+    change_set = store.begin("mine")
+    change_set.put("top.txt", b"mine")
     kept = store.begin("kept")
     kept.put("tool.sh", b"x")
     kept.publish()
 
     assert not store.pending()
     assert store.recover(lambda tx: tx == "kept") == ()
-    frame.undo(0)
+    change_set.undo(0)
     assert (tree / "top.txt").read_bytes() == b"top\r\n"
 
 
@@ -184,18 +184,18 @@ def test_a_spare_journal_that_is_a_link_is_not_written_to(tree: Path, tmp_path: 
     victim.write_bytes(b"precious")
     made_state(tree)
     os.link(victim, state_of(tree) / "spare")
-    frame = open_store(tree).begin("tx")
-    frame.put("top.txt", b"x")
-    frame.undo(0)
+    change_set = open_store(tree).begin("tx")
+    change_set.put("top.txt", b"x")
+    change_set.undo(0)
 
     assert victim.read_bytes() == b"precious"
 
 
 def test_a_journal_of_another_version_is_left_alone(store: DiskStore, tree: Path) -> None:
     """Undoing by guess would be worse than asking."""
-    frame = store.begin("tx")
-    frame.put("top.txt", b"x")
-    frame.publish()
+    change_set = store.begin("tx")
+    change_set.put("top.txt", b"x")
+    change_set.publish()
     (state_of(tree) / "wal/later").write_bytes(b"WINKWAL\x02 something new")
 
     with pytest.raises(TransactionError, match="not written by this version"):
@@ -203,7 +203,7 @@ def test_a_journal_of_another_version_is_left_alone(store: DiskStore, tree: Path
     assert (state_of(tree) / "wal/later").exists()
 
 
-def test_two_frames_of_one_id_cannot_share_a_journal(store: DiskStore) -> None:
+def test_two_change_sets_of_one_id_cannot_share_a_journal(store: DiskStore) -> None:
     """Ids are the record's names for transactions."""
     store.begin("tx").put("top.txt", b"x")
     with pytest.raises(TransactionError, match="tx"):
@@ -217,9 +217,9 @@ def test_an_id_can_be_used_again_after_an_undo(
     made_state(tree)
     os.utime(tree, ns=(10**18, 10**18))
     before = look(tree)
-    frame = store.begin("tx")
-    work(frame)
-    frame.undo(0)
+    change_set = store.begin("tx")
+    work(change_set)
+    change_set.undo(0)
     store.begin("tx").put("top.txt", b"second")
     store.close()
 
@@ -233,10 +233,10 @@ def test_a_journal_that_is_used_again_begins_empty(
     store: DiskStore, tree: Path, open_store: Any, faults: Faults, look: Callable[[Path], State]
 ) -> None:
     """A crash right after the file got its new name must not take back what was committed under the old one."""
-    frame = store.begin("first")
-    frame.put("top.txt", b"committed")
-    frame.mkdir("made")
-    frame.publish()
+    change_set = store.begin("first")
+    change_set.put("top.txt", b"committed")
+    change_set.mkdir("made")
+    change_set.publish()
     store.close()
     after = look(tree)
     for point in range(8):

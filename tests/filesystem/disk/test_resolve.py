@@ -14,8 +14,8 @@ import pytest
 from tests.states import state_of
 
 from wink.errors import PathRefused, RecordCorrupt
-from wink.filesystem._disk import DiskStore
-from wink.filesystem._syscalls import has_openat2
+from wink.filesystem.disk._store import DiskStore
+from wink.filesystem.disk._syscalls import has_openat2
 
 
 @pytest.fixture
@@ -48,12 +48,12 @@ def outside(tmp_path: Path, tree: Path) -> Path:
 )  # fmt: skip
 def test_links_that_lead_out_are_refused(store: DiskStore, outside: Path, path: str) -> None:
     """For reading, looking and writing, at the end of a path and on the way."""
-    frame = store.begin("tx")
+    change_set = store.begin("tx")
     for attempt in (
         lambda: store.open(path),
         lambda: store.node(path),
-        lambda: frame.put(path, b"x"),
-        lambda: frame.chmod(path, 0o777),
+        lambda: change_set.put(path, b"x"),
+        lambda: change_set.chmod(path, 0o777),
         lambda: list(store.scan(path)),
     ):
         with pytest.raises(PathRefused) as refused:
@@ -62,39 +62,39 @@ def test_links_that_lead_out_are_refused(store: DiskStore, outside: Path, path: 
 
     assert [p.name for p in outside.iterdir()] == ["secret.txt"]
     assert (outside / "secret.txt").read_bytes() == b"secret"
-    assert frame.position == 0
+    assert change_set.position == 0
 
 
 def test_links_that_stay_inside_are_followed(store: DiskStore, outside: Path, tree: Path) -> None:
     """Writing through a link changes its target and leaves the link."""
-    frame = store.begin("tx")
+    change_set = store.begin("tx")
     stream, _ = store.open("inside/1.txt")
     with stream:
         assert stream.read() == b"1 " * 45
     assert store.read("src/root/link")[0] == b"1 " * 45
     assert sorted(store.scan("inside")) == sorted(store.scan("src/a"))
 
-    frame.put("src/root/link", b"through")
-    frame.put("inside/new.txt", b"new")
+    change_set.put("src/root/link", b"through")
+    change_set.put("inside/new.txt", b"new")
 
     assert (tree / "src/a/1.txt").read_bytes() == b"through"
     assert (tree / "link").is_symlink()
-    assert [change.path for change in frame.changes()] == ["src/a/1.txt", "src/a/new.txt"]
+    assert [change.path for change in change_set.changes()] == ["src/a/1.txt", "src/a/new.txt"]
 
 
 def test_a_dangling_link_is_not_written_through(store: DiskStore, outside: Path, tree: Path) -> None:
     """It would make a file somewhere that nobody named."""
-    frame = store.begin("tx")
+    change_set = store.begin("tx")
     with pytest.raises(PathRefused, match="leads to nothing"):
-        frame.put("dangling", b"x")
+        change_set.put("dangling", b"x")
     with pytest.raises(FileExistsError):
-        frame.put("dangling", b"x", exclusive=True)
+        change_set.put("dangling", b"x", exclusive=True)
     with pytest.raises(FileNotFoundError):
         store.node("dangling")
     assert store.node("dangling", follow=False).target == "src/nothing"
 
-    frame.delete("dangling")
-    frame.delete("up")
+    change_set.delete("dangling")
+    change_set.delete("up")
     assert not (tree / "up").is_symlink()
     assert (outside / "secret.txt").exists()
 
@@ -124,13 +124,13 @@ def test_special_files_are_refused_without_waiting(store: DiskStore, tree: Path)
         server.bind("socket")
     finally:
         os.chdir(here)
-    frame = store.begin("tx")
+    change_set = store.begin("tx")
 
     for name in ("fifo", "socket"):
         with pytest.raises(PathRefused, match="not a regular file"):
             store.open(name)
         with pytest.raises(PathRefused, match="not a regular file"):
-            frame.put(name, b"x")
+            change_set.put(name, b"x")
         assert store.node(name).kind == "other"
     server.close()
 
@@ -147,34 +147,34 @@ def test_protected_places_are_not_written_by_any_name(store: DiskStore, tree: Pa
     (tree / ".git/hooks").mkdir(parents=True)
     (tree / "src/alias").symlink_to("../.git")
     (tree / "alias").symlink_to(".git")
-    frame = store.begin("tx")
+    change_set = store.begin("tx")
 
-    attempts: list[Callable[[], object]] = [lambda: frame.put(path, b"x"), lambda: frame.chmod(path, 0o777)]
+    attempts: list[Callable[[], object]] = [lambda: change_set.put(path, b"x"), lambda: change_set.chmod(path, 0o777)]
     if path != "alias":
         attempts += [
-            lambda: frame.mkdir(path),
-            lambda: frame.symlink(path, "x"),
-            lambda: frame.delete(path, recursive=True),
-            lambda: frame.move("top.txt", path, overwrite=True),
-            lambda: frame.move(path, "taken"),
+            lambda: change_set.mkdir(path),
+            lambda: change_set.symlink(path, "x"),
+            lambda: change_set.delete(path, recursive=True),
+            lambda: change_set.move("top.txt", path, overwrite=True),
+            lambda: change_set.move(path, "taken"),
         ]
     for attempt in attempts:
         with pytest.raises(PathRefused):
             attempt()
-    assert frame.position == 0
+    assert change_set.position == 0
     assert list((tree / ".git").rglob("*")) == [tree / ".git/hooks"]
 
 
 def test_the_root_and_what_holds_protected_places_are_not_removed(store: DiskStore, tree: Path) -> None:
     """Deleting a directory must not take somebody's repository with it."""
     (tree / "src/a/vendored/.git").mkdir(parents=True)
-    frame = store.begin("tx")
+    change_set = store.begin("tx")
 
     for path in ("", "src", "src/a/vendored"):
         with pytest.raises(PathRefused):
-            frame.delete(path, recursive=True)
+            change_set.delete(path, recursive=True)
     with pytest.raises(PathRefused):
-        frame.move("", "elsewhere")
+        change_set.move("", "elsewhere")
 
     assert (tree / "src/a/vendored/.git").is_dir()
 
@@ -182,27 +182,27 @@ def test_the_root_and_what_holds_protected_places_are_not_removed(store: DiskSto
 def test_the_state_is_hidden_wherever_it_lies(tree: Path, variant: dict[str, Any], open_store: Any) -> None:
     """A state directory of another name in the workspace is protected like `.wink`."""
     store = open_store(tree, state=str(tree / "src/own/state"), **variant)
-    frame = store.begin("tx")
-    frame.put("top.txt", b"x")
+    change_set = store.begin("tx")
+    change_set.put("top.txt", b"x")
 
     assert ("state", "directory") not in list(store.scan("src/own"))
     assert (tree / "src/own/state/wal/tx").exists()
     for attempt in (
         lambda: store.open("src/own/state/wal/tx"),
-        lambda: frame.put("src/own/state/wal/tx", b""),
-        lambda: frame.delete("src/own", recursive=True),
-        lambda: frame.move("src", "elsewhere"),
+        lambda: change_set.put("src/own/state/wal/tx", b""),
+        lambda: change_set.delete("src/own", recursive=True),
+        lambda: change_set.move("src", "elsewhere"),
     ):
         with pytest.raises(PathRefused):
             attempt()
-    frame.undo(0)
+    change_set.undo(0)
 
 
 def test_the_state_in_the_root_is_hidden(store: DiskStore, tree: Path) -> None:
     """Tools see the workspace as if wink were not there."""
     (tree / "state-link").symlink_to(".wink/.gitignore")
-    frame = store.begin("tx")
-    frame.put("top.txt", b"x")
+    change_set = store.begin("tx")
+    change_set.put("top.txt", b"x")
 
     assert ".wink" not in dict(store.scan(""))
     assert (state_of(tree) / ".gitignore").read_text() == "*\n"
@@ -230,12 +230,12 @@ def test_the_running_pythons_packages_are_not_written(
     """Code planted there would run in the next interpreter."""
     (tree / "venv/lib/site-packages").mkdir(parents=True)
     monkeypatch.setattr(sys, "path", [*sys.path, str(tree / "venv/lib/site-packages")])
-    frame = open_store(tree).begin("tx")
+    change_set = open_store(tree).begin("tx")
 
     with pytest.raises(PathRefused):
-        frame.put("venv/lib/site-packages/evil.pth", b"import evil")
+        change_set.put("venv/lib/site-packages/evil.pth", b"import evil")
     with pytest.raises(PathRefused):
-        frame.delete("venv", recursive=True)
+        change_set.delete("venv", recursive=True)
 
 
 def test_swapping_directories_for_links_never_leads_out(store: DiskStore, tree: Path, tmp_path: Path) -> None:
@@ -259,9 +259,9 @@ def test_swapping_directories_for_links_never_leads_out(store: DiskStore, tree: 
         for number in range(300):
             try:
                 assert store.read("src/a/1.txt")[0] != b"secret"
-                frame = store.begin(f"tx{number}")
-                frame.put("src/a/1.txt", b"by the tool")
-                frame.publish()
+                change_set = store.begin(f"tx{number}")
+                change_set.put("src/a/1.txt", b"by the tool")
+                change_set.publish()
             except OSError:
                 pass
     finally:
@@ -288,10 +288,10 @@ def test_a_walk_is_not_limited_in_depth(tree: Path, variant: dict[str, Any], ope
 
     assert store.read(f"{deep}/leaf.txt")[0] == b"leaf"
     assert store.node("deep-link").kind == "directory"
-    frame = store.begin("tx")
-    frame.put(f"{deep}/leaf.txt", b"changed")
-    frame.delete("d", recursive=True)
-    assert len(frame.changes()) == 401
-    frame.publish()
+    change_set = store.begin("tx")
+    change_set.put(f"{deep}/leaf.txt", b"changed")
+    change_set.delete("d", recursive=True)
+    assert len(change_set.changes()) == 401
+    change_set.publish()
     store.discard_preimages("tx")
     assert os.listdir(state_of(tree) / "staged") == []

@@ -60,7 +60,7 @@ def test_a_view_is_fenced(files: Filesystem) -> None:
     view = part.handle.fs
     assert view.cat("a.txt") == b"one\n"
     view.pipe("b.txt", b"two\n")
-    assert set(part.noted()) == {"a.txt", "b.txt"}
+    assert set(part.stamps()) == {"a.txt", "b.txt"}
     with pytest.raises(PathRefused):
         view.pipe(".git/config", b"")
     with pytest.raises(PathRefused):
@@ -91,8 +91,8 @@ def test_fsspecs_transactions_hold_back_writes(memory: InMemoryFilesystem) -> No
 def test_dangling_links_are_listed(files: Filesystem) -> None:
     """A listing must not fail for one of them."""
     part = files.begin()
-    with part.changing("link") as frame:
-        frame.symlink("link", "nowhere")
+    with part.changing("link") as change_set:
+        change_set.symlink("link", "nowhere")
     part.publish()
 
     assert files.fs.ls("") == [{"name": "link", "size": 0, "type": "link"}]

@@ -11,14 +11,14 @@ import pyarrow.dataset as pads
 import pyarrow.parquet as pq
 import pytest
 
-from wink.filesystem import FilePart, Filesystem
+from wink.filesystem import Filesystem, FileTransaction
 from wink.filesystem.fsspec import FilesystemView
 
 FRAME = pd.DataFrame({"name": ["a", "b", "c"], "count": [1, 2, 3]})
 
 
 @pytest.fixture
-def part(files: Filesystem) -> FilePart:
+def part(files: Filesystem) -> FileTransaction:
     """A call on files of each kind, which already hold a table."""
     with files.fs.open("table.csv", "w", newline="") as text:
         FRAME.to_csv(text, index=False)
@@ -26,7 +26,7 @@ def part(files: Filesystem) -> FilePart:
 
 
 @pytest.fixture
-def view(part: FilePart) -> FilesystemView:
+def view(part: FileTransaction) -> FilesystemView:
     """What the call's tools hand to libraries."""
     return part.handle.fs
 
@@ -39,7 +39,7 @@ def database(view: FilesystemView) -> Iterator[duckdb.DuckDBPyConnection]:
         yield connection
 
 
-def test_pandas_reads_and_writes(files: Filesystem, part: FilePart, view: FilesystemView) -> None:
+def test_pandas_reads_and_writes(files: Filesystem, part: FileTransaction, view: FilesystemView) -> None:
     """CSV through streams, Parquet through the filesystem; when the call fails nothing of it was there."""
     with view.open("table.csv") as text:
         assert pd.read_csv(text).equals(FRAME)
@@ -53,7 +53,7 @@ def test_pandas_reads_and_writes(files: Filesystem, part: FilePart, view: Filesy
     assert sorted(pd.read_parquet("parts", filesystem=view)["count"]) == [1, 2, 3]
     with view.open("table.csv", "w", newline="") as text:
         FRAME.head(1).to_csv(text, index=False)
-    assert {"table.csv", "deep/table.parquet", "deep/table.csv.gz"} <= set(part.noted())
+    assert {"table.csv", "deep/table.parquet", "deep/table.csv.gz"} <= set(part.stamps())
 
     part.undo()
 
@@ -62,7 +62,7 @@ def test_pandas_reads_and_writes(files: Filesystem, part: FilePart, view: Filesy
         assert pd.read_csv(text).equals(FRAME)
 
 
-def test_pyarrow_reads_and_writes(files: Filesystem, part: FilePart, view: FilesystemView) -> None:
+def test_pyarrow_reads_and_writes(files: Filesystem, part: FileTransaction, view: FilesystemView) -> None:
     """Single tables and partitioned data sets, which list, make, replace and delete directories."""
     table = pa.table({"key": ["x", "y", "x"], "value": [1, 2, 3]})
     pq.write_table(table, "one.parquet", filesystem=view)
@@ -92,7 +92,7 @@ def test_pyarrow_reads_and_writes(files: Filesystem, part: FilePart, view: Files
 
 
 def test_duckdb_reads_and_writes(
-    files: Filesystem, part: FilePart, view: FilesystemView, database: duckdb.DuckDBPyConnection
+    files: Filesystem, part: FileTransaction, view: FilesystemView, database: duckdb.DuckDBPyConnection
 ) -> None:
     """It reads from threads of its own, in pieces, and by patterns."""
     database.execute("copy (select * from 'wink://table.csv' where count > 1) to 'wink://out/big.parquet'")
@@ -108,7 +108,9 @@ def test_duckdb_reads_and_writes(
         database.sql("select * from 'wink://table.csv'").fetchall()
 
 
-def test_what_they_wrote_stays_when_the_call_succeeds(files: Filesystem, part: FilePart, view: FilesystemView) -> None:
+def test_what_they_wrote_stays_when_the_call_succeeds(
+    files: Filesystem, part: FileTransaction, view: FilesystemView
+) -> None:
     """The other end of a transaction."""
     FRAME.to_parquet("table.parquet", filesystem=view)
     part.prepare()
