@@ -24,3 +24,11 @@ def adopted(copy: str | os.PathLike[str]) -> None:
     """Take over the state of a workspace that was copied, as `wink trust --state` does."""
     (found,) = unknown(os.path.realpath(copy))
     adopt(os.path.realpath(copy), found)
+
+
+def program_has(root: str | os.PathLike[str], name: str) -> bool:
+    """Whether a program under way has written this name; a glob fails on a directory that goes while it looks."""
+    programs = state_of(root) / "programs"
+    if not programs.is_dir():
+        return False
+    return any(os.path.exists(programs / program / "upper" / name) for program in os.listdir(programs))

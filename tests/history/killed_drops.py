@@ -21,7 +21,6 @@ import wink.history._archive
 import wink.history._dropping
 import wink.history._fold
 import wink.history._tidy
-import wink.workspace._collect
 from wink.limits import utc_now
 from wink.workspace import Workspace
 

@@ -10,6 +10,7 @@ import shutil
 import signal
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
 from tests.history.conftest import fsck, git
@@ -55,7 +56,9 @@ def die_in(work: Callable[[Workspace], object], root: Path, at: int) -> int | No
         sys.addaudithook(step)
         with Workspace.open(root) as workspace:
             connection = workspace.record.folds._ledger.database.writable()  # type: ignore[attr-defined]
-            connection.set_trace_callback(lambda text: sys.audit("sql") if not text.startswith("SELECT") else None)
+            connection.set_trace_callback(
+                lambda text: sys.audit("sql") if not text.startswith(("SELECT", "--")) else None
+            )
             is_active = True
             work(workspace)
             is_active = False
@@ -94,6 +97,9 @@ def main(place: Path) -> None:
     import wink.history._archive
     import wink.history._fold
     import wink.history._tidy  # noqa: F401 - imports would be steps too
+
+    # So that what is noted in one step ends among the transactions of a fold.
+    import_module("wink.record._folds").NOTED_AT_ONCE = 3
 
     at, steps = 0, None
     while steps is None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
+import itertools
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,8 +17,8 @@ from tests.workspace.test_undo import tree
 from tests.workspace.working import call
 
 from wink.errors import HistoryDamaged, UndoConflict
+from wink.filesystem import COPIED_BYTES
 from wink.history import _folding
-from wink.history._contents import LARGEST
 from wink.workspace import Workspace
 
 
@@ -235,7 +238,7 @@ def test_names_that_git_refuses_are_quoted(workspace: Workspace, root: Path, sto
 def test_large_content_stays_where_it_is(workspace: Workspace, root: Path, store: Path) -> None:
     """Copying gigabytes into a pack would take minutes; the inode itself is as good."""
     with (root / "large").open("wb") as file:
-        file.truncate(LARGEST + 1)
+        file.truncate(COPIED_BYTES + 1)
     call(workspace, lambda files, _: (files.delete("large"), files.write("small", "x")))
 
     workspace.fold()
@@ -244,7 +247,7 @@ def test_large_content_stays_where_it_is(workspace: Workspace, root: Path, store
     assert len(staged(root)) == 1
     assert "-wink keeps no copy here of this file of 67108865 bytes" in git(store, "show", "HEAD")
     workspace.undo()
-    assert (root / "large").stat().st_size == LARGEST + 1
+    assert (root / "large").stat().st_size == COPIED_BYTES + 1
 
 
 def test_replaced_file_that_a_program_goes_on_writing_to_is_not_freed(workspace: Workspace, root: Path) -> None:
@@ -349,16 +352,86 @@ def test_many_calls_are_folded_beside_them(
     workspace: Workspace, root: Path, store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A process that never ends, such as a server, must not pile up pre-images for ever."""
-    monkeypatch.setattr(_folding, "EVERY", 8)
-    monkeypatch.setattr(_folding, "YOUNGEST", 2)
-    for number in range(20):
+    monkeypatch.setattr(_folding, "BESIDE", 20)
+    for number in range(50):
         call(workspace, lambda files, _, number=number: files.write("a.txt", str(number)))
         workspace._folding.wait()  # type: ignore[attr-defined]
 
-    assert len(subjects(store)) == 14
-    assert len(staged(root)) == 6
-    workspace.undo(n=20)
+    assert len(subjects(store)) == 40 - _folding.YOUNGEST
+    # The first of them found nothing.
+    assert len(staged(root)) == 10 + _folding.YOUNGEST
+    assert workspace._folding._count == 10  # type: ignore[attr-defined]
+    workspace.undo(n=50)
     assert not (root / "a.txt").exists()
+
+
+def test_no_part_of_a_fold_runs_in_the_process_that_makes_calls(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A thread took the interpreter from the calls beside it: for seconds each took three times as long."""
+    monkeypatch.setattr(_folding, "BESIDE", 4)
+    begun: list[int] = []
+    workspace._folding.elsewhere = lambda: bool(begun.append(1))  # type: ignore[attr-defined]
+    monkeypatch.setattr(_folding.Folding, "fold", lambda *_, **__: pytest.fail("a fold beside calls"))
+    monkeypatch.setattr(_folding.Folding, "tidy", lambda *_, **__: pytest.fail("a fold beside calls"))
+    for number in range(10):
+        call(workspace, lambda files, _, number=number: files.write("a.txt", str(number)))
+        workspace._folding.wait()  # type: ignore[attr-defined]
+
+    assert len(begun) == 2
+    monkeypatch.undo()
+
+
+def test_only_one_process_folds_a_workspace(
+    workspace: Workspace, root: Path, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of many that work on it each would begin one."""
+    monkeypatch.setattr(_folding, "BESIDE", 20)
+    call(workspace, lambda files, _: files.write("b.txt", ""))
+    directory = os.open(state_of(root) / "staged", os.O_RDONLY)
+    try:
+        fcntl.flock(directory, fcntl.LOCK_EX)
+        for number in range(20):
+            call(workspace, lambda files, _, number=number: files.write("a.txt", str(number)))
+        workspace._folding.wait()  # type: ignore[attr-defined]
+    finally:
+        os.close(directory)
+
+    assert not store.exists()
+
+
+def test_a_process_that_cannot_fold_is_told_of_and_harms_nothing(
+    workspace: Workspace, store: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The calls are committed; who closes the workspace folds them."""
+    monkeypatch.setattr(_folding, "BESIDE", 2)
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    for number in range(_folding.WORTH):
+        call(workspace, lambda files, _, number=number: files.write("a.txt", str(number)))
+        workspace._folding.wait()  # type: ignore[attr-defined]
+    workspace.close()
+
+    assert "no process could be started" in caplog.text
+    assert len(subjects(store)) == _folding.WORTH
+
+
+def test_a_fold_takes_in_what_was_there_when_it_began(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside somebody who went on writing it never ended."""
+    monkeypatch.setattr(_folding, "AT_ONCE", 2)
+    take_in, numbers = _folding.Folding._take_in, itertools.count()
+
+    def beside(folding: _folding.Folding, *arguments: object) -> bool:
+        done = take_in(folding, *arguments)  # type: ignore[arg-type]
+        for text in "xy":
+            call(workspace, lambda files, _, text=text: files.write("b.txt", f"{text}{next(numbers)}"))
+        return done
+
+    for number in range(5):
+        call(workspace, lambda files, _, number=number: files.write("a.txt", str(number)))
+    monkeypatch.setattr(_folding.Folding, "_take_in", beside)
+
+    assert workspace.fold() == 5
+    assert len(workspace.calls()) == 11
 
 
 def test_a_fold_that_fails_loses_nothing(workspace: Workspace, root: Path, store: Path) -> None:
@@ -421,3 +494,18 @@ def test_same_content_written_again_is_still_found(workspace: Workspace, store: 
 
     assert subjects(store) == ["work: b, c", "work: a, b"]
     assert git(store, "show", "HEAD~1:a", "HEAD~1:b", "HEAD:c") == "onetwotwo"
+
+
+def test_a_fold_notes_a_few_transactions_at_a_time(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call beside it waits while SQLite is written to: for 256 of them that took longer than the call itself."""
+    for number in range(10):
+        call(workspace, lambda files, _, number=number: files.write("a.txt", str(number)))
+    monkeypatch.setattr("wink.record._folds.NOTED_AT_ONCE", 4)
+    told: list[str] = []
+    connection = workspace.record.folds._ledger.database.writable()  # type: ignore[attr-defined]
+    connection.set_trace_callback(told.append)
+
+    workspace.fold()
+
+    steps = "".join("c" if one == "COMMIT" else "f" if one.startswith("INSERT INTO folds") else "" for one in told)
+    assert steps == "ffffcffffcffc"

@@ -74,7 +74,7 @@ def carry_out_more(files: Filesystem, step: tuple[str, str, str, str]) -> None:
         elif kind == "write":
             files.write(path, (text * 30_000 if text == "long" else text) + new)
         elif kind == "link":
-            with files._access.changing(path) as frame:  # type: ignore[attr-defined]
+            with files._transaction.changing(path) as frame:  # type: ignore[attr-defined]
                 frame.symlink(path, "a")
         else:
             carry_out(files, step)

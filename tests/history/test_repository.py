@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,7 @@ PLANTED = [
     "config",
     "info/attributes",
     "info/grafts",
+    "shallow",
     "commondir",
     "config.worktree",
     "hooks/x",
@@ -54,13 +56,31 @@ def test_settings_that_somebody_planted_are_refused(tmp_path: Path, planted: str
             workspace.history()
 
 
+def test_packed_refs_that_are_somebody_elses_file_are_refused(tmp_path: Path) -> None:
+    """git prints the lines that it cannot read: with a second name of a file, those of that file."""
+    (tmp_path / "root").mkdir()
+    (tmp_path / "precious").write_text("a secret\n")
+    with Workspace.open(tmp_path / "root") as workspace:
+        workspace.filesystem.write("a.txt", "one\n")
+        workspace.fold()
+        os.link(tmp_path / "precious", Path(workspace.state) / "store.git/packed-refs")
+        with pytest.raises(HistoryDamaged, match="packed-refs"):
+            workspace.history()
+
+
 def test_what_is_no_repository_is_one_clear_error(tmp_path: Path) -> None:
-    """Whatever lies there."""
+    """Whatever lies there; in an empty directory it begins."""
     with Workspace.open(tmp_path) as workspace:
         workspace.filesystem.write("a.txt", "one\n")
-        (Path(workspace.state) / "store.git").mkdir()
+        store = Path(workspace.state) / "store.git"
+        store.write_text("no directory")
         with pytest.raises(HistoryDamaged):
             workspace.history()
+        store.unlink()
+        store.mkdir()
+        found = workspace.history()
+        assert found is not None
+        found.close()
 
 
 def test_what_git_itself_has_tidied_is_no_damage(tmp_path: Path) -> None:

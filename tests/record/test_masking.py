@@ -12,8 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.states import state_of
 
-from wink.adapters import Exchange, ModelTurn, RecordJournal, RunState
-from wink.adapters._run_state import told
+from wink.adapters import Exchange, ModelTurn, RecordJournal, RunState, told
 from wink.errors import MaskPatternError, RunStateError
 from wink.filesystem import FileChange, FileVersion
 from wink.limits import TokenUsage

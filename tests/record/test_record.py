@@ -151,7 +151,9 @@ def test_replaced_items_are_gone_from_the_table(record: Record, entry: MakeEntry
     for number in range(20):
         record.commit(entry(deltas=(notes("replace", str(number)),)))
 
+    record.texts.pack()
     assert record._ledger.ask("SELECT count(*) FROM slice_items") == [(1,)]
+    assert record._ledger.ask("SELECT count(*) FROM calls WHERE written IS NOT NULL") == [(0,)]
 
 
 def test_item_written_by_key_keeps_its_place(record: Record, entry: MakeEntry) -> None:

@@ -73,7 +73,7 @@ def main() -> None:
 
 def _warm_up() -> None:
     """Have done once what Python and libraries do when they are first used; nothing of it depends on a workspace."""
-    from wink.cli._main import run
+    from wink.cli import run
 
     before, here = dict(os.environ), os.getcwd()
     with tempfile.TemporaryDirectory(prefix="wink-warm-") as place, open(os.devnull, "w") as null:
@@ -203,24 +203,24 @@ def _child(request: Any) -> NoReturn:
 
 def _without_overlays() -> None:
     """Be a machine on which no overlay can be mounted, as in a container."""
-    from wink.sandbox import _guard, _probe
+    guard, probing = (importlib.import_module(f"wink_sandbox.{name}") for name in ("_guard", "_probe"))
 
-    found = _probe.probe
-    lack = _probe.Feature("overlayfs", has=False, detail="there is none", remedy="")
+    found = probing.probe
+    lack = probing.Feature("overlayfs", has=False, detail="there is none", remedy="")
 
-    def probe() -> _probe.Report:
-        return _probe.Report(tuple(lack if one.name == lack.name else one for one in found().features))
+    def probe() -> Any:
+        return probing.Report(tuple(lack if one.name == lack.name else one for one in found().features))
 
-    _probe.probe = probe
+    probing.probe = probe
 
     def can_mount(state: str) -> bool:
         return not state
 
-    _guard.__dict__["_can_mount"] = can_mount
+    guard.__dict__["_can_mount"] = can_mount
 
 
 def _status(argv: list[str]) -> int:
-    from wink.cli._main import main as wink
+    from wink.cli import main as wink
 
     try:
         if argv[0] == "python":

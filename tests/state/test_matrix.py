@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import random
+from importlib import import_module
 
 import pytest
 from tests.state.commands import COMMANDS, OPEN_NO_STATE
 from tests.state.kinds import HUGE, KINDS
 from tests.state.matrix import Attacked, Case, Report
 from tests.state.world import NOBODY, World, complaint
-
-from wink.filesystem._journal_records import header
 
 SEED = 7
 EACH = 2
@@ -71,7 +70,7 @@ def test_every_command_is_in_the_matrix_or_opens_no_state() -> None:
     """Whoever adds one decides which it is."""
     from click import Context, Group
 
-    from wink.cli._main import wink
+    from wink.cli import wink
 
     assert isinstance(wink, Group)
     there = set(wink.list_commands(Context(wink, **wink.context_settings)))
@@ -85,7 +84,7 @@ def test_a_journal_with_a_tebibyte_of_nothing_is_not_read_whole(world: World) ->
     """It begins like one of a process that was killed, so that recovery has to look into it."""
     world.ok("call", "write_file", "file_path=n.txt", "content=n")
     with open(world.state() / "wal/tx", "wb") as file:
-        file.write(header(b"12345678"))
+        file.write(import_module("wink.filesystem.disk._journal").header(b"12345678"))
         file.truncate(HUGE)
     world.seal()
     for argv in (("recover",), ("call", "write_file", "file_path=o.txt", "content=o"), ("log",)):

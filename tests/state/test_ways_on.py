@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,11 @@ from tests.state.kinds import KINDS
 from tests.state.world import RUNNING, World, complaint
 from tests.states import state_of
 
-from wink.cli._main import run
+from wink.cli import run
 from wink.errors import StateKeyError, StateNotKnown, WorkspaceReadOnly
 from wink.state import locate, make, unknown
-from wink.tries import Try
 from wink.workspace import Workspace
+from wink_sandbox.tries import Try
 
 NOBODY = 65534
 USUAL = {("lease", "rubbish"), ("wal", "many"), ("staged", "many"), ("programs", "many")}
@@ -172,7 +173,7 @@ def test_two_unknown_states_are_not_taken_for_one(root: Path, capsys: pytest.Cap
 
 def test_a_try_works_through_a_link_to_the_workspace(root: Path) -> None:
     """As on a machine whose home, or temporary directory, is one."""
-    from wink.sandbox import Command, Sandbox
+    from wink_sandbox import Command, Sandbox
 
     (root.parent / "linked").symlink_to(root)
     with Workspace.open(root.parent / "linked") as workspace:
@@ -197,22 +198,6 @@ def test_no_git_of_the_current_directory_is_run(
 
     assert "git version" not in capsys.readouterr().err
     assert not (tmp_path / "was-run").exists()
-
-
-def test_settings_with_thousands_of_tables_are_read_once(tmp_path: Path) -> None:
-    """Looked through for each of its tables, 800 kB took a quarter of an hour; the place of each is still told."""
-    from wink.cli._sources import sources
-
-    text = "".join(f"[plugins.p{number}]\na = 1\n" for number in range(30_000))
-    (tmp_path / "wink.toml").write_text(text)
-
-    (source,) = sources(str(tmp_path), {}, trusting=False)
-
-    assert [source.place(f"plugins.p{number}", is_table=True) for number in (0, 7, 29_999)] == [
-        "wink.toml:1", "wink.toml:15", "wink.toml:59999",
-    ]  # fmt: skip
-    assert source.place("plugins.p7.a") == "wink.toml:16"
-    assert source.place("plugins", is_table=True) == "wink.toml:2"
 
 
 def test_a_number_of_thousands_of_digits_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -276,3 +261,24 @@ def test_no_program_reads_a_key_in_the_usual_place_either(root: Path) -> None:
         env={**os.environ, "HOME": str(home)},
     )
     assert said.stdout == "0\n", said
+
+
+def test_a_state_that_is_made_while_another_looks_is_no_strangers(tmp_path: Path) -> None:
+    """Whoever looked between the directory's absence and its making took it for one that was deleted in part."""
+    roots = [tmp_path / str(number) for number in range(300)]
+    for root in roots:
+        (root / ".wink").mkdir(parents=True)
+    current = 0
+
+    def look() -> None:
+        while (number := current) < len(roots):
+            locate(roots[number])
+
+    with ThreadPoolExecutor(1) as others:
+        looking = others.submit(look)
+        try:
+            for current in range(len(roots)):
+                os.close(make(locate(roots[current])))
+        finally:
+            current = len(roots)
+        looking.result()

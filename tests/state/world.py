@@ -230,6 +230,8 @@ MAKING: Sequence[tuple[str, ...]] = (
     ("call", "rm", "path=deep", "recursive=true"),
     ("try", "--", "sh", "-c", "echo tried > tried.txt; mkdir sub; echo more > sub/t; rm n.txt; echo h > $HOME/in-home"),
     ("try", "--name", "other", "--profile", "closed", "--", "sh", "-c", "echo other > other.txt"),
+    ("try", "--name", "gone", "--profile", "closed", "--", "sh", "-c", "echo gone > gone.txt"),
+    ("drop", "--name", "gone"),
     (*RUNNING, "command=sh -c 'mkdir -p web/node_modules; echo 1 > web/node_modules/x; echo p > web/made'"),
     ("call", "write_file", "file_path=c.txt", "content=wink"),
 )  # fmt: skip
@@ -249,11 +251,11 @@ with Workspace.open(".") as workspace:
 from wink.filesystem import HostFilesystem
 with HostFilesystem(".") as files:
     part = files.begin()
-    files.turns.acquire(5)
+    files.write_lock.acquire(5)
     part.handle.write("a.txt", "written")
     open("a.txt", "w").write("a person's")  # which a rollback keeps apart
     part.undo()
-    files.turns.release()
+    files.write_lock.release()
 """
 
 

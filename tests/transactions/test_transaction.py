@@ -161,7 +161,7 @@ def test_inner_transactions_wait_for_a_turn_of_their_own(over: Fixture) -> None:
     again = turns_to_take(over.session, over.root)
     ended(outer, commit)
 
-    assert free is over.root.turns
+    assert free is over.root.write_lock
     assert inside is again
     assert len({id(turns) for turns in (free, inside, within)}) == 3
 

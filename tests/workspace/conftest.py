@@ -37,7 +37,7 @@ def obey_permissions():
 def call(workspace, tool, work, *, session="default", die=None):
     '''What the executor does for one call, with a place to die.'''
     session, files = workspace.session(session), workspace.filesystem
-    files.turns.acquire(10)
+    files.write_lock.acquire(10)
     try:
         session.recorder.refresh(session)
         part, filepart = session.begin(), files.begin(transaction_id=f"{tool}-{os.getpid()}")
@@ -61,7 +61,7 @@ def call(workspace, tool, work, *, session="default", die=None):
         filepart.publish()
         part.publish()
     finally:
-        files.turns.release()
+        files.write_lock.release()
 """
 
 

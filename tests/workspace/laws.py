@@ -21,11 +21,13 @@ from tests.workspace.test_undo import tree
 from tests.workspace.working import call
 
 from wink.errors import MergeConflict, MergeRefused, NothingToUndo, NothingTried, TryConflict, UndoConflict
-from wink.filesystem import Filesystem
-from wink.sandbox import Command, Sandbox
-from wink.tries import Try
+from wink.filesystem import Filesystem, merging
 from wink.workspace import Reverted, Workspace
+from wink_sandbox import Command, Sandbox
+from wink_sandbox.tries import Try
 
+OUT = ("/nowhere/", "../../../nowhere/")
+"""Where links lead to, out of the workspace: to nothing, so that nothing is written through one by a program of a test."""
 PATHS = ("a", "b", "d", "d/a", "d/b", "d/e", "d/e/a")
 Tree = dict[str, Any]
 Delta = dict[str, tuple[Any, Any]]
@@ -33,7 +35,7 @@ Done = tuple[int, tuple[int, ...]]
 
 steps = st.lists(
     st.tuples(
-        st.sampled_from(("write", "delete", "move", "mkdir", "chmod")),
+        st.sampled_from(("write", "delete", "move", "mkdir", "chmod", "link")),
         st.sampled_from(PATHS),
         st.sampled_from(PATHS),
         st.sampled_from(("", "x", "y", "long")),
@@ -55,11 +57,19 @@ def carry_out(files: Filesystem, step: tuple[str, str, str, str]) -> None:
                 files.move(path, other, overwrite=True)
             case "mkdir":
                 files.mkdir(path, parents=True)
+            case "link":
+                make_link(files, path, f"{OUT[bool(text)]}{text}")
             case _:
-                with files._access.changing(path) as frame:  # type: ignore[attr-defined]
-                    frame.chmod(path, 0o755 if files.stat(path).is_directory else 0o600)
+                with files._transaction.changing(path) as change_set:  # type: ignore[attr-defined]
+                    change_set.chmod(path, 0o755 if files.stat(path).is_directory else 0o600)
     except OSError:
         pass  # what cannot be done is not done; calls do such things
+
+
+def make_link(files: Filesystem, path: str, target: str) -> None:
+    """As a program makes one; no tool makes one that leads out."""
+    with merging(files._transaction, path) as taken:  # type: ignore[attr-defined]
+        taken.take_link(path, target)
 
 
 def as_shell(step: tuple[str, str, str, str]) -> str:
@@ -75,6 +85,8 @@ def as_shell(step: tuple[str, str, str, str]) -> str:
             return f"mv -fT {path} {other} || true"
         case "mkdir":
             return f"mkdir -p {path} || true"
+        case "link":
+            return f"ln -sT {OUT[bool(text)]}{text} {path} || true"
         case _:
             return f"test -d {path} && chmod 755 {path} || chmod 600 {path} || true"
 
@@ -133,6 +145,8 @@ class Tried:
 
     changes: Delta
     all: Tree
+    written: frozenset[str]
+    """What its program named: a file that it wrote anew with what was in it is in the way of whoever changes that, too."""
     touched: set[str] = field(default_factory=set)
 
     def within(self, place: str) -> Delta:
@@ -226,12 +240,14 @@ class Machine(RuleBasedStateMachine):
         assert tree(self.root) == self.expected
         self.touched(path for _, *paths, _ in work for path in paths)
 
-    @rule(path=st.sampled_from(PATHS), text=st.sampled_from((None, "x", "mine")))
+    @rule(path=st.sampled_from(PATHS), text=st.sampled_from((None, "x", "mine", "link")))
     def somebody_else(self, path: str, text: str | None) -> None:
         place = self.root / path
         try:
             if text is None:
                 place.unlink()
+            elif text == "link":
+                place.symlink_to(OUT[0])
             else:
                 place.write_text(text)
         except OSError:
@@ -256,7 +272,8 @@ class Machine(RuleBasedStateMachine):
             Sandbox().run(Command(("sh", "-c", script)), overlay)
 
         if changes:
-            self.tried[name] = Tried(changes, {path: becomes for path, (_, becomes) in changes.items()})
+            becomes = {path: after for path, (_, after) in changes.items()}
+            self.tried[name] = Tried(changes, becomes, frozenset(path for _, *paths, _ in work for path in paths))
         elif attempt.exists:
             attempt.drop()
 
@@ -275,7 +292,9 @@ class Machine(RuleBasedStateMachine):
         except (TryConflict, MergeConflict, MergeRefused) as problem:
             assert tree(self.root) == before
             alone = not place and not any(
-                is_in(one, other) or is_in(other, one) for one in tried.touched for other in tried.all
+                is_in(one, other) or is_in(other, one)
+                for one in tried.touched
+                for other in {*tried.all, *tried.written}
             )
             if alone:
                 raise AssertionError("nobody was in the way") from problem
@@ -322,7 +341,11 @@ class Machine(RuleBasedStateMachine):
             return
         self.took(number, before)
         between = tree(self.root)
-        number, _ = self.hands.undo_one(number)
+        try:
+            number, _ = self.hands.undo_one(number)
+        except NothingToUndo:
+            assert between == before  # of directories that others use there is nothing to take back
+            return
         assert tree(self.root) == before
         self.took(number, between)
 

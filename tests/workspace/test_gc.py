@@ -70,3 +70,17 @@ def test_nothing_was_ever_done(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match="cannot be negative"):
             workspace.gc(calls=-1)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_checkpoint_needs_is_kept_although_it_was_moved_before_it_was_deleted(
+    workspace: Workspace, root: Path
+) -> None:
+    """The first change of its path keeps nothing: it says where the file went."""
+    workspace.checkpoint("here")
+    call(workspace, lambda files, _: files.move("a.txt", "moved.txt"))
+    call(workspace, lambda files, _: files.delete("moved.txt"))
+    workspace.gc(calls=0)
+
+    workspace.restore("here")
+
+    assert (root / "a.txt").read_text() == "x" * 300

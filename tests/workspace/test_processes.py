@@ -119,7 +119,7 @@ def test_recovery_can_be_asked_for(root: Path, run: Run) -> None:
 def test_opening_beside_a_working_process_leaves_its_journal_alone(root: Path, run: Run) -> None:
     """A journal of somebody who is alive is not ours to undo."""
     with Workspace.open(root) as workspace:
-        workspace.filesystem.turns.acquire(1)
+        workspace.filesystem.write_lock.acquire(1)
         part = workspace.filesystem.begin(transaction_id="mine")
         part.handle.write("a.txt", "in the middle\n")
 
@@ -135,7 +135,7 @@ def test_opening_beside_a_working_process_leaves_its_journal_alone(root: Path, r
             """)
         )
         part.undo()
-        workspace.filesystem.turns.release()
+        workspace.filesystem.write_lock.release()
 
     assert told.split("\n")[:2] == ["() in the middle", "busy"]
     assert (root / "a.txt").read_text() == "before\n"
@@ -243,7 +243,7 @@ def test_workspace_that_cannot_be_written_to_can_be_read(root: Path, run: Run, u
 def test_busy_names_the_workspace(root: Path) -> None:
     """Whoever waits in vain should know for what."""
     with Workspace.open(root) as workspace:
-        workspace.filesystem.turns.acquire(1)
+        workspace.filesystem.write_lock.acquire(1)
         with pytest.raises(WorkspaceBusy, match="work"):
             workspace.recover(timeout=0)
-        workspace.filesystem.turns.release()
+        workspace.filesystem.write_lock.release()

@@ -51,6 +51,9 @@ class TestDirect:
         files.move("b.txt", "c/d.txt")
         with files.open_write("e.txt") as stream:
             stream.write(b"three")
+        with files.open_write("e.txt", mode="append") as stream:
+            stream.write(b"four")
+        files.append("e.txt", "five")
         files.mkdir("c")  # is there already
 
         assert log(workspace) == [
@@ -58,8 +61,10 @@ class TestDirect:
             ("filesystem", {"operation": "edit", "path": "b.txt"}),
             ("filesystem", {"operation": "move", "path": "b.txt", "target": "c/d.txt"}),
             ("filesystem", {"operation": "write", "path": "e.txt"}),
+            ("filesystem", {"operation": "append", "path": "e.txt"}),
+            ("filesystem", {"operation": "append", "path": "e.txt"}),
         ]
-        assert sorted(change.path for change in workspace.calls()[1].changes) == ["b.txt", "c", "c/d.txt"]
+        assert sorted(change.path for change in workspace.calls()[3].changes) == ["b.txt", "c", "c/d.txt"]
         assert workspace.sessions() == ("default",)
 
     def test_it_can_be_undone_like_a_call(self, workspace: Workspace, root: Path) -> None:
@@ -271,7 +276,7 @@ class TestRestore:
         with Workspace.open(root) as again:
             again.filesystem.write("a.txt", "two")
             again.filesystem.write("a.txt", "three")
-            moved = snapshot._replace(tree=again.filesystem._access.tree)  # as if it were the same object
+            moved = snapshot._replace(tree=again.filesystem._transaction.tree)  # as if it were the same object
 
             with pytest.raises(SnapshotMismatch, match="not there any more"):
                 again.filesystem.restore(moved)

@@ -24,7 +24,7 @@ def call(workspace: Workspace, work: Work, *, session: str = "default", tool: st
             datetime.now(UTC), timedelta(0), (("careful", True, None, False),), deltas, changes,
         )  # fmt: skip
 
-    files.turns.acquire(10)
+    files.write_lock.acquire(10)
     try:
         transaction = Transaction(state, None, root=files, writable=True)
         transaction.enter()
@@ -41,5 +41,5 @@ def call(workspace: Workspace, work: Work, *, session: str = "default", tool: st
         else:
             transaction.commit(entry)
     finally:
-        files.turns.release()
+        files.write_lock.release()
     return workspace.calls(limit=1)[0].position

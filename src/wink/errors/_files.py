@@ -13,6 +13,7 @@ __all__ = [
     "EditFailed",
     "FileConflict",
     "FileTooLarge",
+    "WriteTooLarge",
     "LowerFailed",
     "NotText",
     "OverlayCommitFailed",
@@ -99,6 +100,23 @@ class FileTooLarge(WinkError, OSError):
 
     def __str__(self) -> str:
         return f"{self.path!r} has {self.size} bytes, more than the {self.limit} that are read at once; {self.remedy}"
+
+
+class WriteTooLarge(WinkError, OSError):
+    """A write would leave a file that is larger than one write may make; `size` is what it would have at least, in bytes."""
+
+    def __init__(self, path: str, size: int, limit: int) -> None:
+        super().__init__(errno.EFBIG, os.strerror(errno.EFBIG), path)
+        self.path, self.size, self.limit = path, size, limit
+
+    def __reduce__(self) -> tuple[type[WriteTooLarge], tuple[str, int, int]]:
+        return type(self), (self.path, self.size, self.limit)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.path!r} would have {self.size} bytes, more than the {self.limit} that a file may have; "
+            "make several files of it, or raise max_file_bytes"
+        )
 
 
 class EditFailed(WinkError, ValueError):

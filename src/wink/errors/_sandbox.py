@@ -1,6 +1,7 @@
 """Errors of programs that run over the workspace's files."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from wink.errors._core import WinkError
 
@@ -8,6 +9,8 @@ __all__ = ["MergeConflict", "MergeRefused", "ProgramNotStarted", "SandboxUnavail
 
 _SHOWN = 20
 _LONG = 200
+NOBODY: Mapping[str, int] = MappingProxyType({})
+"""Of no path is it known which call changed it."""
 
 
 class SandboxUnavailable(WinkError):
@@ -33,16 +36,18 @@ class ProgramNotStarted(WinkError):
 
 
 class MergeConflict(WinkError):
-    """Files that a program changed were changed by somebody else while it ran; nothing was merged."""
+    """Files that a program changed were changed by somebody else while it ran; nothing was merged.
 
-    def __init__(self, paths: Sequence[str]) -> None:
-        self.paths = tuple(paths)
-        super().__init__(self.paths)
+    `calls` has the number of the call by which a path became what it is, as `wink log` shows it, where one did that.
+    """
+
+    def __init__(self, paths: Sequence[str], calls: Mapping[str, int] = NOBODY) -> None:
+        self.paths, self.calls = tuple(paths), dict(calls)
+        super().__init__(self.paths, self.calls)
 
     def __str__(self) -> str:
-        return (
-            f"changed by somebody else while the program ran: {_listed(self.paths)}; nothing was merged, run it again"
-        )
+        shown = changed_by(self.paths, self.calls)
+        return f"changed by somebody else while the program ran: {shown}; nothing was merged, run it again"
 
 
 class MergeRefused(WinkError):
@@ -70,6 +75,8 @@ def _short(path: str) -> str:
     return repr(path if len(path) <= _LONG else f"{path[: _LONG // 2]}…{path[-_LONG // 4 :]}")
 
 
-def _listed(paths: Sequence[str]) -> str:
+def changed_by(paths: Sequence[str], calls: Mapping[str, int]) -> str:
+    """The first of some paths, each with the call that changed it where that is known."""
+    shown = [f"{_short(path)} by c{calls[path]}" if path in calls else _short(path) for path in paths[:_SHOWN]]
     more = len(paths) - _SHOWN
-    return ", ".join(map(_short, paths[:_SHOWN])) + (f" and {more} more" if more > 0 else "")
+    return ", ".join(shown) + (f" and {more} more" if more > 0 else "")

@@ -1,9 +1,9 @@
 """Errors of serialisation."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from wink.dataclass import dataclass
 from wink.errors._core import WinkError
 
 __all__ = ["ParseError", "Problem", "SerdeError"]

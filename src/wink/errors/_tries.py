@@ -1,12 +1,11 @@
 """Errors of tries."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from wink.errors._core import WinkError
+from wink.errors._sandbox import NOBODY, changed_by
 
 __all__ = ["NothingTried", "TryBusy", "TryConflict", "UnknownTry"]
-
-_SHOWN = 20
 
 
 class UnknownTry(WinkError):
@@ -34,15 +33,17 @@ class TryBusy(WinkError):
 
 
 class TryConflict(WinkError):
-    """Files that were changed in a try have changed in the workspace too since it began; nothing was accepted."""
+    """Files that were changed in a try have changed in the workspace too since it began; nothing was accepted.
 
-    def __init__(self, name: str, paths: Sequence[str]) -> None:
-        self.name, self.paths = name, tuple(paths)
-        super().__init__(name, self.paths)
+    `calls` has the number of the call by which a path became what it is, where one did that.
+    """
+
+    def __init__(self, name: str, paths: Sequence[str], calls: Mapping[str, int] = NOBODY) -> None:
+        self.name, self.paths, self.calls = name, tuple(paths), dict(calls)
+        super().__init__(name, self.paths, self.calls)
 
     def __str__(self) -> str:
-        more = len(self.paths) - _SHOWN
-        shown = ", ".join(map(repr, self.paths[:_SHOWN])) + (f" and {more} more" if more > 0 else "")
+        shown = changed_by(self.paths, self.calls)
         return (
             f"changed in the workspace since the try {self.name!r} began: {shown}; nothing was accepted: "
             "name other paths to accept them, or drop these and run the program again"

@@ -143,13 +143,18 @@ class UndoConflict(TransactionError):
 
 
 class UnknownCall(WinkError, LookupError):
-    """No call of this workspace has this number."""
+    """No call of this workspace has this number, or none any more: those before `first` are not kept."""
 
-    def __init__(self, call: int) -> None:
-        self.call = call
-        super().__init__(call)
+    def __init__(self, call: int, first: int = 0) -> None:
+        self.call, self.first = call, first
+        super().__init__(call, first)
 
     def __str__(self) -> str:
+        if self.call < self.first:
+            return (
+                f"c{self.call} is not kept any more; the oldest call that is kept is c{self.first}, and "
+                "[tool.wink.history] says how many are"
+            )
         return f"there is no call c{self.call} in this workspace; `wink log` lists them"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wink.history._folding import Folding
+from wink.spellings import lazily
 
 if TYPE_CHECKING:
     from wink.history._archive import Archive
@@ -12,28 +13,32 @@ if TYPE_CHECKING:
     from wink.history._git import git_on_store
     from wink.history._listing import Item
     from wink.history._repository import repository
+    from wink.history._scan import Progress, Tree
     from wink.history._store import Store
 
-__all__ = ["Archive", "Folding", "Item", "Store", "TakenIn", "git_on_store", "repository", "take_in"]
+__all__ = [
+    "Archive",
+    "Folding",
+    "Item",
+    "Progress",
+    "Store",
+    "TakenIn",
+    "Tree",
+    "git_on_store",
+    "repository",
+    "take_in",
+]
 
 # Most workspaces are opened and closed without a look at their history (PEP 562).
 _LATER = {
     "Archive": "_archive",
     "Item": "_listing",
+    "Progress Tree": "_scan",
     "Store": "_store",
     "git_on_store": "_git",
     "repository": "_repository",
-    "TakenIn": "_everything",
-    "take_in": "_everything",
+    "TakenIn take_in": "_everything",
 }
 
-
-def __getattr__(name: str) -> object:
-    module = _LATER.get(name)
-    if module is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    found: object = getattr(import_module(f"{__name__}.{module}"), name)
-    globals()[name] = found
-    return found
+if not TYPE_CHECKING:
+    __getattr__ = lazily(__name__, _LATER)

@@ -9,9 +9,11 @@ from typing import BinaryIO
 from wink.errors import HistoryDamaged
 from wink.filesystem import Archived
 from wink.history._listing import Item, parse_listing, parse_staged_name
-from wink.history._objects import Malformed
+from wink.history._names import tree_path
+from wink.history._objects import EXECUTABLE, FILE, Malformed, tree_of
 from wink.history._sides import read_attributes
 from wink.history._store import Store
+from wink.history._trees import Tree
 from wink.record import Record
 
 
@@ -34,10 +36,27 @@ class Archive:
         if listed is None:
             stored = self._record.folds.find(staged)
             if stored is None:
-                return None
+                return self._left(staged)
             listed = stored.blob, stored.digest, stored.attributes
         blob, digest, attributes = listed
         return Archived(self.read(blob, digest), read_attributes(attributes))
+
+    def _left(self, staged: str) -> BinaryIO | None:
+        """A pre-image that nobody has folded, out of the commit of the call that had left it, as long as that is there."""
+        found = self._record.folds.left_by(staged)
+        if found is None:
+            return None
+        commit, path, digest = found
+        try:
+            with self._lock:
+                store = self._store = self._store or Store(self._state)
+                tree = Tree(tree_of(store.read(bytes.fromhex(commit))[1]), lambda oid: store.read(oid)[1])
+                entry = tree.get(tree_path(path))
+            # Another file's content, or the line that stands for one which is not kept, has another digest.
+            is_file = entry is not None and entry[0] in (FILE, EXECUTABLE)
+            return Archived(self.read(entry[1].hex(), digest), None) if entry is not None and is_file else None
+        except (HistoryDamaged, Malformed, ValueError):
+            return None  # it has been given up
 
     def read(self, blob: str, digest: str) -> bytes:
         """A blob by git's id in hexadecimal, whose content has this SHA-256; raises `HistoryDamaged`."""

@@ -7,16 +7,12 @@ from collections.abc import Callable
 from hashlib import sha256
 from typing import BinaryIO, Final
 
-from wink.filesystem import Archived, FileVersion, Places, Versions, attributes_of
+from wink.filesystem import COPIED_BYTES, Archived, FileVersion, Places, Versions, attributes_of
 from wink.history._objects import DIRECTORY, EXECUTABLE, FILE, LINK
 from wink.history._pack_writing import PackWriter
 from wink.history._sides import attributes_text
 from wink.history._trees import Entry
 from wink.record import Stored
-
-LARGEST: Final = 64 << 20
-"""Larger content is not copied into the history; as a pre-image it stays the inode that it is."""
-
 
 _SMALL: Final = 1 << 20
 _RENEWALS: Final = 4
@@ -24,7 +20,10 @@ _RENEWALS: Final = 4
 
 
 class Contents:
-    """Reads versions into a pack; `find` gives what looks for those that are not in staging, as of now."""
+    """Reads versions into a pack; `find` gives what looks for those that are not in staging, as of now.
+
+    `learned` are digests of what programs had left, each with the position of the transaction and the path.
+    """
 
     def __init__(self, writer: PackWriter, find: Callable[[], Versions], places: Places) -> None:
         self._writer, self._find, self._places = writer, find, places
@@ -32,11 +31,12 @@ class Contents:
         self._by_digest: dict[str, tuple[bytes, int]] = {}
         self.stored: dict[str, Stored] = {}
         self.attributes: dict[str, dict[str, str]] = {}
+        self.learned: list[tuple[str, int, str]] = []
 
     def take_preimage(self, version: FileVersion) -> None:
         """Store what is in staging of a file, if it is what the call found."""
         kept = version.kept
-        if kept is None or kept.staged is None or version.kind != "file" or version.size > LARGEST:
+        if kept is None or kept.staged is None or version.kind != "file" or version.size > COPIED_BYTES:
             return
         stream = self._places.open_preimage(kept.staged)
         if stream is None or isinstance(stream, Archived):
@@ -68,7 +68,7 @@ class Contents:
             return DIRECTORY, b""
         if version.kind == "link" and version.target is not None:
             return LINK, self._writer.add("blob", os.fsencode(version.target))
-        if version.kind != "file" or version.size > LARGEST:
+        if version.kind != "file" or version.size > COPIED_BYTES:
             return self._missing(version)
         if version.size == 0:
             return _mode(version), self._writer.add("blob", b"")
@@ -107,6 +107,8 @@ class Contents:
             if stream is not None:
                 with stream:
                     added = self._add(stream, version.size)
+                if added is not None and self._is_as_left(path, version):
+                    self.learned.append((added[1], position, path))
                 # Somebody may have written to it in place since, or just now.
                 return None if added is None or (wanted is not None and added[1] != wanted) else added[0]
             again = None if wanted is None else self._written_again(path, version, position, wanted)
@@ -115,6 +117,12 @@ class Contents:
             self._renewed += 1
             self._finder = self._find()
         return None
+
+    def _is_as_left(self, path: str, version: FileVersion) -> bool:
+        """Whether a file that the call had not read is still there, and was not touched until it was read here."""
+        now = self._places.version(path)
+        left = 0 if version.kept is None else version.kept.left_ns
+        return bool(left) and now is not None and now.kept is not None and now.kept.changed_ns == left
 
     def _written_again(self, path: str, version: FileVersion, position: int, wanted: str) -> bytes | None:
         """What a later call found, if it has the same content: to write the same again is no change, but another file."""

@@ -6,23 +6,19 @@ import io
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
 
+from wink.dataclass import dataclass
 from wink.filesystem import Ignored
 from wink.history._listing import Item, listing_content
 from wink.history._messages import wink_at
-from wink.history._names import tree_path
+from wink.history._names import reference, tree_path
 from wink.history._objects import EXECUTABLE, FILE, LINK, commit_content
 from wink.history._pack_writing import PackWriter
 from wink.history._scan import Progress, Tree, scan
 from wink.history._store import Store
 from wink.history._trees import Tree as GitTree
 from wink.record import Listed
-
-CHECKPOINTS: Final = "refs/wink/checkpoints"
-LISTINGS: Final = "refs/wink/listings"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,19 +61,10 @@ def take_in(
         finally:
             writer.abandon()
         # Before the record knows of them, so that nobody's `git gc` takes them for rubbish.
-        store.point(f"{CHECKPOINTS}/{reference(name)}", commit)
-        store.point(f"{LISTINGS}/{reference(name)}", added[0])
+        store.point(reference("checkpoints", name), commit)
+        store.point(reference("listings", name), added[0])
         keep(Listed(name, commit.hex(), added[0].hex(), added[1]))
     return TakenIn(len(items), tuple((item.path, item.missing) for item in items if item.missing))
-
-
-def reference(name: str) -> str:
-    """A checkpoint's name as git takes it for a reference.
-
-    >>> reference("v1.0"), reference("a..b")
-    ('v1.0', 'a%2e%2eb')
-    """
-    return name.replace(".", "%2e") if ".." in name or name.endswith((".", ".lock")) else name
 
 
 def _stored(

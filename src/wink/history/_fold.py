@@ -73,7 +73,7 @@ def fold(
         if change.before is not None and change.before.kept is not None and change.before.kept.staged is not None
     ]
     stored = [(name, position, contents.stored[name]) for name, position in positions if name in contents.stored]
-    return folds.add(last, [(position, oid.hex()) for position, oid in commits], stored, beside.hex())
+    return folds.add(last, [(position, oid.hex()) for position, oid in commits], stored, beside.hex(), contents.learned)
 
 
 def _begin(store: Store, head: str | None) -> tuple[Tree, bytes | None]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from wink.dataclass import dataclass
 from wink.filesystem import FileVersion, Kept
 from wink.history._objects import Malformed
 

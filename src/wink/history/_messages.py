@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from wink.history._objects import Person
 from wink.record import Unfolded
 
+_EPOCH: Final = datetime.fromtimestamp(0, UTC)
+_SECOND: Final = timedelta(seconds=1)
 _SUBJECT: Final = 72
 _LONGEST: Final = 200
 _NAME: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
@@ -51,7 +53,7 @@ def wink_at(moment: datetime) -> Person:
 
 def seconds(moment: datetime) -> int:
     """Whole seconds since 1970."""
-    return (moment - datetime.fromtimestamp(0, moment.tzinfo)) // timedelta(seconds=1)
+    return (moment - _EPOCH) // _SECOND
 
 
 def plain(text: str, most: int = _LONGEST) -> str:
@@ -60,7 +62,9 @@ def plain(text: str, most: int = _LONGEST) -> str:
     >>> plain("two\\nlines")
     'two\\\\nlines'
     """
-    shown = "".join(char if char.isprintable() else repr(char)[1:-1] for char in text[: most + 1])
+    shown = text[: most + 1]
+    if not shown.isprintable():
+        shown = "".join(char if char.isprintable() else repr(char)[1:-1] for char in shown)
     return shown if len(shown) <= most else shown[: most - 1] + "…"
 
 

@@ -49,6 +49,16 @@ def tree_path(path: str, *, is_plain: bool = True) -> tuple[bytes, ...]:
     return (*[tree_name(part) for part in above], tree_name(last, is_plain=is_plain))
 
 
+def reference(kind: str, name: str) -> str:
+    """What git knows a checkpoint by, as `checkpoints` or `listings`.
+
+    >>> reference("checkpoints", "v1.0"), reference("checkpoints", "a..b")
+    ('refs/wink/checkpoints/v1.0', 'refs/wink/checkpoints/a%2e%2eb')
+    """
+    given = name.replace(".", "%2e") if ".." in name or name.endswith((".", ".lock")) else name
+    return f"refs/wink/{kind}/{given}"
+
+
 def _is_taken(name: bytes, *, is_plain: bool) -> bool:
     # The macOS file system passes over some characters, all beyond ASCII; Windows takes `\\` for a separator.
     folded = name.translate(None, _BEYOND_ASCII).lower()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final, Literal
+
+from wink.dataclass import dataclass
 
 Kind = Literal["commit", "tree", "blob"]
 
@@ -51,8 +52,18 @@ def tree_content(entries: Mapping[bytes, tuple[bytes, bytes]]) -> bytes:
     >>> tree_content(entries)[:10]
     b'100644 a.c'
     """
-    names = sorted((name + b"/" if mode == DIRECTORY else name, name) for name, (mode, _) in entries.items())
-    return b"".join([b"%s %s\0%s" % (entries[name][0], name, entries[name][1]) for _, name in names])
+    lines = {sort_key(name, entry[0]): tree_line(name, entry) for name, entry in entries.items()}
+    return b"".join([lines[key] for key in sorted(lines)])
+
+
+def sort_key(name: bytes, mode: bytes) -> bytes:
+    """By what git sorts the entries of a tree."""
+    return name + b"/" if mode == DIRECTORY else name
+
+
+def tree_line(name: bytes, entry: tuple[bytes, bytes]) -> bytes:
+    """One entry of a tree."""
+    return b"%s %s\0%s" % (entry[0], name, entry[1])
 
 
 def parse_tree(content: bytes) -> dict[bytes, tuple[bytes, bytes]]:

@@ -24,6 +24,8 @@ _CHUNK: Final = 1 << 20
 _SAMPLE: Final = 1 << 14
 _WORTH_TRYING: Final = 256
 """Content below this size is compressed without a look at whether that helps."""
+_SHORT: Final = 1 << 10
+"""Content of so few bytes needs no larger window; to make the usual one ready costs more than to compress."""
 _LARGE_OFFSET: Final = 1 << 31
 
 
@@ -54,7 +56,7 @@ class PackWriter:
         """Take an object in, unless it is there; gives its id."""
         oid = object_id(kind, content)
         if oid not in self._entries and not self._has(oid):
-            self._put(oid, _head(kind, len(content)) + zlib.compress(content, _level(content)))
+            self._put(oid, _head(kind, len(content)) + _compressed(content))
         return oid
 
     def add_stream(self, stream: BinaryIO, size: int) -> tuple[bytes, str] | None:
@@ -181,6 +183,13 @@ def _head(kind: Kind, size: int) -> bytes:
         size >>= 7
     head.append(byte)
     return bytes(head)
+
+
+def _compressed(content: bytes) -> bytes:
+    if len(content) > _SHORT:
+        return zlib.compress(content, _level(content))
+    press = zlib.compressobj(1, zlib.DEFLATED, 10, 2)
+    return press.compress(content) + press.flush()
 
 
 def _level(content: bytes) -> int:

@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, Final, Protocol
 
 from wink.errors import PathRefused
-from wink.filesystem import FileVersion, Places, attributes_of, protected_as
-from wink.history._contents import LARGEST
+from wink.filesystem import COPIED_BYTES, FileVersion, Places, attributes_of, protected_as
 from wink.history._listing import Item
 from wink.history._pack_writing import PackWriter
 from wink.history._sides import attributes_text
@@ -31,7 +30,6 @@ OVER_BUDGET: Final = "is ignored, and there was no room for it"
 _SPECIAL: Final = "is neither a file, a directory nor a link"
 _UNREADABLE: Final = "could not be read"
 _UNSTEADY: Final = "was being written to"
-_LEADS_OUT: Final = "is a link that leads out of the workspace"
 _TRIES: Final = 3
 
 
@@ -94,11 +92,7 @@ def _walk(tree: Tree, ignored: Ignored) -> Iterator[tuple[str, FileVersion, bool
 
 
 def _other(path: str, version: FileVersion) -> Item:
-    missing = ""
-    if version.kind == "other":
-        missing = _SPECIAL
-    elif version.kind == "link" and _leads_out(path, version.target or ""):
-        missing = _LEADS_OUT
+    missing = _SPECIAL if version.kind == "other" else ""
     marks = (version.kept.inode, version.kept.modified_ns, 0, 0) if version.kept else (0, 0, 0, 0)
     return Item(path, version.kind, version.mode, version.size, target=version.target, marks=marks, missing=missing)
 
@@ -119,7 +113,7 @@ def _file(tree: Tree, writer: PackWriter, path: str, version: FileVersion, known
                 break
             if known is not None and known.blob and known.is_still(*marks[:3]):
                 return known
-            if found.st_size > LARGEST:
+            if found.st_size > COPIED_BYTES:
                 missing = TOO_LARGE
                 break
             item = _read(writer, path, stream, found, marks)
@@ -139,12 +133,3 @@ def _read(
     oid, digest = added
     mode = stat.S_IMODE(found.st_mode)
     return Item(path, "file", mode, found.st_size, oid.hex(), digest, None, attributes_text(attributes), marks)
-
-
-def _leads_out(path: str, target: str) -> bool:
-    depth = path.count("/")
-    for name in target.split("/"):
-        depth += -1 if name == ".." else name not in ("", ".")
-        if depth < 0:
-            return True
-    return not target or target.startswith("/")

@@ -136,8 +136,8 @@ class Store:
             return False
 
     def writer(self, *, again: bool = False) -> PackWriter:
-        """A pack for new objects; what is here whole is not stored again, unless so wanted."""
-        return PackWriter(self._directories["objects/pack"], _never if again else self.holds)
+        """A pack for new objects; what is whole in another pack is not stored again, unless so wanted."""
+        return PackWriter(self._directories["objects/pack"], _never if again else self._is_packed)
 
     def finish(self, writer: PackWriter) -> str | None:
         """Make a pack a part of the store; gives its name, or None when there was nothing new."""
@@ -157,6 +157,10 @@ class Store:
                     with suppress(OSError, Malformed):
                         self._packs.append(Pack(directory, name[: -len(".idx")]))
         return self._packs
+
+    def forget_packs(self) -> None:
+        """Look anew which packs there are, when they are next needed."""
+        self._close_packs()
 
     def drop_packs(self, names: list[str]) -> None:
         """Remove packs whose objects are elsewhere, or not wanted any more."""
@@ -267,6 +271,15 @@ class Store:
             with suppress(FileExistsError):
                 os.mkdir(name, 0o755, dir_fd=parent)
         return os.open(name, _DIRECTORY, dir_fd=parent)
+
+    def _is_packed(self, oid: bytes) -> bool:
+        for pack in self.packs():
+            with suppress(Malformed, OSError):
+                offset = pack.find(oid)
+                if offset is not None:
+                    pack.read(oid, offset)
+                    return True
+        return False
 
     def _read(self, oid: bytes) -> tuple[Kind, bytes] | None:
         damage: Exception | None = None

@@ -1,16 +1,75 @@
-"""Keep the number of packs small: each fold leaves one, and whoever looks for an object looks into each."""
+"""Keep the packs few and small: each fold leaves one, of whole objects, and whoever looks for an object looks into each.
+
+git puts them into one where it can be started, with deltas: of the versions of a file little more is left than of one of
+them. It works on wink's own repository alone, with no settings but wink's, and keeps all objects, also those that only the
+record knows. Without git they are put together as they are.
+"""
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
 from typing import Final
 
+from wink.errors import HistoryDamaged
+from wink.history._git import git_on_store
 from wink.history._objects import Malformed
 from wink.history._pack_reading import Pack
 from wink.history._pack_writing import PackWriter
 from wink.history._store import Store
 
 MOST_PACKS: Final = 24
+WORTH: Final = 2 << 20
+"""So many bytes in packs beside the largest one are worth it too, if they are a quarter of what it has."""
 _SMALL: Final = 16 << 20
+# With -f, since git takes whole objects of one pack for such that no delta pays for.
+_REPACK: Final = (
+    *("-c", "pack.threads=1", "-c", "pack.windowMemory=128m", "-c", "repack.writeBitmaps=false"),
+    *("repack", "-a", "-d", "-f", "--keep-unreachable", "--quiet", "--window=10", "--depth=50"),
+)
+_PATIENCE_SECONDS: Final = 300.0
+
+
+def tidy_packs(store: Store, *, always: bool = False) -> None:
+    """Put packs together when it is worth it, or `always` if there are some; the caller has the store's lock."""
+    sizes = [pack.size for pack in store.packs()]
+    loose = sum(sizes) - max(sizes, default=0)
+    if not (
+        len(sizes) > MOST_PACKS or loose > max(WORTH, max(sizes, default=0) // 4) or (always and sum(sizes) > WORTH)
+    ):
+        return
+    if not repack(store):
+        merge_packs(store)
+
+
+def repack(store: Store) -> bool:
+    """Let git make one pack of all; False where it cannot, with everything as it was."""
+    try:
+        git = git_on_store(os.path.dirname(store.path), {})
+    except HistoryDamaged:
+        return False
+    program = None if git is None else shutil.which("git", path=git.environment["PATH"])
+    if git is None or program is None:
+        return False
+    command = [program, *git.options, *_REPACK]
+    none = subprocess.DEVNULL
+    try:
+        done = subprocess.run(
+            command,
+            env=git.environment,
+            cwd=git.place,
+            timeout=_PATIENCE_SECONDS,
+            check=False,
+            stdin=none,
+            stdout=none,
+            stderr=none,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    finally:
+        store.forget_packs()
+    return done.returncode == 0
 
 
 def merge_packs(store: Store) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections.abc import Callable, Sequence
 
-from wink.history._objects import DIRECTORY, parse_tree, tree_content
+from wink.history._objects import DIRECTORY, parse_tree, sort_key, tree_line
 from wink.history._pack_writing import PackWriter
 
 Entry = tuple[bytes, bytes]
@@ -15,12 +16,36 @@ Read = Callable[[bytes], bytes]
 
 
 class _Directory:
-    __slots__ = ("entries", "oid")
+    __slots__ = ("_keys", "_lines", "entries", "oid", "touched")
 
     def __init__(self, oid: bytes | None) -> None:
         # None while it has changes; the entries are None until somebody looks into it.
         self.oid = oid
         self.entries: dict[bytes, Entry | _Directory] | None = None if oid is not None else {}
+        self.touched: set[bytes] = set()
+        """Names whose entries may have changed since `content` was asked for."""
+        self._keys: list[bytes] | None = None
+        self._lines: dict[bytes, bytes] = {}
+
+    def content(self) -> bytes:
+        """What git stores of it; only what was touched is put together anew."""
+        entries = self.entries or {}
+        names = entries.keys() if self._keys is None else self.touched
+        keys, lines = self._keys or [], self._lines
+        for name in names:
+            entry = entries.get(name)
+            found = (DIRECTORY, entry.oid or b"") if isinstance(entry, _Directory) else entry
+            key = None if found is None else sort_key(name, found[0])
+            for old in (name, name + b"/"):
+                if old != key and lines.pop(old, None) is not None:
+                    del keys[bisect_left(keys, old)]
+            if key is not None and found is not None:
+                if key not in lines and self._keys is not None:
+                    insort(keys, key)
+                lines[key] = tree_line(name, found)
+        self._keys = sorted(lines) if self._keys is None else keys
+        self.touched.clear()
+        return b"".join([lines[key] for key in self._keys])
 
 
 class Tree:
@@ -71,14 +96,10 @@ class Tree:
             if directory.oid is None:
                 changed.append(directory)
                 assert directory.entries is not None
-                waiting += [child for child in directory.entries.values() if isinstance(child, _Directory)]
+                children = map(directory.entries.get, directory.touched)
+                waiting += [child for child in children if isinstance(child, _Directory)]
         for directory in reversed(changed):
-            assert directory.entries is not None
-            entries = {
-                name: (DIRECTORY, child.oid or b"") if isinstance(child, _Directory) else child
-                for name, child in directory.entries.items()
-            }
-            directory.oid = writer.add("tree", tree_content(entries))
+            directory.oid = writer.add("tree", directory.content())
         return self._root.oid or b""
 
     def _parent(self, path: Path) -> dict[bytes, Entry | _Directory]:
@@ -86,11 +107,13 @@ class Tree:
         entries = self._entries(directory)
         directory.oid = None
         for name in path[:-1]:
+            directory.touched.add(name)
             child = entries.get(name)
             if not isinstance(child, _Directory):
                 child = entries[name] = _Directory(None)
             entries, directory = self._entries(child), child
             directory.oid = None
+        directory.touched.add(path[-1])
         return entries
 
     def _entries(self, directory: _Directory) -> dict[bytes, Entry | _Directory]:

@@ -23,10 +23,13 @@ PLANTED: Final = frozenset(
         # What is run
         "hooks", "info/attributes",
         # Objects from elsewhere, and others than those that were asked for
-        "info/grafts", "objects/info/alternates", "objects/info/http-alternates", "refs/replace",
+        "info/grafts", "objects/info/alternates", "objects/info/http-alternates", "refs/replace", "shallow",
     }
 )  # fmt: skip
 """What git follows in a repository, and wink never has in its own."""
+
+_SHOWN: Final = "packed-refs"
+"""Of its text files the one whose lines git prints where it cannot read them; only git itself makes it, when it tidies."""
 
 _DEEPEST: Final = 12
 _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -73,10 +76,15 @@ def _paths(directory: int, above: str, depth: int) -> Iterator[str]:
         try:
             if is_directory:
                 below = os.open(name, _DIRECTORY, dir_fd=directory)
-            elif stat.S_ISREG(os.stat(name, dir_fd=directory, follow_symlinks=False).st_mode):
-                continue
             else:
-                raise Malformed(f"{path!r} is a link or no plain file")
+                found = os.stat(name, dir_fd=directory, follow_symlinks=False)
+                if not stat.S_ISREG(found.st_mode):
+                    raise Malformed(f"{path!r} is a link or no plain file")
+                if path.lower() == _SHOWN and found.st_nlink > 1:
+                    raise Malformed(
+                        f"{path!r} has another name elsewhere, and git would print what it cannot read in it"
+                    )
+                continue
         except FileNotFoundError:
             continue  # the draft of somebody who is folding
         try:

@@ -1,4 +1,4 @@
-"""How long and how much a run may take: clocks, deadlines, token budgets, signs of life, interruptions.
+"""How long and how much a run may take: clocks, deadlines, token budgets, signs of life, interruptions, and the end of a server.
 
 >>> from datetime import UTC, datetime, timedelta
 >>> noon = datetime(2030, 1, 1, 12, tzinfo=UTC)
@@ -12,6 +12,7 @@ from wink.limits._deadline import Deadline
 from wink.limits._heartbeat import Heartbeat
 from wink.limits._interruption import is_interruption, said_by
 from wink.limits._run import RunContext
+from wink.limits._stopping import Stopping, end_now
 
 __all__ = [
     "Budget",
@@ -20,7 +21,9 @@ __all__ = [
     "Deadline",
     "Heartbeat",
     "RunContext",
+    "Stopping",
     "TokenUsage",
+    "end_now",
     "is_interruption",
     "said_by",
     "utc_now",

@@ -1,8 +1,8 @@
 """How many tokens a run may use."""
 
 import threading
-from dataclasses import dataclass
 
+from wink.dataclass import dataclass
 from wink.errors import BudgetExceededError
 from wink.limits._deadline import Deadline
 

@@ -1,8 +1,8 @@
 """The moment at which a run must have ended."""
 
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
+from wink.dataclass import dataclass, field
 from wink.errors import DeadlineExceededError
 from wink.limits._clock import Clock, utc_now
 

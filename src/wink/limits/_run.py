@@ -1,6 +1,6 @@
 """Which run a call belongs to."""
 
-from dataclasses import dataclass
+from wink.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

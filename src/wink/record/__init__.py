@@ -1,21 +1,26 @@
 """What calls did, kept in SQLite: the one place that decides whether a call happened."""
 
-from wink.record._approvals import ApprovalRow, ApprovalState, ApprovalTable
-from wink.record._calls import CallRow, microseconds, moment
+from wink.record._approvals import ApprovalTable
+from wink.record._binding import execute
+from wink.record._calls import microseconds, moment
 from wink.record._checkpoints import Checkpoint, Listed
 from wink.record._database import Durability, create_imported
 from wink.record._events import Noted, Place
 from wink.record._folds import Folds, Stored, Unfolded
-from wink.record._masking import MASK, Masking
+from wink.record._forgetting import KEEP, Keep
 from wink.record._past import Past
-from wink.record._prompts import PromptRow
-from wink.record._queries import CallFilter, Facets, Queries, SessionRow
+from wink.record._queries import CallFilter, Queries, SessionRow, Sum
 from wink.record._record import Loader, Record
 from wink.record._results import KEPT_BYTES, KEPT_RESULTS, Results
-from wink.record._run_lock import RunLock, is_locked
-from wink.record._runs import RunRow, RunTable, Started, TurnRow
+from wink.record._view import WORDS, CallView, Role, role_of, values_of, word_of
+from wink.record.masking import MASK, Masking
+from wink.record.runs import PromptRow, RunLock, RunRow, RunTable, Started, TurnRow, is_locked, task_of
+from wink.session import ApprovalRow, ApprovalState
+
+CallRow = CallView  # what programs call it that knew it before the page did
 
 __all__ = [
+    "KEEP",
     "KEPT_BYTES",
     "KEPT_RESULTS",
     "ApprovalRow",
@@ -23,10 +28,11 @@ __all__ = [
     "ApprovalTable",
     "CallFilter",
     "CallRow",
+    "CallView",
     "Checkpoint",
     "Durability",
-    "Facets",
     "Folds",
+    "Keep",
     "MASK",
     "Listed",
     "Loader",
@@ -38,16 +44,24 @@ __all__ = [
     "Queries",
     "Record",
     "Results",
+    "Role",
     "RunLock",
     "RunRow",
     "RunTable",
     "SessionRow",
     "Started",
     "Stored",
+    "Sum",
     "TurnRow",
     "Unfolded",
+    "WORDS",
     "create_imported",
+    "execute",
     "is_locked",
     "microseconds",
     "moment",
+    "role_of",
+    "task_of",
+    "values_of",
+    "word_of",
 ]

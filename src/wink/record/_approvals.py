@@ -10,15 +10,16 @@ Rules of this module:
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from wink.errors import CommitFailed
-from wink.record._binding import run
+from wink.record._binding import execute
 from wink.record._calls import microseconds, moment
 from wink.record._events import write_event
-from wink.record._masking import MASK
+from wink.record.masking import MASK
+from wink.session import ApprovalRow, ApprovalRows, ApprovalStore
 
 if TYPE_CHECKING:
     import sqlite3
@@ -28,17 +29,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-ApprovalState = Literal["pending", "approved", "denied", "claimed", "used", "replaced"]
-"""`claimed`: by a call that has begun and of which nothing more is known; `replaced`: by a request that took its place."""
-
 _TEXTS: Final = ("arguments", "policies", "facts", "note", "edited", "edited_facts")
 """What may hold secrets."""
 _LOST: Final = '[["record","what a person put in the place of the arguments is gone"]]'
 """No policy asks so, and an answer to this is an answer to nothing that is asked."""
 
-_EPOCH: Final = moment(0)
-KEPT: Final = 500
-"""So many requests are kept, whatever became of them."""
 LASTS: Final = timedelta(days=30)
 """A request, and an answer that no call has used, are good for so long."""
 
@@ -47,52 +42,20 @@ _COLUMNS: Final = """id, session, run, call_id, tool, effects, arguments, polici
 _INSERT: Final = """INSERT INTO approvals (session, run, call_id, tool, effects, arguments, policies, facts, fingerprint,
     state, at, note) VALUES (CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), ?, CAST(? AS TEXT),
     CAST(? AS TEXT), CAST(? AS TEXT), ?, 'pending', ?, '')"""
-_LIVE: Final = "('pending', 'approved', 'denied')"
-_ANSWER: Final = """UPDATE approvals SET state = ?, answered_at = ?, note = CAST(? AS TEXT), edited = CAST(? AS TEXT),
-    edited_facts = CAST(? AS TEXT) WHERE id = ? AND fingerprint = ? AND state IN ('pending', 'approved', 'denied')"""
+_PUT: Final = """UPDATE approvals SET run = CAST(? AS TEXT), call_id = CAST(? AS TEXT), state = ?, answered_at = ?,
+    note = CAST(? AS TEXT), edited = CAST(? AS TEXT), edited_facts = CAST(? AS TEXT), facts = CAST(? AS TEXT),
+    fingerprint = ?, instead = ? WHERE id = ?"""
+_ONE: Final = f"SELECT {_COLUMNS} FROM approvals WHERE id = ?"
 _USE: Final = """UPDATE approvals SET state = 'used' WHERE id = ?
     AND (state = 'claimed' OR (state = 'approved' AND ?) OR (state = 'denied' AND ?))"""
 
 
-@dataclass(frozen=True, slots=True)
-class ApprovalRow:
-    """One request, and what became of it.
-
-    `arguments` and `edited`, what a person put in their place, are JSON objects; `policies` is a JSON list of
-    `[policy, reason]`. `facts` is the state of the files that the call concerns, in the executor's own JSON, and
-    `edited_facts` that of those which the edited arguments concern. `instead` is the request that replaced this one.
-    """
-
-    number: int
-    session: str
-    run: str
-    call_id: str
-    tool: str
-    effects: str
-    arguments: str
-    policies: str
-    facts: str
-    fingerprint: str
-    state: ApprovalState = "pending"
-    at: datetime = _EPOCH
-    answered_at: datetime | None = None
-    note: str = ""
-    edited: str | None = None
-    edited_facts: str | None = None
-    instead: int | None = None
-
-    @property
-    def is_live(self) -> bool:
-        """Whether it waits for an answer, or its answer for a call."""
-        return self.state in ("pending", "approved", "denied")
-
-
-class ApprovalTable:
+class ApprovalTable(ApprovalStore):
     """The requests of one workspace; all methods raise `RecordError` where they cannot read, `CommitFailed` where not write."""
 
     __slots__ = ("_ledger",)
 
-    is_durable: bool = True
+    is_durable = True
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
@@ -106,123 +69,33 @@ class ApprovalTable:
         where = f"AND state IN ({marks})" if states else ""
         sql = f"""SELECT {_COLUMNS} FROM approvals WHERE ifnull(session = ?, 1) AND ifnull(tool = ?, 1) AND at >= ? {where}
             ORDER BY id"""
-        with self._ledger.database.hold():
-            return tuple(self._exact(_row(found)) for found in self._ledger.ask(sql, session, tool, since, *states))
+        return tuple(self.exact(_row(found)) for found in self._ledger.ask(sql, session, tool, since, *states))
 
     def find(self, number: int) -> ApprovalRow | None:
         """One request by its number."""
+        found = self._ledger.ask(_ONE, number)
+        return self.exact(_row(found[0])) if found else None
+
+    def change(self, work: Callable[[ApprovalRows], T]) -> T:
+        """Do something with the rows in a transaction of the record."""
         with self._ledger.database.hold():
-            found = self._ledger.ask(f"SELECT {_COLUMNS} FROM approvals WHERE id = ?", number)
-        return self._exact(_row(found[0])) if found else None
+            return self._ledger.change(lambda connection: work(_Rows(self, connection)))
+
+    def now(self) -> datetime:
+        """The time of what is stored."""
+        return self._ledger.now()
 
     def ask(self, row: ApprovalRow, replaces: tuple[int, ...] = ()) -> ApprovalRow:
         """Store a request, and that it takes the place of others; gives it with its number and time."""
-
-        def work(connection: sqlite3.Connection) -> ApprovalRow:
-            now, kept = self._ledger.now(), self._masked(row)
-            values = (
-                row.session,
-                row.run,
-                row.call_id,
-                row.tool,
-                row.effects,
-                kept.arguments,
-                kept.policies,
-                kept.facts,
-            )
-            number = run(connection, _INSERT, (*values, row.fingerprint, microseconds(now))).lastrowid or 0
-            self._hold(replace(row, number=number), kept)
-            for replaced in replaces:
-                connection.execute(
-                    f"UPDATE approvals SET state = 'replaced', instead = ? WHERE id = ? AND state IN {_LIVE}",
-                    (number, replaced),
-                )
-            connection.execute("DELETE FROM approvals WHERE id <= ? - ?", (number, KEPT))
-            found = connection.execute(f"SELECT {_COLUMNS} FROM approvals WHERE id = ?", (number,)).fetchone()
-            told: dict[str, object] = {
-                "approval": f"a{number}",
-                "tool": row.tool,
-                "call_id": row.call_id,
-                "run": row.run or None,
-            }
-            if replaces:
-                told["replaces"] = [f"a{replaced}" for replaced in replaces]
-            write_event(connection, "approval-asked", now, row.session, 0, **told)
-            return _row(found)
-
-        asked = self._exact(self._change(work))
-        self._ledger.held.drop_unless(lambda kind, of: kind != "approval" or of > asked.number - KEPT)
+        asked = super().ask(row, replaces)
+        self._ledger.sealed.drop_unless(lambda kind, of: kind != "approval" or of > asked.number - self.KEPT)
         return asked
-
-    def asked_by(self, number: int, run_id: str, call_id: str) -> None:
-        """The call that a waiting request is about was made again."""
-        sql = "UPDATE approvals SET run = CAST(? AS TEXT), call_id = CAST(? AS TEXT) WHERE id = ?"
-        self._change(lambda connection: run(connection, sql, (run_id, call_id, number)))
-
-    def answer(
-        self, row: ApprovalRow, *, approved: bool, note: str, edited: str | None, edited_facts: str | None
-    ) -> bool:
-        """Store what a person says to exactly this request; False when it does not stand like this any more."""
-        state = "approved" if approved else "denied"
-
-        def work(connection: sqlite3.Connection) -> bool:
-            now = self._ledger.now()
-            said = replace(row, note=note, edited=edited, edited_facts=edited_facts)
-            kept = self._masked(said)
-            values = (state, microseconds(now), kept.note, kept.edited, kept.edited_facts, row.number, row.fingerprint)
-            if run(connection, _ANSWER, values).rowcount != 1:
-                return False
-            self._hold(said, kept)
-            told: dict[str, object] = {
-                "approval": f"a{row.number}",
-                "tool": row.tool,
-                "answer": state,
-                "note": kept.note,
-            }
-            told |= {"is_edited": edited is not None}
-            write_event(connection, "approval-answered", now, row.session, 0, **told)
-            return True
-
-        return self._change(work)
-
-    def claim(self, number: int) -> bool:
-        """Give an approval to a call that is about to begin; False when another one has it."""
-        sql = "UPDATE approvals SET state = 'claimed' WHERE id = ? AND state = 'approved'"
-        return self._change(lambda connection: connection.execute(sql, (number,)).rowcount == 1)
-
-    def give_back(self, number: int) -> None:
-        """The call that used an approval was taken back whole: the answer stands as it did."""
-        del number  # where the record keeps it, it was never taken
-
-    def use(self, number: int) -> None:
-        """An answer has been used: the transaction that stores the call says so by itself."""
-        del number
-
-    def renew(self, row: ApprovalRow, facts: str, fingerprint: str) -> bool:
-        """Note that a request stands for another state of the files, which came about with the person's consent."""
-        sql = f"""UPDATE approvals SET facts = CAST(? AS TEXT), fingerprint = ?
-            WHERE id = ? AND fingerprint = ? AND state IN {_LIVE}"""
-
-        def work(connection: sqlite3.Connection) -> bool:
-            found = connection.execute(f"SELECT {_COLUMNS} FROM approvals WHERE id = ?", (row.number,)).fetchone()
-            if found is None:
-                return False
-            # As it is by now: somebody may have answered since the row was read.
-            now = replace(self._exact(_row(found)), facts=facts, fingerprint=fingerprint)
-            kept = self._masked(now)
-            if run(connection, sql, (kept.facts, fingerprint, row.number, row.fingerprint)).rowcount != 1:
-                return False
-            self._hold(now, kept)
-            return True
-
-        return self._change(work)
 
     def position(self) -> int:
         """The position of the last committed transaction that changed files, 0 while there is none."""
         sql = """SELECT seq FROM transactions NOT INDEXED WHERE changes > 0 AND committed = 1
             ORDER BY seq DESC LIMIT 1"""
-        with self._ledger.database.hold():
-            return next((seq for (seq,) in self._ledger.ask(sql)), 0)
+        return next((seq for (seq,) in self._ledger.ask(sql)), 0)
 
     def place(self) -> str:
         """Which file the record is: what was answered in another one, and copied here, counts for nothing."""
@@ -231,32 +104,67 @@ class ApprovalTable:
                 self._ledger.database.writable()  # before anything can be asked there has to be one
             return self._ledger.database.place
 
-    def _masked(self, row: ApprovalRow) -> ApprovalRow:
+    def masked(self, row: ApprovalRow) -> ApprovalRow:
         """The row as the record keeps it. Requests are found by their fingerprint, which stands for what they were."""
         masking = self._ledger.masking
         return replace(row, **{name: text and masking.json(text) for name, text in _texts(row).items()})
 
-    def _hold(self, row: ApprovalRow, kept: ApprovalRow) -> None:
+    def hold(self, row: ApprovalRow, kept: ApprovalRow) -> None:
         """Keep aside what the record has masked, or what looks so: the answer is for exactly this call."""
         if kept != row or _looks_masked(row):
-            self._ledger.held.keep(f"approval-{row.number}", row.fingerprint, _texts(row))
+            self._ledger.sealed.keep(f"approval-{row.number}", row.fingerprint, _texts(row))
 
-    def _exact(self, row: ApprovalRow) -> ApprovalRow:
+    def exact(self, row: ApprovalRow) -> ApprovalRow:
         """The row as it was asked and answered; where that is gone, the answer stands for nothing, and it is asked anew."""
         if not _looks_masked(row):
             return row
-        held = self._ledger.held.find(f"approval-{row.number}", row.fingerprint)
-        if held is not None:
-            return replace(row, **{name: held.get(name) for name in _TEXTS})
+        sealed = self._ledger.sealed.find(f"approval-{row.number}", row.fingerprint)
+        if sealed is not None:
+            return replace(row, **{name: sealed.get(name) for name in _TEXTS})
         # Other arguments than those that are asked about cannot be told from what they were.
         return row if row.edited is None or MASK not in row.edited else replace(row, policies=_LOST)
 
-    def _change(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        with self._ledger.database.hold():
-            return self._ledger.change(work)
-
     def _oldest(self) -> int:
         return microseconds(self._ledger.now() - LASTS)
+
+
+class _Rows:
+    """The table in one transaction of SQLite."""
+
+    __slots__ = ("_connection", "_table")
+
+    def __init__(self, table: ApprovalTable, connection: sqlite3.Connection) -> None:
+        self._table, self._connection = table, connection
+
+    def get(self, number: int) -> ApprovalRow | None:
+        """One request."""
+        found = self._connection.execute(_ONE, (number,)).fetchone()
+        return None if found is None else self._table.exact(_row(found))
+
+    def add(self, row: ApprovalRow) -> ApprovalRow:
+        """Store a request, masked, and what it was aside."""
+        kept, now = self._table.masked(row), self._table.now()
+        values = (row.session, row.run, row.call_id, row.tool, row.effects, kept.arguments, kept.policies, kept.facts)
+        done = execute(self._connection, _INSERT, (*values, row.fingerprint, microseconds(now)))
+        asked = replace(row, number=done.lastrowid or 0, at=now)
+        self._table.hold(asked, kept)
+        self._connection.execute("DELETE FROM approvals WHERE id <= ?", (asked.number - self._table.KEPT,))
+        return asked
+
+    def put(self, row: ApprovalRow) -> None:
+        """Store what became of a request, masked, and what was said aside."""
+        kept, at = self._table.masked(row), row.answered_at
+        values = (row.run, row.call_id, row.state, None if at is None else microseconds(at), kept.note, kept.edited)
+        more = (kept.edited_facts, kept.facts, row.fingerprint, row.instead, row.number)
+        execute(self._connection, _PUT, (*values, *more))
+        self._table.hold(row, kept)
+
+    def tell(self, kind: str, row: ApprovalRow, **values: object) -> None:
+        """Note an event, in which secrets are masked."""
+        if "note" in values:
+            values["note"] = self._table.masked(row).note
+        told = {"approval": f"a{row.number}", "tool": row.tool, **values}
+        write_event(self._connection, kind, self._table.now(), row.session, 0, **told)
 
 
 def use_up(connection: sqlite3.Connection, entry: CommitEntry, *, committed: bool) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
+from wink.dataclass import dataclass
 from wink.record._calls import microseconds, moment
 from wink.record._changes import Ask
 
@@ -36,25 +36,21 @@ class Listed:
     digest: str
 
 
-def write_listed(connection: sqlite3.Connection, name: str, listed: Listed | None) -> None:
-    """Note that the checkpoint to be made is one of everything, or that it is none."""
-    if connection.execute("SELECT 1 FROM checkpoints WHERE name = ?", (name,)).fetchone() is not None:
-        return
-    connection.execute("DELETE FROM full_checkpoints WHERE name = ?", (name,))
-    if listed is not None:
-        row = (name, listed.commit, listed.listing, listed.digest)
-        connection.execute("INSERT INTO full_checkpoints VALUES (?, ?, ?, ?)", row)
-
-
 def read_listed(ask: Ask) -> tuple[Listed, ...]:
     """All checkpoints of everything, by name."""
     sql = "SELECT name, commit_id, listing, digest FROM full_checkpoints JOIN checkpoints USING (name) ORDER BY name"
     return tuple(Listed(*row) for row in ask(sql))
 
 
-def write_checkpoint(connection: sqlite3.Connection, name: str, at: datetime) -> bool:
-    """Name the last position; False when the name is taken."""
-    return connection.execute(_INSERT, (name, microseconds(at))).rowcount == 1
+def write_checkpoint(connection: sqlite3.Connection, name: str, at: datetime, listed: Listed | None) -> bool:
+    """Name the last position, and where everything is listed; False when the name is taken."""
+    if connection.execute(_INSERT, (name, microseconds(at))).rowcount != 1:
+        return False
+    connection.execute("DELETE FROM full_checkpoints WHERE name = ?", (name,))
+    if listed is not None:
+        row = (name, listed.commit, listed.listing, listed.digest)
+        connection.execute("INSERT INTO full_checkpoints VALUES (?, ?, ?, ?)", row)
+    return True
 
 
 def read_checkpoints(ask: Ask) -> tuple[Checkpoint, ...]:

@@ -11,6 +11,7 @@ Rules of this module:
 from __future__ import annotations
 
 import os
+import re
 import stat
 import threading
 from collections.abc import Callable
@@ -18,8 +19,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Literal
 
 from wink.errors import RecordCorrupt, RecordError, RecordUnavailable, WorkspaceReadOnly
+from wink.record._binding import decoded
 from wink.record._schema import check_or_create
 from wink.record._state import state_directory
+from wink.record._texts import teach
 from wink.state import is_plain, opened_directory
 
 if TYPE_CHECKING:
@@ -131,6 +134,8 @@ class Database:
         """What SQLite raised, in our words."""
         if getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGED:
             return RecordCorrupt(self.path, str(error))
+        if "user-defined function" in str(error):  # the only one is that of `_texts`
+            return RecordCorrupt(self.path, "the text of a call in it cannot be read")
         return RecordUnavailable(self.path, "the disk is full" if self._is_full(error) else str(error))
 
     def _is_full(self, error: Exception) -> bool:
@@ -177,9 +182,7 @@ class Database:
             check_same_thread=False,
         )
         try:
-            # Paths and texts may hold lone surrogates; see `_binding`.
-            connection.text_factory = _text
-            connection.execute("PRAGMA trusted_schema = OFF")
+            _prepare(connection)
             if alone:
                 connection.execute("PRAGMA locking_mode = EXCLUSIVE").fetchone()
             if not check_or_create(self.path, connection, is_read_only=self._read_only):
@@ -196,6 +199,12 @@ class Database:
             raise
         self._connection, self._file = connection, file
         return connection
+
+
+def _prepare(connection: sqlite3.Connection) -> None:
+    connection.text_factory = decoded
+    teach(connection)
+    connection.execute("PRAGMA trusted_schema = OFF")
 
 
 def _refuse_lone_log(path: str) -> None:
@@ -265,8 +274,7 @@ def _upgraded_copy(path: str, connection: sqlite3.Connection) -> sqlite3.Connect
     copy = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
     try:
         connection.backup(copy)
-        copy.text_factory = _text
-        copy.execute("PRAGMA trusted_schema = OFF")
+        _prepare(copy)
         check_or_create(path, copy)
     except BaseException:
         copy.close()
@@ -276,21 +284,13 @@ def _upgraded_copy(path: str, connection: sqlite3.Connection) -> sqlite3.Connect
 
 
 def _uri(path: str, read_only: bool) -> str:
-    from urllib.parse import quote
-
-    name = f"file:{quote(os.fsencode(os.path.abspath(path)))}"
+    quoted = re.sub(rb"[^\w./~-]", lambda found: b"%%%02X" % found[0][0], os.fsencode(os.path.abspath(path)))
+    name = f"file:{quoted.decode()}"
     if not read_only:
         return f"{name}?mode=rwc"
     # Where nothing may be written, SQLite can only read a log whose shared memory file exists; without a log the
     # database is complete and nobody can be writing to it.
     return f"{name}?mode=ro" if os.path.exists(f"{path}-wal") else f"{name}?immutable=1"
-
-
-def _text(data: bytes) -> str:
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError:
-        return data.decode("utf-8", "surrogatepass")
 
 
 def _leak(connection: sqlite3.Connection | None) -> None:

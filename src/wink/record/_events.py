@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from wink.record._binding import run
-from wink.record._calls import CallRow, microseconds, moment, read_page
+from wink.dataclass import dataclass
+from wink.record._binding import execute
+from wink.record._calls import microseconds, moment, read_calls
 from wink.record._changes import Ask
+from wink.record._view import CallView
 
 if TYPE_CHECKING:
     import sqlite3
@@ -28,8 +29,10 @@ _INSERT: Final = """INSERT INTO events (position, at, kind, session, run, data)
 _TRIM: Final = "DELETE FROM events WHERE seq <= ? - ?"
 _AFTER: Final = """SELECT seq, position, at, kind, session, run, data FROM events
     WHERE seq > ? AND ifnull(session = ?, 1) ORDER BY seq LIMIT ?"""
-_LAST: Final = "SELECT (SELECT ifnull(max(seq), 0) FROM calls), (SELECT ifnull(max(seq), 0) FROM events)"
-_BEFORE: Final = "SELECT ifnull(max(seq), 0) FROM events WHERE position < ?"
+LAST: Final = "SELECT (SELECT ifnull(max(seq), 0) FROM calls), (SELECT ifnull(max(seq), 0) FROM events)"
+"""Call and event of the last place."""
+BEFORE: Final = "SELECT ? AS call, ifnull(max(seq), 0) FROM events WHERE position < ?"
+"""Call and event of the place right after a call: what is said to have happened before it is before this place, too."""
 _PLACE: Final = re.compile(r"([0-9]{1,15})\.([0-9]{1,15})")
 
 
@@ -78,25 +81,15 @@ def write_event(
 ) -> None:
     """Add an event in the transaction that it belongs to; its texts are masked already."""
     values = (microseconds(at), kind, session, run_number, json.dumps(data, separators=(",", ":")))
-    number = run(connection, _INSERT, values).lastrowid or 0
+    number = execute(connection, _INSERT, values).lastrowid or 0
     connection.execute(_TRIM, (number, KEPT))
 
 
-def last_place(ask: Ask) -> Place:
-    """The end of the stream."""
-    return next((Place(call, event) for call, event in ask(_LAST)), Place())
-
-
-def place_of(ask: Ask, call: int) -> Place:
-    """The place right after a call: what is said to have happened before it is before this place, too."""
-    return next((Place(call, event) for (event,) in ask(_BEFORE, call)), Place(call))
-
-
-def read_stream(ask: Ask, since: Place, session: str | None, limit: int) -> tuple[tuple[Place, CallRow | Noted], ...]:
+def read_stream(ask: Ask, since: Place, session: str | None, limit: int) -> tuple[tuple[Place, CallView | Noted], ...]:
     """What came after a place, oldest first, each with the place to go on from."""
-    calls = read_page(ask, session=session, after=since.call, limit=limit, is_ascending=True)
+    calls = read_calls(ask, session=session, after=since.call, limit=limit)
     noted = [_noted(*row) for row in ask(_AFTER, since.event, session, limit)]
-    found: list[tuple[Place, CallRow | Noted]] = []
+    found: list[tuple[Place, CallView | Noted]] = []
     at = 0
     for event in noted:
         while at < len(calls) and calls[at].position <= event.position:

@@ -23,27 +23,20 @@ What a session knows of files is judged by their content whenever it is used; so
 
 from __future__ import annotations
 
-import base64
 import json
-import zlib
 from collections.abc import Container, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from wink.errors import StateConflict
 from wink.filesystem import Stamp
-from wink.record._binding import run
-from wink.record._past import read_undone
+from wink.record._binding import as_text, execute
+from wink.record._past import Past, read_undone
+from wink.record._slices import MOST_KEPT, Step, checksum, unpacked
+from wink.record._texts import text_of
 
 if TYPE_CHECKING:
     import sqlite3
 
-Step = tuple[Any, ...]
-"""One line of the table above."""
-
-_MOST_PLAIN: Final = 1 << 20
-_MOST_KEPT: Final = 1 << 26
-# Results of calls, such as the text of a file that was read, replace one another all the time.
-_MOST_OF_LATEST: Final = 1 << 14
 _STAMPS: Final = f"{Stamp.__module__}:{Stamp.__qualname__}"
 
 _OWN: Final = "SELECT n, key, value FROM slice_items WHERE slice = ? AND tx = ? AND n >= ? AND n < ?"
@@ -55,35 +48,11 @@ _ADD: Final = """INSERT INTO slice_items (slice, tx, n, key, value)
     VALUES (?, ?, ?, CAST(? AS TEXT), CAST(? AS TEXT))"""
 _TYPE: Final = "SELECT type FROM slices WHERE id = ?"
 # The newest first, and only as far as is asked: no index leads from a transaction to its calls.
-_INVERSES: Final = "SELECT tx, seq, iif(instr(inverse, ?), inverse, NULL) FROM calls ORDER BY seq DESC"
+_INVERSES: Final = f"SELECT tx, seq, {text_of('inverse')} FROM calls ORDER BY seq DESC"
+_INVERSE: Final = f"SELECT {text_of('inverse')} FROM calls WHERE seq = ?"
 _DIRECT: Final = """SELECT seq, NULL, inverse FROM transactions WHERE seq > ? AND instr(inverse, ?) ORDER BY seq DESC"""
 
-_TOO_LARGE: Final = f"was larger than {_MOST_KEPT >> 20} MiB before, and such state is not kept"
-
-as_text: Final = json.JSONEncoder(separators=(",", ":")).encode
-
-
-def checksum(text: str) -> int:
-    """By which an item is known again."""
-    return zlib.crc32(text.encode("utf-8", "surrogatepass"))
-
-
-def kept(rows: Sequence[Any], *, is_latest: bool) -> Sequence[Any] | str | None:
-    """The rows as they are stored once more, if they are few enough for that."""
-    size = sum(len(row[3]) for row in rows)
-    if size > (_MOST_OF_LATEST if is_latest else _MOST_KEPT):
-        return None
-    return rows if size <= _MOST_PLAIN else packed(rows)
-
-
-def packed(rows: Sequence[Any]) -> str:
-    """Many rows as short text."""
-    return base64.b85encode(zlib.compress(as_text(rows).encode(), 1)).decode("ascii")
-
-
-def unpacked(rows: Sequence[Any] | str | None) -> Sequence[Any] | None:
-    """The rows that `kept` gave."""
-    return json.loads(zlib.decompress(base64.b85decode(rows))) if isinstance(rows, str) else rows
+_TOO_LARGE: Final = f"was larger than {MOST_KEPT >> 20} MiB before, and such state is not kept"
 
 
 class TakingBack:
@@ -99,8 +68,13 @@ class TakingBack:
         self._at, self._taken = 0, set[int]()
         self._undone: frozenset[int] | None = None
 
-    def take_back(self, tx: int, inverse: str) -> None:
+    def take_back(self, past: Past) -> None:
         """Take back one transaction; raises `StateConflict`."""
+        inverse, tx = past.inverse, past.position
+        for (found,) in self._ask(_INVERSE, past.call) if inverse is None else ():
+            inverse = found  # it was still waiting to be applied
+        if inverse is None:
+            return
         self._at = tx
         self._taken.add(tx)
         for number, op, *rest in reversed(json.loads(inverse)):
@@ -135,7 +109,7 @@ class TakingBack:
 
     def _put(self, number: int, _tx: int, items: Sequence[Any]) -> None:
         for key, before, sum_of_after in reversed(items):
-            row = run(self._connection, _AT_KEY, (number, key)).fetchone()
+            row = execute(self._connection, _AT_KEY, (number, key)).fetchone()
             if row is None or checksum(row[2]) != sum_of_after:
                 if number in self._lenient:
                     continue
@@ -189,14 +163,16 @@ class TakingBack:
         if after is None:
             self._connection.execute(_REMOVE, (number, tx, n))
         elif before is not None:
-            run(self._connection, _CHANGE, (after, number, tx, n))
+            execute(self._connection, _CHANGE, (after, number, tx, n))
         else:
             is_taken = self._connection.execute(_AT, (number, tx, n)).fetchone() is not None
-            if is_taken or (key is not None and run(self._connection, _AT_KEY, (number, key)).fetchone() is not None):
+            if is_taken or (
+                key is not None and execute(self._connection, _AT_KEY, (number, key)).fetchone() is not None
+            ):
                 if number in self._lenient:
                     return
                 raise self._conflict(number)
-            run(self._connection, _ADD, (number, tx, n, key, after))
+            execute(self._connection, _ADD, (number, tx, n, key, after))
         self._rows.setdefault((number, tx, n), [key, before, after])[2] = after
 
     def _was_replaced_since(self, number: int) -> bool:
@@ -207,12 +183,12 @@ class TakingBack:
         if self._undone is None:
             self._undone = read_undone(self._ask)
         begins = f"[{number},"
-        calls = self._connection.execute(_INVERSES, (begins,))
+        calls = self._connection.execute(_INVERSES)
         for found in (calls, self._connection.execute(_DIRECT, (self._at, begins))):
             for later, call, inverse in found:
                 if later <= self._at:
                     break
-                if inverse is not None and later not in self._undone and later not in self._taken:
+                if inverse and begins in inverse and later not in self._undone and later not in self._taken:
                     yield from ((call, op) for its_number, op, *_ in json.loads(inverse) if its_number == number)
 
     def _ask(self, sql: str, *values: object) -> list[tuple[Any, ...]]:

@@ -1,6 +1,6 @@
 """Store one transaction at a time, and know afterwards whether it was stored.
 
-Rules of this module, all of whose methods are called under the database's lock:
+Rules of this module, all of whose methods but `ask` and `change` are called under the database's lock:
 
 * COMMIT is the only commit point. `put` raises `CommitFailed` when nothing was stored for certain, and
   `WorkspaceNeedsRecovery` when that cannot be told.
@@ -11,8 +11,8 @@ Rules of this module, all of whose methods are called under the database's lock:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Container, Generator, Sequence
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from uuid import uuid4
@@ -27,18 +27,27 @@ from wink.errors import (
 )
 from wink.limits import Clock
 from wink.record._approvals import use_up
+from wink.record._binding import as_text, execute
 from wink.record._calls import microseconds, write_call
-from wink.record._changes import write_changes
-from wink.record._checkpoints import Listed, write_checkpoint, write_listed
+from wink.record._changes import changes_text
+from wink.record._checkpoints import Listed, write_checkpoint
 from wink.record._database import Connect, Database, Durability
 from wink.record._events import write_event
-from wink.record._held import Held
-from wink.record._inverse import TakingBack, as_text
-from wink.record._masked import masked
-from wink.record._masking import Masking
+from wink.record._inverse import TakingBack
 from wink.record._others import Others
 from wink.record._past import Past
-from wink.record._slices import Encoded, SliceTable, encode
+from wink.record._sealed import SealedValues
+from wink.record._slices import (
+    APPLIED,
+    LONGEST_WAITING,
+    Encoded,
+    apply,
+    apply_waiting,
+    encode,
+    read_items,
+    waiting,
+)
+from wink.record.masking import Masking, masked
 
 if TYPE_CHECKING:
     import sqlite3
@@ -49,12 +58,22 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_INSERT: Final = "INSERT INTO transactions (id, session, committed, deltas, changes) VALUES (?, ?, ?, ?, ?)"
+_INSERT: Final = "INSERT INTO transactions (id, session, committed, deltas, changes, changed) VALUES (?, ?, ?, ?, ?, ?)"
 _KEEP_INVERSE: Final = "UPDATE transactions SET inverse = ? WHERE seq = ?"
 _KEEP_REVERTS: Final = "UPDATE transactions SET reverts = ?, deltas = ? WHERE seq = ?"
 _FIND_CHANGING: Final = "SELECT 1 FROM transactions WHERE id = ? AND changes > 0 AND committed = 1"
 # Changes that cancel out leave a journal too. Newest first: what is asked for is almost always among the last.
 _FIND_ANY: Final = "SELECT 1 FROM transactions NOT INDEXED WHERE id = ? AND committed = 1 ORDER BY seq DESC LIMIT 1"
+_WAIT: Final = f"SELECT 1 FROM calls WHERE seq > {APPLIED} LIMIT 1"
+_MOST_WAITING: Final = 1024
+"""After so many calls what waits is applied, if nobody has done so beside them."""
+_AT_ONCE: Final = 32
+"""Of so many calls it is applied in one step; a call beside it waits for some milliseconds."""
+_FIND_SESSION: Final = "SELECT id FROM sessions WHERE name = ?"
+_LOADED: Final = "SELECT slices.id FROM slices JOIN sessions ON sessions.id = session WHERE name = ? AND type = ?"
+_FIND_SLICE: Final = "SELECT id FROM slices WHERE session = ? AND type = ?"
+_MAKE_SLICE: Final = "INSERT INTO slices (session, type, policy) VALUES (?, ?, ?)"
+_ADDED: Final = "SELECT 1 FROM slice_items WHERE slice = ? AND tx >= ? LIMIT 1"
 _READ_ONLY: Final = 8
 """SQLITE_READONLY."""
 
@@ -66,27 +85,27 @@ class Ledger:
         "_clock",
         "_doubt",
         "_numbers",
+        "_waiting",
         "closed",
         "database",
-        "held",
         "identities",
         "masking",
         "others",
-        "slices",
+        "sealed",
     )
 
     def __init__(
         self, state: str, *, durability: Durability, clock: Clock, connect: Connect | None, masking: Masking
     ) -> None:
-        self.masking, self.held = masking, Held(state)
+        self.masking, self.sealed = masking, SealedValues(state)
         self.database = Database(state, durability=durability, on_open=self._opened, connect=connect)
-        self.slices = SliceTable()
         self.others = Others()
         self.identities: dict[str, tuple[str, datetime]] = {}
         self.closed = False
         self._clock = clock
-        self._numbers: dict[str, int] = {}
+        self._numbers: dict[tuple[object, ...], int] = {}
         self._doubt: WorkspaceNeedsRecovery | None = None
+        self._waiting = 0
 
     def put(
         self,
@@ -133,55 +152,53 @@ class Ledger:
         self.others.note_own(tx)
         for entry in calls:
             if entry.approval:
-                self.held.drop(f"approval-{entry.approval}")
+                self.sealed.drop(f"approval-{entry.approval}")
 
     def change(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Store something beside transactions in one step; raises `CommitFailed`, as `put` does, when that failed."""
-        try:
-            self.settle()
-            connection = self.database.writable()
-            if connection.in_transaction:
-                self._roll_back(connection)
-            connection.execute("BEGIN IMMEDIATE")
+        with self.database.hold():
             try:
-                done = work(connection)
-                connection.execute("COMMIT")
-            except BaseException:
-                self._roll_back(connection)
+                self.settle()
+                connection = self.database.writable()
+                if connection.in_transaction:
+                    self._roll_back(connection)
+                connection.execute("BEGIN IMMEDIATE")
+                try:
+                    done = work(connection)
+                    connection.execute("COMMIT")
+                except BaseException:
+                    self._roll_back(connection)
+                    raise
+            except CommitFailed:
                 raise
-        except CommitFailed:
-            raise
-        except Exception as error:
-            raise CommitFailed(f"nothing was stored: {explain(error)}") from error
-        return done
+            except Exception as error:
+                raise CommitFailed(f"nothing was stored: {explain(error)}") from error
+            return done
 
     def checkpoint(self, name: str, listed: Listed | None = None) -> bool:
         """Name the last position; False when the name is taken. Raises `CommitFailed`."""
-        try:
-            self.settle()
-            connection = self.database.writable()
-            # Of no effect without its checkpoint; so the two need not be one step.
-            write_listed(connection, name, listed)
+
+        def work(connection: sqlite3.Connection) -> bool:
             now = self._clock()
-            if not write_checkpoint(connection, name, now):
+            if not write_checkpoint(connection, name, now, listed):
                 return False
             with suppress(Exception):  # it has been made, and that somebody is told of it is second to that
                 write_event(connection, "checkpoint", now, "", 0, name=name, is_full=listed is not None)
             return True
-        except Exception as error:
-            raise CommitFailed(f"nothing was stored: {explain(error)}") from error
+
+        return self.change(work)
 
     def check_reverts(self, reverts: Sequence[Past]) -> None:
         """Raise `StateConflict` if what those wrote to slices, newest first, cannot be taken back; stores nothing."""
         connection = self.reach()
-        if connection is None or not any(past.inverse for past in reverts):
+        if connection is None or not any(past.deltas for past in reverts):
             return
         connection.execute("BEGIN IMMEDIATE")
         try:
+            apply_waiting(connection)
             work = TakingBack(connection)
             for past in reverts:
-                if past.inverse is not None:
-                    work.take_back(past.position, past.inverse)
+                work.take_back(past)
         finally:
             connection.execute("ROLLBACK")
 
@@ -222,35 +239,48 @@ class Ledger:
 
     def ask(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
         """All rows of an answer; none while there is no record."""
-        connection = self.reach()
-        if connection is None:
-            return []
-        try:
-            return connection.execute(sql, values).fetchall()  # type: ignore[arg-type]
-        except Exception as error:
-            raise self.database.error(error) from error
+        with self.database.hold():
+            connection = self.reach()
+            if connection is None:
+                return []
+            try:
+                return connection.execute(sql, values).fetchall()  # type: ignore[arg-type]
+            except Exception as error:
+                raise self.database.error(error) from error
+
+    @contextmanager
+    def snapshot(self) -> Generator[None]:
+        """Questions as of one moment, whatever others store meanwhile."""
+        with self.database.hold():
+            connection = self.reach()
+            if connection is None or connection.in_transaction:
+                yield
+                return
+            self.ask("BEGIN")
+            try:
+                yield
+            finally:
+                if connection.in_transaction:
+                    self.ask("ROLLBACK")
 
     def version(self) -> tuple[object, ...]:
         """What differs whenever anybody has stored anything."""
-        connection = self.reach()
-        if connection is None:
-            return ()
-        try:
-            seen = connection.execute("PRAGMA data_version").fetchone()[0]
-        except Exception as error:
-            raise self.database.error(error) from error
-        return self.database.place, id(connection), seen, connection.total_changes
+        with self.database.hold():
+            connection, seen = self.reach(), self.ask("PRAGMA data_version")
+            return () if connection is None else (self.database.place, id(connection), *seen, connection.total_changes)
 
     def load(self, session: str, type_name: str) -> tuple[tuple[str | None, str], ...] | None:
         """Key and JSON of each item of a slice, or None for a slice that was never written."""
-        connection = self.reach()
-        if connection is None:
-            return None
-        try:
-            number = self._number(connection, session)
-            return None if number is None else self.slices.load(connection, number, type_name)
-        except Exception as error:
-            raise self.database.error(error) from error
+        with self.snapshot():
+            for (number,) in self.ask(_LOADED, session, type_name):
+                return read_items(self.ask, number, waiting(self.ask).get(number, ()))
+        return None
+
+    def apply_waiting(self) -> None:
+        """Apply what calls wrote to slices and what waits in their rows; raises `CommitFailed`."""
+        if self.reach() is not None and self.ask(_WAIT):
+            while self.change(lambda connection: apply_waiting(connection, _AT_ONCE)):
+                pass
 
     def now(self) -> datetime:
         """The time, by the record's clock."""
@@ -281,53 +311,80 @@ class Ledger:
             self._roll_back(connection)
         connection.execute("BEGIN IMMEDIATE")
         try:
-            number = self._number(connection, session) or self._make_session(connection, session)
+            number = self._number(connection, _FIND_SESSION, session) or self._make_session(connection, session)
             if reverts:
                 self._mark_others(connection, transaction_id, session, reverts)
-            row = transaction_id, number, committed, len(encoded), len(changes)
-            tx = connection.execute(_INSERT, row).lastrowid or 0
+            changed = changes_text(changes, content_as=None if committed else self.masking.content) if changes else None
+            row = transaction_id, number, committed, len(encoded), len(changes), changed
+            tx = execute(connection, _INSERT, row).lastrowid or 0
             stale = self.others.is_stale(session)
             theirs = self.others.came_before(connection, tx)
-            if stale or theirs:
-                self.slices.forget_items()
-            inverse = None
+            inverse = written = None
             if encoded:
                 if stale or theirs:
-                    self.slices.refuse_stale(connection, number, encoded, None if stale else theirs)
-                inverse = self.slices.apply(connection, number, tx, encoded)
+                    self._refuse_stale(connection, number, encoded, None if stale else theirs)
+                deltas = [
+                    (
+                        self._slice(connection, number, one),
+                        one.op,
+                        one.policy == "state",
+                        one.is_latest,
+                        one.keys,
+                        texts,
+                    )
+                    for one, texts in encoded
+                ]
+                text = as_text(deltas)
+                written = text if calls and self._waiting < _MOST_WAITING and len(text) <= LONGEST_WAITING else None
+                if written is None:
+                    apply_waiting(connection)
+                    inverse = apply(connection, tx, deltas)
+            self._waiting = 0 if encoded and written is None else self._waiting + 1
             if reverts:
                 inverse = self._take_back(connection, tx, reverts, only)
             last = len(calls) - 1
             for at, entry in enumerate(calls):
-                write_call(connection, tx, entry, inverse if at == last else None)
+                write_call(connection, tx, entry, *(inverse, written) if at == last else ())
                 if entry.approval or entry.effects == "external":
                     use_up(connection, entry, committed=committed)
             if inverse is not None and not calls:
                 connection.execute(_KEEP_INVERSE, (inverse, tx))
-            if changes:
-                write_changes(connection, tx, changes, content_as=None if committed else self.masking.content)
         except BaseException:
             self._roll_back(connection)
             raise
         return tx
 
+    def _refuse_stale(
+        self, connection: sqlite3.Connection, session: int, deltas: Sequence[Encoded], theirs: range | None
+    ) -> None:
+        """Refuse to replace a slice whose present items the call has not seen; additions do no harm.
+
+        `theirs` are the positions that others took meanwhile; None when it is only known that they wrote.
+        """
+        apply_waiting(connection)
+        for delta, _ in deltas:
+            number = self._number(connection, _FIND_SLICE, session, delta.type_name) if delta.op == "replace" else None
+            if number is None:
+                continue
+            if theirs is None or connection.execute(_ADDED, (number, theirs.start)).fetchone() is not None:
+                raise CommitFailed(f"another process wrote to {delta.type_name} meanwhile; call the tool again")
+
     def _mark_others(
         self, connection: sqlite3.Connection, transaction_id: str, session: str, reverts: Sequence[Past]
     ) -> None:
         """Let whoever has one of the other sessions open see that something was written to it."""
-        for at, name in enumerate(sorted({past.session for past in reverts if past.inverse} - {session})):
-            number = self._number(connection, name)
+        for at, name in enumerate(sorted({past.session for past in reverts if past.deltas} - {session})):
+            number = self._number(connection, _FIND_SESSION, name)
             if number is not None:
-                connection.execute(_INSERT, (f"{transaction_id}-{at}", number, True, 1, 0))
+                connection.execute(_INSERT, (f"{transaction_id}-{at}", number, True, 1, 0, None))
 
     def _take_back(
         self, connection: sqlite3.Connection, tx: int, reverts: Sequence[Past], only: Container[str] | None
     ) -> str | None:
-        self.slices.forget_items()
+        apply_waiting(connection)
         work = TakingBack(connection, only)
         for past in reverts:
-            if past.inverse is not None:
-                work.take_back(past.position, past.inverse)
+            work.take_back(past)
         inverse = work.inverse()
         positions = as_text([past.position for past in reverts]) if only is None else None
         connection.execute(_KEEP_REVERTS, (positions, int(inverse is not None), tx))
@@ -358,15 +415,14 @@ class Ledger:
     def _forget_numbers(self) -> None:
         """Rows that the transaction made may be gone, and their numbers given to others."""
         self._numbers.clear()
-        self.slices.forget()
 
-    def _number(self, connection: sqlite3.Connection, session: str) -> int | None:
-        number = self._numbers.get(session)
+    def _number(self, connection: sqlite3.Connection, find: str, *key: object) -> int | None:
+        number = self._numbers.get(key)
         if number is None:
-            row = connection.execute("SELECT id FROM sessions WHERE name = ?", (session,)).fetchone()
+            row = connection.execute(find, key).fetchone()  # type: ignore[arg-type]
             if row is None:
                 return None
-            number = self._numbers[session] = row[0]
+            number = self._numbers[key] = row[0]
         return number
 
     def _make_session(self, connection: sqlite3.Connection, session: str) -> int:
@@ -376,7 +432,14 @@ class Ledger:
             "INSERT INTO sessions (name, session_id, created_at) VALUES (?, ?, ?)",
             (session, session_id, microseconds(created_at)),
         )
-        number = self._numbers[session] = cursor.lastrowid or 0
+        number = self._numbers[(session,)] = cursor.lastrowid or 0
+        return number
+
+    def _slice(self, connection: sqlite3.Connection, session: int, delta: SliceDelta) -> int:
+        number = self._number(connection, _FIND_SLICE, session, delta.type_name)
+        if number is None:
+            row = session, delta.type_name, delta.policy
+            number = self._numbers[session, delta.type_name] = connection.execute(_MAKE_SLICE, row).lastrowid or 0
         return number
 
     def _opened(self, connection: sqlite3.Connection, known: bool) -> None:

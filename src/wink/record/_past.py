@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, cast
 
-from wink.record._calls import moment
+from wink.dataclass import dataclass
+from wink.record._calls import calls_since, moment
 from wink.record._changes import Ask
+from wink.record._texts import text_of
 
 _SELECT: Final = """SELECT seq, transactions.id, name, deltas, changes, reverts, inverse
     FROM transactions CROSS JOIN sessions ON sessions.id = session
     WHERE committed = 1 AND seq >= ? AND ifnull(seq <= ?, 1) ORDER BY seq"""
-_CALLS: Final = "SELECT tx, seq, inverse, effects, started_at FROM calls ORDER BY seq DESC LIMIT ?"
+_COLUMNS: Final = f"{text_of('inverse')}, effects, started_at"
 _NO_CALL: Final = (None, None, "", None)
+"""Inverse, number, effects and time of what was written outside of calls."""
 _TYPES: Final = "SELECT id, type FROM slices"
 _REVERTING: Final = (
     "SELECT seq, reverts FROM transactions WHERE reverts IS NOT NULL AND committed = 1 ORDER BY seq DESC"
@@ -45,32 +47,13 @@ class Past:
 def read_past(ask: Ask, first: int, last: int | None) -> tuple[Past, ...]:
     """The committed transactions from one position to another, oldest first."""
     # The outermost call comes last, and has the inverse.
-    calls = {tx: (seq, inverse, effects, moment(at)) for tx, seq, inverse, effects, at in _calls_since(ask, first)}
+    rows = calls_since(ask, _COLUMNS, first)
+    calls = {tx: (inverse, seq, effects, moment(at)) for tx, seq, inverse, effects, at in rows}
     return tuple(
-        Past(
-            seq,
-            transaction_id,
-            name,
-            deltas,
-            changes,
-            tuple(json.loads(reverts)) if reverts else (),
-            inverse or calls.get(seq, _NO_CALL)[1],
-            calls.get(seq, _NO_CALL)[0],
-            calls.get(seq, _NO_CALL)[2],
-            calls.get(seq, _NO_CALL)[3],
-        )
-        for seq, transaction_id, name, deltas, changes, reverts, inverse in ask(_SELECT, first, last)
+        Past(*cast("tuple[Any, ...]", (*facts, tuple(json.loads(reverts or "[]")), inverse or known[0], *known[1:])))
+        for *facts, reverts, inverse in ask(_SELECT, first, last)
+        for known in (calls.get(facts[0], _NO_CALL),)
     )
-
-
-def _calls_since(ask: Ask, first: int) -> list[tuple[Any, ...]]:
-    """The calls of all transactions from a position on, oldest first; no index leads to them, but they are the last."""
-    limit = 64
-    while True:
-        rows = ask(_CALLS, limit)
-        if len(rows) < limit or rows[-1][0] < first:
-            return rows[::-1]
-        limit *= 8
 
 
 def types_written(ask: Ask, past: Past) -> frozenset[str]:

@@ -1,36 +1,52 @@
-"""Ask for some of the calls, page by page, at a cost that ten thousand others do not change much."""
+"""Ask a record about many calls, page by page, at a cost that ten thousand others do not change much."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Final
 
-from wink.record._calls import FROM_CALLS, CallRow, moment, read_page
-from wink.record._changes import Ask
-from wink.record._events import BEGINNING, Noted, Place, last_place, place_of, read_stream
+from wink.dataclass import dataclass, replace
+from wink.filesystem import FileChange
+from wink.record._calls import FROM_CALLS, moment, read_calls
+from wink.record._changes import NAMES, Ask, read_changes
+from wink.record._events import BEFORE, BEGINNING, LAST, Noted, Place, read_stream
 from wink.record._past import read_undone
+from wink.record._slices import Delta, read_items, waiting
+from wink.record._texts import texts_with
+from wink.record._view import CallView, word_of
 
 if TYPE_CHECKING:
-    from wink.record._ledger import Ledger
+    from wink.record._record import Record
 
-_TEXT: Final = r"""(tool LIKE ? ESCAPE '\' OR arguments LIKE ? ESCAPE '\' OR rendered LIKE ? ESCAPE '\'
-    OR EXISTS (SELECT 1 FROM changes WHERE changes.tx = calls.tx AND path LIKE ? ESCAPE '\'))"""
-_PATH: Final = r"EXISTS (SELECT 1 FROM changes WHERE changes.tx = calls.tx AND path LIKE ? ESCAPE '\')"
-_TYPES: Final = """SELECT type, policy, (SELECT count(*) FROM slice_items WHERE slice = slices.id) FROM slices
-    JOIN sessions ON sessions.id = session WHERE name = ? ORDER BY type"""
-_SESSIONS: Final = f"""SELECT name, count(*), max(calls.seq), max(started_at) {FROM_CALLS} GROUP BY name"""
+_SEARCHED: Final = ("tool", "call_id", "arguments", "rendered", "decisions", "error")
+"""The columns of a call in which text is looked for."""
+_IN_PATHS: Final = f"calls.tx IN (SELECT tx FROM {NAMES} made WHERE path {{0}})"
+_LIKE: Final = r"LIKE ? ESCAPE '\'"
+_COUNTS: Final = f"""SELECT name, tool, outcome, committed, count(*), sum(duration), max(calls.seq), min(started_at), max(started_at)
+    {FROM_CALLS} WHERE calls.seq > ? GROUP BY 1, 2, 3, 4"""
+_SESSIONS: Final = """SELECT name, session_id, created_at, ifnull(made, 0), last, last_at FROM sessions LEFT JOIN
+    (SELECT session, count(*) AS made, max(calls.seq) AS last, max(started_at) AS last_at
+        FROM calls CROSS JOIN transactions ON transactions.seq = tx GROUP BY session) ON session = sessions.id ORDER BY sessions.id"""
+_SLICES: Final = """SELECT slices.id, type, policy, (SELECT count(*) FROM slice_items WHERE slice = slices.id)
+    FROM slices JOIN sessions ON sessions.id = session WHERE name = ? ORDER BY type"""
+_ITEMS: Final = "SELECT key, value FROM slice_items WHERE slice = ? ORDER BY tx DESC, n DESC LIMIT ?"
+_LATEST: Final = """SELECT slices.id, name, type FROM slices JOIN sessions ON sessions.id = session WHERE type LIKE ? ORDER BY slices.id"""
+_TOUCHING: Final = f"""SELECT DISTINCT tx FROM {NAMES} made
+    WHERE tx >= ? AND path IN (SELECT value FROM json_each(?)) AND committed = 1"""
+_MARKS: Final = """SELECT (SELECT ifnull(max(seq), 0) FROM calls),
+    (SELECT ifnull(max(seq), 0) FROM transactions), (SELECT ifnull(max(seq), 0) FROM transactions WHERE reverts IS NOT NULL)"""
 
 
 @dataclass(frozen=True, slots=True)
 class CallFilter:
-    """Which calls are meant: those that fit everything that is given.
+    """Which calls are meant: those that fit everything that is given; what is empty leaves all in.
 
     `outcome` is a word that `wink log` shows: `ok`, `undone`, `rolled back`, `denied`, `refused`, `raised`, `unknown`. `text`
-    is found in tools, arguments, replies and paths, `path` in the paths that a call changed, both in any case; `run` is the
-    name of a run. With `changed` only calls that changed files, or tried to.
+    is found in tools, ids, arguments, replies, reasons, errors and paths, `path` in the paths that a call changed, both in any
+    case; a `path` with `*` or `?` is a pattern of whole paths. `run` is the name of a run. With `changed` only calls that
+    changed files, or tried to.
     """
 
     session: str | None = None
@@ -59,20 +75,45 @@ class SessionRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Facets:
-    """How many calls there are of each tool and of each outcome, the most frequent first."""
+class Sum:
+    """What the calls of one session to one tool that ended alike come to; times from the first to the last beginning."""
 
-    tools: tuple[tuple[str, int], ...]
-    outcomes: tuple[tuple[str, int], ...]
+    session: str
+    tool: str
+    word: str
+    calls: int
+    duration: timedelta
+    last: int
+    first_at: datetime
+    last_at: datetime
+
+    def plus(self, other: Sum) -> Sum:
+        """Both together, of the same session, tool and word."""
+        calls, took, last = self.calls + other.calls, self.duration + other.duration, max(self.last, other.last)
+        first_at, last_at = min(self.first_at, other.first_at), max(self.last_at, other.last_at)
+        return replace(self, calls=calls, duration=took, last=last, first_at=first_at, last_at=last_at)
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """One slice of a session: its type as `module:Qualname`, its policy, and how many items it has."""
+
+    number: int
+    type: str
+    policy: str
+    items: int
 
 
 class Queries:
-    """Questions about a whole record, for those who look at it; each costs milliseconds at ten thousand calls."""
+    """Questions about a whole record, for those who look at it; each costs milliseconds at ten thousand calls.
+
+    They only read, and need no lease.
+    """
 
     __slots__ = ("_ledger",)
 
-    def __init__(self, ledger: Ledger) -> None:
-        self._ledger = ledger
+    def __init__(self, record: Record) -> None:
+        self._ledger = record._ledger  # pyright: ignore[reportPrivateUsage]  # of this package
 
     def page(
         self,
@@ -80,151 +121,200 @@ class Queries:
         *,
         before: int | None = None,
         after: int | None = None,
-        limit: int = 50,
+        limit: int | None = 50,
         brief: bool = False,
-    ) -> tuple[CallRow, ...]:
+        width: int | None = None,
+    ) -> tuple[CallView, ...]:
         """Up to `limit` calls that fit, newest first: the last ones, those before a position, or those right after one.
 
-        With `brief` replies are cut to their first 1,000 characters.
+        With `brief` replies are left out: a list does not show them, and they are most of a record. With `width`, for a list
+        of lines, so are arguments beyond so many characters, and all but the first of `changes`; `changed` counts them.
         """
-        upwards = after is not None and before is None
-        with self._ledger.database.hold():
-            where, values = _condition(self._ledger.ask, wanted)
-            rows = read_page(
+        with self._ledger.database.hold():  # or a text may be moved between the questions
+            undone = read_undone(self._ledger.ask)
+            where, values = _condition(self._ledger.ask, wanted, undone)
+            calls = read_calls(
                 self._ledger.ask,
-                session=wanted.session,
+                session=wanted.session or None,
                 before=before,
                 after=after,
                 limit=limit,
                 where=where,
                 values=values,
-                is_ascending=upwards,
+                undone=undone,
                 is_brief=brief,
+                width=width,
             )
-        return rows[::-1] if upwards else rows
+        return tuple(sorted(calls, key=lambda call: -call.position))
 
     def count(self, wanted: CallFilter = EVERY) -> int:
         """How many calls fit."""
         with self._ledger.database.hold():
-            where, values = _condition(self._ledger.ask, wanted)
+            where, values = _condition(self._ledger.ask, wanted, read_undone(self._ledger.ask))
             sql = f"SELECT count(*) {FROM_CALLS} WHERE ifnull(name = ?, 1) AND {where}"
-            return next((number for (number,) in self._ledger.ask(sql, wanted.session, *values)), 0)
+            return next((number for (number,) in self._ledger.ask(sql, wanted.session or None, *values)), 0)
 
-    def facets(self, session: str | None = None) -> Facets:
-        """The tools and outcomes of all calls, or of one session's, with how many there are of each."""
-        with self._ledger.database.hold():
-            return _facets(self._ledger.ask, session)
+    def sums(self, after: int = 0) -> tuple[Sum, ...]:
+        """What the calls after a position come to, by session, tool and how they ended; whether undone is left out."""
+        sums: dict[tuple[str, str, str], Sum] = {}
+        for name, tool, outcome, committed, calls, took, last, first_at, last_at in self._ledger.ask(_COUNTS, after):
+            key = name, tool, word_of(outcome, committed=committed, undone=False)
+            one = Sum(*key, calls, timedelta(microseconds=took), last, moment(first_at), moment(last_at))
+            sums[key] = one.plus(sums[key]) if key in sums else one
+        return tuple(sums.values())
 
     def sessions(self) -> tuple[SessionRow, ...]:
         """All sessions with their number of calls, oldest first."""
-        with self._ledger.database.hold():
-            return _sessions(self._ledger.ask)
+        return tuple(
+            SessionRow(name, session_id, moment(created), calls, last, None if at is None else moment(at))
+            for name, session_id, created, calls, last, at in self._ledger.ask(_SESSIONS)
+        )
 
     def types(self, session: str) -> tuple[tuple[str, str, int], ...]:
         """What a session holds: the type of each slice as `module:Qualname`, its policy, and how many items it has."""
-        with self._ledger.database.hold():
-            return tuple((kind, policy, items) for kind, policy, items in self._ledger.ask(_TYPES, session))
+        return tuple((one.type, one.policy, one.items) for one in self.slices(session))
+
+    def slices(self, session: str) -> tuple[Slice, ...]:
+        """The slices of a session, by type."""
+        with self._ledger.snapshot():
+            later = waiting(self._ledger.ask)
+            found = [Slice(*row) for row in self._ledger.ask(_SLICES, session)]
+            return tuple(
+                replace(one, items=len(read_items(self._ledger.ask, one.number, later[one.number])))
+                if one.number in later
+                else one
+                for one in found
+            )
+
+    def items(self, number: int, limit: int) -> tuple[tuple[str | None, str], ...]:
+        """Key and JSON of the last items of a slice, newest first."""
+        with self._ledger.snapshot():
+            return self._items(number, limit, waiting(self._ledger.ask))
+
+    def latest(self, name: str) -> tuple[tuple[str, str, str], ...]:
+        """Session, type and JSON of the last item of every slice whose class has this name."""
+        with self._ledger.snapshot():
+            later = waiting(self._ledger.ask)
+            return tuple(
+                (session, kind, value)
+                for number, session, kind in self._ledger.ask(_LATEST, f"%:{name}")
+                for _, value in self._items(number, 1, later)
+            )
+
+    def marks(self) -> tuple[int, int, int]:
+        """The last call, the last transaction, and the last one that took others back; 0 where there is none."""
+        return next(((call, tx, undo) for call, tx, undo in self._ledger.ask(_MARKS)), (0, 0, 0))
 
     def version(self) -> tuple[object, ...]:
         """Something that differs from what it was whenever anybody has stored anything since; costs microseconds.
 
         Compare it with an earlier one of the same object; it says nothing by itself.
         """
-        with self._ledger.database.hold():
-            return self._ledger.version()
+        return self._ledger.version()
 
     def last_place(self) -> Place:
         """The end of the stream of events."""
-        with self._ledger.database.hold():
-            return last_place(self._ledger.ask)
+        return next((Place(*row) for row in self._ledger.ask(LAST)), BEGINNING)
 
     def stream(
         self, since: Place = BEGINNING, *, session: str | None = None, limit: int = 500
-    ) -> tuple[tuple[Place, CallRow | Noted], ...]:
-        """Calls and what happened beside them after a place, oldest first, each with the place to go on from."""
-        with self._ledger.database.hold():
-            connection = self._ledger.reach()
-            if connection is None:
-                return ()
-            is_ours = not connection.in_transaction
-            if is_ours:
-                self._ledger.ask("BEGIN")  # calls and the rest as of one moment
-            try:
-                return read_stream(self._ledger.ask, since, session, limit)
-            finally:
-                if is_ours and connection.in_transaction:
-                    self._ledger.ask("ROLLBACK")
+    ) -> tuple[tuple[Place, CallView | Noted], ...]:
+        """Calls and what happened beside them after a place, oldest first, each with the place to go on from.
+
+        The calls are told as they ended: an undo is a call of its own, and changes none before it.
+        """
+        with self._ledger.snapshot():  # calls and the rest as of one moment
+            return read_stream(self._ledger.ask, since, session, limit)
+
+    def whole_stream(
+        self, since: Place = BEGINNING, *, session: str | None = None
+    ) -> Iterator[tuple[Place, CallView | Noted]]:
+        """All that `stream` gives after a place, read piece by piece."""
+        while piece := self.stream(since, session=session):
+            yield from piece
+            since = piece[-1][0]
 
     def place_of(self, call: int) -> Place:
         """The place in the stream right after a call."""
+        return next((Place(*row) for row in self._ledger.ask(BEFORE, call, call)), Place(call))
+
+    def changes_around(self, paths: Iterable[str], first: int) -> tuple[tuple[int, FileChange], ...]:
+        """What was committed from a position on by transactions that touched some paths, and the paths that files of those
+        were moved to; oldest first, each with its transaction's position.
+        """
+        found: dict[int, tuple[FileChange, ...]] = {}
+        known, new = set[str](), set(paths)
         with self._ledger.database.hold():
-            return place_of(self._ledger.ask, call)
+            while new:
+                known |= new
+                named = json.dumps(sorted(new))
+                for (tx,) in self._ledger.ask(_TOUCHING, first, named):
+                    if tx not in found:
+                        found[tx] = read_changes(self._ledger.ask, tx)
+                new = {path for made in found.values() for path in _moved(made, known)} - known
+        return tuple((tx, change) for tx in sorted(found) for change in found[tx])
+
+    def _items(
+        self, number: int, limit: int, later: Mapping[int, Sequence[Delta]]
+    ) -> tuple[tuple[str | None, str], ...]:
+        if number in later:
+            return read_items(self._ledger.ask, number, later[number])[::-1][:limit]
+        return tuple((key, value) for key, value in self._ledger.ask(_ITEMS, number, limit))
 
 
-def _sessions(ask: Ask) -> tuple[SessionRow, ...]:
-    """All sessions, oldest first."""
-    counts: dict[str, list[Any]] = {name: rest for name, *rest in ask(_SESSIONS)}
-    rows: list[SessionRow] = []
-    for name, session_id, created in ask("SELECT name, session_id, created_at FROM sessions ORDER BY id"):
-        number, last, at = counts.get(name, (0, None, None))
-        rows.append(SessionRow(name, session_id, moment(created), number, last, None if at is None else moment(at)))
-    return tuple(rows)
+def _moved(made: Sequence[FileChange], paths: set[str]) -> Iterator[str]:
+    """Where one transaction put the files that were at some paths and are not there any more."""
+    gone = {
+        change.before.kept.inode
+        for change in made
+        if change.path in paths
+        and change.after is None
+        and change.before is not None
+        and change.before.kept is not None
+    }
+    for change in made if gone else ():
+        if change.after is not None and change.after.kept is not None and change.after.kept.inode in gone:
+            yield change.path
 
 
-def _facets(ask: Ask, session: str | None) -> Facets:
-    """What can be filtered by."""
-    undone = read_undone(ask)
-    tools: dict[str, int] = {}
-    outcomes: dict[str, int] = {}
-    sql = f"""SELECT tool, outcome, committed, calls.tx IN (SELECT value FROM json_each(?)), count(*) {FROM_CALLS}
-        WHERE ifnull(name = ?, 1) GROUP BY 1, 2, 3, 4"""
-    for tool, outcome, committed, taken_back, number in ask(sql, json.dumps(sorted(undone)), session):
-        word = (
-            outcome if outcome != "committed" else "rolled back" if not committed else "undone" if taken_back else "ok"
-        )
-        tools[tool] = tools.get(tool, 0) + number
-        outcomes[word] = outcomes.get(word, 0) + number
-    return Facets(_ranked(tools), _ranked(outcomes))
-
-
-def _ranked(counts: dict[str, int]) -> tuple[tuple[str, int], ...]:
-    return tuple(sorted(counts.items(), key=lambda one: (-one[1], one[0])))
-
-
-def _condition(ask: Ask, wanted: CallFilter) -> tuple[str, Sequence[object]]:
+def _condition(ask: Ask, wanted: CallFilter, undone: Collection[int]) -> tuple[str, Sequence[object]]:
     parts, values = ["1"], list[object]()
-    if wanted.tool is not None:
-        parts.append("tool = ?")
-        values.append(wanted.tool)
-    if wanted.run is not None:
-        parts.append("run = ?")
-        values.append(wanted.run)
-    if wanted.outcome is not None:
-        condition, given = _outcome(ask, wanted.outcome)
+
+    def add(condition: str, *given: object) -> None:
         parts.append(condition)
-        values += given
+        values.extend(given)
+
+    if wanted.tool:
+        add("tool = ?", wanted.tool)
+    if wanted.run:
+        add("run = ?", wanted.run)
+    if wanted.outcome in ("ok", "undone"):
+        negated = "NOT " if wanted.outcome == "ok" else ""
+        stands = f"calls.tx {negated}IN (SELECT value FROM json_each(?))"
+        add(f"outcome = 'committed' AND committed = 1 AND {stands}", json.dumps(sorted(undone)))
+    elif wanted.outcome == "rolled back":
+        add("(outcome = 'rolled back' OR (outcome = 'committed' AND committed = 0))")
+    elif wanted.outcome:
+        add("outcome = ?", wanted.outcome)
     if wanted.changed:
-        parts.append("transactions.changes > 0")
-    if wanted.path:
-        parts.append(_PATH)
-        values.append(_like(wanted.path))
+        add("transactions.changes > 0")
+    if "*" in wanted.path or "?" in wanted.path:
+        add(_IN_PATHS.format("GLOB ?"), wanted.path.replace("[", "[[]"))
+    elif wanted.path:
+        add(_IN_PATHS.format(_LIKE), _like(wanted.path))
     if wanted.text:
-        parts.append(_TEXT)
-        values += [_like(wanted.text)] * 4
+        # Arguments are JSON, in which the same text may stand escaped.
+        escaped = (json.dumps(wanted.text, ensure_ascii=only)[1:-1] for only in (True, False))
+        patterns = [_like(text) for text in dict.fromkeys((wanted.text, *escaped))]
+        found = texts_with(ask, patterns)
+        tests = [f"{column} {_LIKE}" for column in _SEARCHED for _ in patterns]
+        moved = [f"{column}_text IN (SELECT value FROM json_each(?))" for column in ("arguments", "rendered")]
+        every = [*tests, *moved, _IN_PATHS.format(_LIKE)]
+        add(f"({' OR '.join(every)})", *patterns * len(_SEARCHED), found, found, patterns[0])
     return " AND ".join(parts), values
 
 
-def _outcome(ask: Ask, word: str) -> tuple[str, Sequence[object]]:
-    if word in ("ok", "undone"):
-        undone = json.dumps(sorted(read_undone(ask)))
-        negated = "NOT " if word == "ok" else ""
-        sql = f"outcome = 'committed' AND committed = 1 AND calls.tx {negated}IN (SELECT value FROM json_each(?))"
-        return sql, (undone,)
-    if word == "rolled back":
-        return "(outcome = 'rolled back' OR (outcome = 'committed' AND committed = 0))", ()
-    return "outcome = ?", (word,)
-
-
 def _like(text: str) -> str:
+    """A pattern for LIKE that finds a text in which nothing stands for anything else."""
     escaped = text.replace("\\", "\\\\").replace("%", r"\%").replace("_", r"\_")
     return f"%{escaped}%"

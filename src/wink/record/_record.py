@@ -2,37 +2,39 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import time
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from wink.errors import CheckpointExists, CommitFailed, WorkspaceNeedsRecovery
 from wink.limits import Clock, utc_now
 from wink.record._approvals import ApprovalTable
-from wink.record._calls import CallRow, moment, read_calls
+from wink.record._calls import moment
 from wink.record._changes import committed_changes
 from wink.record._checkpoints import Checkpoint, Listed, read_checkpoints, read_listed
 from wink.record._database import Connect, Durability
 from wink.record._folds import Folds
+from wink.record._forgetting import Forgetting
 from wink.record._ledger import Ledger, was_read_only
-from wink.record._masked import masked_call
-from wink.record._masking import DEFAULT, Masking
 from wink.record._past import Past, read_past, read_undone, types_written
-from wink.record._queries import Queries
+from wink.record._queries import CallFilter, Queries
 from wink.record._results import Results
-from wink.record._runs import RunTable, write_start
+from wink.record._texts import Texts
+from wink.record._view import CallView
+from wink.record.masking import DEFAULT, Masking, masked_call
+from wink.record.runs import RunTable, write_start
 
 if TYPE_CHECKING:
+    import logging
+
     from wink.filesystem import FileChange
     from wink.session import Session, SliceDelta
     from wink.transactions import CommitEntry
 
-_logger: Final = logging.getLogger("wink.record")
 
 Loader = Callable[[str], "tuple[tuple[str | None, str], ...] | None"]
 """Gives key and JSON of each item of the slice of a type, or None for a slice that was never written."""
@@ -59,8 +61,8 @@ class Record:
         self._ledger = Ledger(state, durability=durability, clock=clock, connect=connect, masking=masking)
         self._database = self._ledger.database
         self._said = False
-        self.watcher: Callable[[], object] | None = None
-        """Called after each commit of a call that changed files."""
+        self.watcher: Callable[[bool], object] | None = None
+        """Called after each call that was stored, with whether it changed files."""
 
     @property
     def path(self) -> str:
@@ -88,9 +90,19 @@ class Record:
         return RunTable(self._ledger)
 
     @property
+    def texts(self) -> Texts:
+        """The long texts of its calls, to be stored once each and compressed."""
+        return Texts(self._ledger)
+
+    @property
+    def forgetting(self) -> Forgetting:
+        """Its oldest calls, to be forgotten."""
+        return Forgetting(self._ledger)
+
+    @property
     def queries(self) -> Queries:
         """What is asked of it to look at it: calls page by page, sessions, what happens as it happens."""
-        return Queries(self._ledger)
+        return Queries(self)
 
     @property
     def imported(self) -> str | None:
@@ -125,8 +137,8 @@ class Record:
                 if entry.changes or not was_read_only(error):
                     raise
                 self._say_read_only()
-        if entry.changes and self.watcher is not None:
-            self.watcher()
+        if self.watcher is not None:
+            self.watcher(bool(entry.changes))
 
     def start(self, entry: CommitEntry) -> None:
         """Note that a call which acts on the outside world is about to begin; its `commit` or `attempt` notes the end.
@@ -155,7 +167,9 @@ class Record:
                 if isinstance(error, CommitFailed) and was_read_only(error):
                     self._say_read_only()
                 else:
-                    _logger.warning("an attempt of tool %r was not recorded: %s", entry.tool, error)
+                    _logger().warning("an attempt of tool %r was not recorded: %s", entry.tool, error)
+        if self.watcher is not None:
+            self.watcher(False)
 
     def direct(self, session: Session, deltas: Sequence[SliceDelta]) -> None:
         """Store what was written to a session outside of any call; raises like `commit`."""
@@ -222,17 +236,20 @@ class Record:
         """The text that was kept under `name`; None when it is not there any more."""
         return Results(self._database.state).find(name)
 
+    def pack_results(self) -> None:
+        """Compress the results that are kept."""
+        Results(self._database.state).pack()
+
     def kept_results(self) -> tuple[str, ...]:
         """The names of the results that are kept, newest first."""
         return Results(self._database.state).names()
 
     def identity(self, session: str) -> tuple[str, datetime] | None:
         """Id and creation time of a session that was stored before."""
-        with self._database.hold():
-            for session_id, created in self._ledger.ask(
-                "SELECT session_id, created_at FROM sessions WHERE name = ?", session
-            ):
-                return session_id, moment(created)
+        for session_id, created in self._ledger.ask(
+            "SELECT session_id, created_at FROM sessions WHERE name = ?", session
+        ):
+            return session_id, moment(created)
         return None
 
     def loader(self, session: str) -> Loader:
@@ -246,65 +263,53 @@ class Record:
 
     def sessions(self) -> tuple[str, ...]:
         """The names of the sessions that were stored, in the order of their first call."""
-        with self._database.hold():
-            return tuple([name for (name,) in self._ledger.ask("SELECT name FROM sessions ORDER BY id")])
+        return tuple([name for (name,) in self._ledger.ask("SELECT name FROM sessions ORDER BY id")])
 
-    def calls(self, session: str | None = None, limit: int | None = None) -> tuple[CallRow, ...]:
+    def calls(self, session: str | None = None, limit: int | None = None) -> tuple[CallView, ...]:
         """The last `limit` calls, of one session or of all, newest first."""
-        with self._database.hold():
-            return read_calls(self._ledger.ask, session, limit)
+        return self.queries.page(CallFilter(session=session), limit=limit)
 
-    def call(self, position: int) -> CallRow | None:
+    def call(self, position: int) -> CallView | None:
         """One call by its position."""
-        with self._database.hold():
-            return next(iter(read_calls(self._ledger.ask, None, 1, position)), None)
+        return next(iter(self.queries.page(after=position - 1, before=position + 1, limit=1)), None)
 
     def past(self, first: int = 0, last: int | None = None) -> tuple[Past, ...]:
         """The committed transactions from one position to another, oldest first."""
         with self._database.hold():
+            with suppress(CommitFailed):  # whoever takes something back asks once more
+                self._ledger.apply_waiting()
             return read_past(self._ledger.ask, first, last)
 
     def last_position(self) -> int:
         """The position of the last transaction, 0 while there is none."""
-        with self._database.hold():
-            return next((seq or 0 for (seq,) in self._ledger.ask("SELECT max(seq) FROM transactions")), 0)
+        return next((seq or 0 for (seq,) in self._ledger.ask("SELECT max(seq) FROM transactions")), 0)
 
     def transaction_at(self, position: int | None = None) -> tuple[int, str]:
         """The transaction at a position, or the last one, by position and id; `(0, "")` where there is none."""
         asked = ("WHERE seq = ?", position) if position is not None else ("",)
-        with self._database.hold():
-            found = self._ledger.ask(
-                f"SELECT seq, id FROM transactions {asked[0]} ORDER BY seq DESC LIMIT 1", *asked[1:]
-            )
-            return next(((seq, transaction_id) for seq, transaction_id in found), (0, ""))
+        found = self._ledger.ask(f"SELECT seq, id FROM transactions {asked[0]} ORDER BY seq DESC LIMIT 1", *asked[1:])
+        return next(((seq, transaction_id) for seq, transaction_id in found), (0, ""))
 
     def undone(self) -> frozenset[int]:
         """The positions of the transactions that are taken back at present."""
-        with self._database.hold():
-            return read_undone(self._ledger.ask)
+        return read_undone(self._ledger.ask)
 
     def types_written(self, past: Past) -> frozenset[str]:
         """The types of session state that a transaction wrote to, logs left out, as `module:Qualname`."""
-        with self._database.hold():
-            return types_written(self._ledger.ask, past)
+        return types_written(self._ledger.ask, past)
 
     def checkpoint(self, name: str, listed: Listed | None = None) -> None:
         """Give the last position a name, and note where everything is listed; raises `CheckpointExists`."""
-        with self._database.hold():
-            if any(checkpoint.name == name for checkpoint in read_checkpoints(self._ledger.ask)):
-                raise CheckpointExists(name)
-            if not self._ledger.checkpoint(name, listed):
-                raise CheckpointExists(name)
+        if not self._ledger.checkpoint(name, listed):
+            raise CheckpointExists(name)
 
     def listed(self) -> tuple[Listed, ...]:
         """The checkpoints of everything, by name."""
-        with self._database.hold():
-            return read_listed(self._ledger.ask)
+        return read_listed(self._ledger.ask)
 
     def checkpoints(self) -> tuple[Checkpoint, ...]:
         """All checkpoints, oldest first."""
-        with self._database.hold():
-            return read_checkpoints(self._ledger.ask)
+        return read_checkpoints(self._ledger.ask)
 
     def check_reverts(self, reverts: Sequence[Past]) -> None:
         """Raise `StateConflict` if session state stands in the way of `revert`; changes nothing."""
@@ -327,6 +332,15 @@ class Record:
         with self._database.hold():
             return committed_changes(self._ledger.ask, first, last)
 
+    def writers(self, root: str, paths: Iterable[str]) -> dict[str, int]:
+        """Of some paths in `root`, the number of the call that left each as it is now, where a call did.
+
+        Every change is looked through: this is for people who wait to hear who was in the way.
+        """
+        from wink.record._writers import writers
+
+        return writers(self._ledger.ask, root, paths)
+
     def close(self) -> None:
         """Close the record; using it afterwards raises `WorkspaceClosed`."""
         with self._database.hold():
@@ -336,4 +350,10 @@ class Record:
     def _say_read_only(self) -> None:
         if not self._said:
             self._said = True
-            _logger.warning("calls are not recorded: nothing can be stored in %r", self._database.state)
+            _logger().warning("calls are not recorded: nothing can be stored in %r", self._database.state)
+
+
+def _logger() -> logging.Logger:
+    import logging  # 4 ms, for what hardly ever is
+
+    return logging.getLogger("wink.record")

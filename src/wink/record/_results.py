@@ -9,6 +9,7 @@ from typing import Final
 
 from wink.errors import RecordCorrupt
 from wink.record._state import state_directory
+from wink.record._texts import compressed, unpacked
 from wink.state import opened_directory, read_file, replace_file
 
 KEPT_RESULTS: Final = 256
@@ -20,6 +21,7 @@ KEPT_BYTES: Final = 256 * 2**20
 DIRECTORY: Final = "results"
 """Where they are, in a workspace's state."""
 
+_PLAIN, _PACKED = ".txt", ".zst"
 _NAME: Final = re.compile(r"[0-9a-f]{4,32}")
 
 
@@ -45,9 +47,25 @@ class Results:
         """The text that was kept under `name`; None when it is not there, or not any more."""
         try:
             with opened_directory(os.path.join(self._state, DIRECTORY)) as directory:
-                return read_file(directory, _file(name), KEPT_BYTES).decode(errors="surrogatepass")
+                try:
+                    text = read_file(directory, _file(name), KEPT_BYTES)
+                except FileNotFoundError:
+                    text = unpacked(read_file(directory, _file(name, _PACKED), KEPT_BYTES))
+                return text.decode(errors="surrogatepass")
         except (OSError, RecordCorrupt, ValueError):
             return None
+
+    def pack(self) -> None:
+        """Compress the texts that are not compressed yet; each is there at any time, in one form or in both."""
+        with suppress(OSError, RecordCorrupt), opened_directory(os.path.join(self._state, DIRECTORY)) as directory:
+            for modified, file, _ in _newest_first(directory):
+                name, kind = os.path.splitext(file)
+                if kind != _PLAIN or not _NAME.fullmatch(name):
+                    continue
+                packed = _file(name, _PACKED)
+                replace_file(directory, packed, compressed(read_file(directory, file, KEPT_BYTES)))
+                os.utime(packed, ns=(modified, modified), dir_fd=directory, follow_symlinks=False)
+                os.unlink(file, dir_fd=directory)
 
     def names(self) -> tuple[str, ...]:
         """What texts are kept under, newest first."""
@@ -56,13 +74,13 @@ class Results:
                 found = [os.path.splitext(name) for _, name, _ in _newest_first(directory)]
         except (OSError, RecordCorrupt):
             return ()
-        return tuple(name for name, kind in found if kind == ".txt" and _NAME.fullmatch(name))
+        return tuple(dict.fromkeys(name for name, kind in found if kind in (_PLAIN, _PACKED) and _NAME.fullmatch(name)))
 
 
-def _file(name: str) -> str:
+def _file(name: str, kind: str = _PLAIN) -> str:
     if not _NAME.fullmatch(name):
         raise ValueError(f"{name!r} cannot name a result")
-    return f"{name}.txt"
+    return f"{name}{kind}"
 
 
 def _newest_first(directory: int) -> list[tuple[int, str, int]]:

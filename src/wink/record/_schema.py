@@ -6,11 +6,12 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from wink.errors import RecordCorrupt, RecordTooNew
+from wink.record._changes import move_changes
 
 if TYPE_CHECKING:
     import sqlite3
 
-VERSION: Final = 5
+VERSION: Final = 6
 """The format that is written, kept in `PRAGMA user_version`."""
 
 APPLICATION_ID: Final = 0x77696E6B
@@ -24,41 +25,40 @@ TABLES: Final = {
         id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, session_id TEXT NOT NULL, created_at INTEGER NOT NULL
     ) STRICT""",
     # committed: 1, or 0 for an attempt that changed nothing; deltas and changes: how many slices and paths it wrote to;
-    # inverse: JSON that takes the deltas back (see `_inverse`), with the last call where there is one, for that row is
-    # written when it is known; reverts: JSON list of the positions that it took back
+    # inverse: JSON that takes the deltas back (see `_inverse`) of what was written outside of calls; reverts: JSON list of
+    # the positions that it took back; changed: JSON of what it changed among the files (see `_changes`)
     "transactions": """(
         seq INTEGER PRIMARY KEY, id TEXT NOT NULL, session INTEGER NOT NULL, committed INTEGER NOT NULL,
-        deltas INTEGER NOT NULL, changes INTEGER NOT NULL, inverse TEXT, reverts TEXT
+        deltas INTEGER NOT NULL, changes INTEGER NOT NULL, inverse TEXT, reverts TEXT, changed TEXT
     ) STRICT""",
     # times in microseconds, since the epoch or as a length; a nested call has its outer call's tx; run and approval: what
     # an outermost call belonged to, and which answer of a person it used; error: what an exception said that ended it;
-    # plugin: what offered the tool, its name, distribution and version with spaces between them
+    # plugin: what offered the tool, its name, distribution and version with spaces between them; …_text: which row of
+    # `texts` has that column's text, once it was moved there; written: with the last call of a transaction, JSON of what
+    # that wrote to slices (see `_slices`), until it is in `slice_items` and `inverse` takes it back
     "calls": """(
         seq INTEGER PRIMARY KEY, tx INTEGER NOT NULL, call_id TEXT NOT NULL, tool TEXT NOT NULL, prompt TEXT NOT NULL,
         outcome TEXT NOT NULL, started_at INTEGER NOT NULL, duration INTEGER NOT NULL, decisions TEXT NOT NULL,
         arguments TEXT NOT NULL, rendered TEXT NOT NULL, effects TEXT NOT NULL, inverse TEXT, run TEXT, approval INTEGER,
-        error TEXT, plugin TEXT
+        error TEXT, plugin TEXT, arguments_text INTEGER, rendered_text INTEGER, inverse_text INTEGER,
+        written TEXT
     ) STRICT""",
+    # the long texts of calls, each once: digest is a SHA-256; it is `size` bytes at `at` in what a block has, unpacked
+    "texts": """(
+        id INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, block INTEGER NOT NULL, at INTEGER NOT NULL,
+        size INTEGER NOT NULL
+    ) STRICT""",
+    # many texts one after the other, compressed as one with zstd; size: how many bytes they were together
+    "text_blocks": "(id INTEGER PRIMARY KEY, size INTEGER NOT NULL, content BLOB NOT NULL) STRICT",
     "slices": """(
         id INTEGER PRIMARY KEY, session INTEGER NOT NULL, type TEXT NOT NULL, policy TEXT NOT NULL,
         UNIQUE (session, type)
     ) STRICT""",
-    # live items only, in the order of the slice: by transaction, then within it; value is JSON
+    # live items only, in the order of the slice: by transaction, then within it; value is JSON. What the calls after
+    # `applied` in `meta` wrote is still with them
     "slice_items": """(
         slice INTEGER NOT NULL, tx INTEGER NOT NULL, n INTEGER NOT NULL, key TEXT, value TEXT NOT NULL,
         PRIMARY KEY (slice, tx, n)
-    ) STRICT, WITHOUT ROWID""",
-    # sizes in bytes, modes as permission bits, times in nanoseconds; a side that was not there has no kind. A pre-image is
-    # named by where it lies in staging; `after_digest` is a SHA-256, of a git index with what it says after a space; `content` is what a rolled-back call had written, since nothing else keeps it, and
-    # `before_content` what it had found, in a record that was brought here without its files
-    "changes": """(
-        tx INTEGER NOT NULL, n INTEGER NOT NULL, path TEXT NOT NULL, moved_from TEXT,
-        before_kind TEXT, before_size INTEGER, before_mode INTEGER, before_target TEXT, before_inode INTEGER,
-        before_time INTEGER, preimage TEXT,
-        after_kind TEXT, after_size INTEGER, after_mode INTEGER, after_target TEXT, after_inode INTEGER,
-        after_time INTEGER, after_digest TEXT, content BLOB,
-        before_content BLOB,
-        PRIMARY KEY (tx, n)
     ) STRICT, WITHOUT ROWID""",
     # what has been folded into the git store, oldest first without a gap: the commit of a transaction, in hexadecimal
     "folds": "(tx INTEGER PRIMARY KEY, commit_id TEXT NOT NULL) STRICT",
@@ -126,16 +126,22 @@ _SINCE: Final = {
     2: ("folds", "folded", "full_checkpoints"),
     3: ("approvals", "started", "runs", "run_turns"),
     4: ("prompts", "run_prompts", "events"),
+    5: ("texts", "text_blocks"),
 }
 """The tables that came with each format after the first."""
 _COLUMNS_SINCE: Final = {
-    "calls": ("run TEXT", "approval INTEGER", "error TEXT", "plugin TEXT"),
-    "changes": ("before_content BLOB",),
+    "calls": (
+        *("run TEXT", "approval INTEGER", "error TEXT", "plugin TEXT"),
+        *("arguments_text INTEGER", "rendered_text INTEGER", "inverse_text INTEGER", "written TEXT"),
+    ),
+    "transactions": ("changed TEXT",),
     "runs": tuple(
         f"{name} INTEGER NOT NULL DEFAULT 0" for name in ("turns", "input_tokens", "output_tokens", "cached_tokens")
     ),
 }
 """The columns that came with later formats, in their order."""
+
+_ALL_APPLIED: Final = "INSERT OR REPLACE INTO meta (key, value) SELECT 'applied', ifnull(max(seq), 0) FROM calls"
 
 _EMPTY: Final[tuple[int, int, set[tuple[str, str]]]] = (0, 0, set())
 _SQLITE_BUSY: Final = 5
@@ -162,7 +168,9 @@ def check_or_create(path: str, connection: sqlite3.Connection, *, is_read_only: 
             _create(connection)
             found = _look(connection)
         connection.execute("COMMIT")
-    if found[1] == APPLICATION_ID and 1 <= found[0] < VERSION:
+    # Triggers that came with a workspace would run inside our transactions.
+    is_plain = all(kind in ("table", "index") for kind, _ in found[2])
+    if found[1] == APPLICATION_ID and 1 <= found[0] < VERSION and is_plain:
         if is_read_only:
             return False
         found = _upgraded(connection)
@@ -180,7 +188,7 @@ def check_or_create(path: str, connection: sqlite3.Connection, *, is_read_only: 
 
 
 def _upgraded(connection: sqlite3.Connection) -> tuple[int, int, set[tuple[str, str]]]:
-    """Add to a record of an earlier format the tables and columns that came since."""
+    """Add to a record of an earlier format the tables and columns that came since, and put each change with its transaction."""
     connection.execute("BEGIN EXCLUSIVE")
     found = _look(connection)
     if 1 <= found[0] < VERSION:
@@ -194,6 +202,8 @@ def _upgraded(connection: sqlite3.Connection) -> tuple[int, int, set[tuple[str, 
             for column in later:
                 if column.partition(" ")[0] not in columns:
                     connection.execute(f"ALTER TABLE {table} ADD COLUMN {column}")
+        move_changes(connection)
+        connection.execute(_ALL_APPLIED)
         connection.execute(f"PRAGMA user_version = {VERSION}")
         connection.execute("UPDATE meta SET value = ? WHERE key = 'format'", (str(VERSION),))
         found = _look(connection)

@@ -15,25 +15,17 @@ from wink.errors import (
     SubscriberErrors,
 )
 from wink.session._accessor import SliceAccessor
+from wink.session._approvals import ApprovalRow, ApprovalRows, ApprovalState, ApprovalStore
 from wink.session._dispatcher import Dispatcher, DispatchResult, InProcessDispatcher, SubscriberFailure
-from wink.session._ops import (
-    Append,
-    Clear,
-    ClearSlice,
-    Extend,
-    InitializeSlice,
-    Replace,
-    SliceOp,
-    SlicePolicy,
-    Upsert,
-)
+from wink.session._ops import Append, Clear, ClearSlice, Extend, InitializeSlice, Replace, SliceOp, SlicePolicy, Upsert
 from wink.session._part import SessionPart
+from wink.session._recorder import Recorder
 from wink.session._reducers import append_all, reducer, replace_latest, replace_latest_by, upsert_by
 from wink.session._session import Session
 from wink.session._slice import Reducer
 from wink.session._snapshot import Snapshot
 from wink.session._stage import SliceDelta
-from wink.session._state import Loader
+from wink.session._state import Loader, State
 from wink.session._view import SliceView
 
 if TYPE_CHECKING:
@@ -42,6 +34,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Append",
+    "ApprovalRow",
+    "ApprovalState",
+    "ApprovalRows",
+    "ApprovalStore",
     "Clear",
     "ClearSlice",
     "Dispatcher",
@@ -55,6 +51,7 @@ __all__ = [
     "Reducer",
     "ReducerError",
     "RenderedTools",
+    "Recorder",
     "Replace",
     "Session",
     "SessionError",
@@ -68,6 +65,7 @@ __all__ = [
     "Snapshot",
     "SnapshotRestoreError",
     "SnapshotSerializationError",
+    "State",
     "SubscriberErrors",
     "SubscriberFailure",
     "TokenUsage",

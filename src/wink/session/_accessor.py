@@ -40,7 +40,7 @@ class SliceAccessor(Generic[T]):
 
     def get(self, key: Hashable) -> T | None:
         """The item that was put under `key` (see `upsert_by`), in constant time; None when there is none."""
-        text = key_text(key)
+        text = key if type(key) is str else key_text(key)
         with self._state.lock:
             return self._state.view(self._slice).get(text)
 

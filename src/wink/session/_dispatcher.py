@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from wink.dataclass import dataclass
 from wink.errors import SubscriberErrors
 
 if TYPE_CHECKING:

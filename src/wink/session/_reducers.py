@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from wink.dataclass import dataclass
 from wink.errors import SliceTypeError
 from wink.session._ops import Append, Extend, Replace, SliceOp, Upsert
 from wink.session._view import SliceView

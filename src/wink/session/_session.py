@@ -14,6 +14,7 @@ from wink.session._dispatcher import Dispatcher, DispatchResult, InProcessDispat
 from wink.session._listening import tell_subscribers
 from wink.session._ops import Append, Clear, ClearSlice, InitializeSlice, Replace, SliceOp, SlicePolicy
 from wink.session._part import SessionPart, current
+from wink.session._recorder import Recorder
 from wink.session._reducers import method_reducers
 from wink.session._slice import type_name
 from wink.session._snapshot import Snapshot
@@ -84,7 +85,7 @@ class Session:
         self.created_at = datetime.now(UTC) if created_at is None else created_at.astimezone(UTC)
         self.tags: Mapping[str, str] = MappingProxyType(dict(tags or {}))
         self.name = name
-        self.recorder: object | None = None
+        self.recorder: Recorder[Any] | None = None
         self.direct_recorder: Callable[[tuple[SliceDelta, ...]], None] | None = None
         self._children: list[Session] = []
         self._state = State(self)

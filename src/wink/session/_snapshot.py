@@ -12,11 +12,11 @@ nothing and makes no object of a named type: types are those that the session wh
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from wink.dataclass import dataclass, field
 from wink.errors import SnapshotRestoreError, SnapshotSerializationError, WinkError
 from wink.session._ops import SlicePolicy
 from wink.session._slice import Slice, key_text, type_name

@@ -164,7 +164,8 @@ class Stage(Generic[T]):
                     self._keyed = True
             case Upsert():
                 self._check(op.item)
-                self._entries[key_text(op.key)] = op.item
+                key = op.key
+                self._entries[key if type(key) is str else key_text(key)] = op.item
                 self._keyed = True
             case Extend():
                 entries = self._keys_of(op.items)

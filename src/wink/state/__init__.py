@@ -13,15 +13,7 @@ Rules of this package:
 
 from wink.state._key import key_problem, user_directory
 from wink.state._memory import is_gone
-from wink.state._place import (
-    DIRECTORY,
-    EARLIER,
-    Unknown,
-    enter,
-    is_place,
-    locate,
-    make,
-)
+from wink.state._place import DIRECTORY, EARLIER, Unknown, enter, is_place, locate, make
 from wink.state._plain import is_plain, open_directory, opened_directory, read_file, replace_file
 from wink.state._takeover import adopt, put_all_aside, put_aside, strange, unknown
 

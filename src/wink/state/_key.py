@@ -18,6 +18,7 @@ _known: dict[str, bytes] = {}
 
 def user_directory(environ: Mapping[str, str] | None = None) -> str | None:
     """`wink` in the user's directory for state: `XDG_STATE_HOME`, by default `~/.local/state`; None where there is none."""
+    # The library looks for itself: states of workspaces that programs open have to be where those of the commands are.
     environ = os.environ if environ is None else environ
     base = environ.get("XDG_STATE_HOME", "")
     if os.path.isabs(base):  # the XDG specification has relative ones ignored

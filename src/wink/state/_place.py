@@ -80,6 +80,8 @@ def locate(root: str | os.PathLike[str], given: str | os.PathLike[str] | None = 
             return place
         try:
             found = [] if problem is None and is_known(above, name) else unknown_in(above, name)
+            if found and problem is None and is_known(above, name):
+                found = []  # another process made it while this one looked
         finally:
             os.close(above)
     finally:

@@ -7,7 +7,7 @@ from contextvars import Context, ContextVar
 from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
-from wink.filesystem import Filesystem, Turns
+from wink.filesystem import Filesystem, WriteLock
 from wink.limits import BudgetTracker, Deadline, Heartbeat
 from wink.session import Session
 
@@ -30,22 +30,22 @@ def take_turn() -> None:
         found.take_turn()
 
 
-_turns: WeakKeyDictionary[Session, Turns] = WeakKeyDictionary()
+_turns: WeakKeyDictionary[Session, WriteLock] = WeakKeyDictionary()
 _turns_lock = threading.Lock()
 
 
-def turns_of(session: Session, root: Filesystem | None) -> Turns:
+def turns_of(session: Session, root: Filesystem | None) -> WriteLock:
     """Whose turn it is to change things: that of the filesystem's calls, or of the session's where there are no files."""
     if root is not None:
-        return root.turns
+        return root.write_lock
     with _turns_lock:
         turns = _turns.get(session)
         if turns is None:
-            turns = _turns[session] = Turns(f"session {session.name!r}")
+            turns = _turns[session] = WriteLock(f"session {session.name!r}")
         return turns
 
 
-def holds(turns: Turns) -> bool:
+def holds(turns: WriteLock) -> bool:
     """Whether a transaction that is active in this context already has this turn."""
     found = active.get()
     while found is not None:
@@ -55,7 +55,7 @@ def holds(turns: Turns) -> bool:
     return False
 
 
-def turns_to_take(session: Session, root: Filesystem | None) -> Turns:
+def turns_to_take(session: Session, root: Filesystem | None) -> WriteLock:
     """Whose turn a call that changes things has to wait for.
 
     Inside a call that has the turn already, calls come one at a time as well, and take turns of their own.
@@ -94,7 +94,7 @@ def outer_of(around: Transaction | None, session: Session, root: Filesystem | No
     while around is not None:
         if around.session is session:
             return around
-        if root is not None and around.root is not None and root.turns is around.root.turns:
+        if root is not None and around.root is not None and root.write_lock is around.root.write_lock:
             return around
         around = around.around
     return None

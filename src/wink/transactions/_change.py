@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 
+from wink.dataclass import dataclass
 from wink.filesystem import Conflict, FileChange
 
 
@@ -50,4 +50,5 @@ class Change:
         """The same facts, holding no file's content; this is what a session's log keeps."""
         if not self.files:
             return self
-        return replace(self, files=tuple(change.without_content() for change in self.files))
+        files = tuple([change.without_content() for change in self.files])
+        return Change(files, self.rolled_back, self.guard, self.unseen, self.conflicts)

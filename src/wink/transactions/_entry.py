@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Literal, Protocol
+from typing import Literal, Protocol, cast
 
-from wink.filesystem import FileChange
+from wink.dataclass import dataclass
+from wink.filesystem import FileChange, Filesystem
+from wink.session import Recorder as SessionRecorder
 from wink.session import Session, SliceDelta
 
 Outcome = Literal["committed", "rolled back", "denied", "refused", "raised", "unknown"]
@@ -45,25 +45,12 @@ class CommitEntry:
     plugin: str = ""
 
 
-class Recorder(Protocol):
+class Recorder(SessionRecorder[CommitEntry], Protocol):
     """Keeps what calls did, durably; a workspace has one."""
 
-    def commit(self, entry: CommitEntry, nested: Sequence[CommitEntry] = ()) -> None:
-        """Store the entry, and those of the calls inside it, in one step: the only commit point of a transaction.
 
-        Raises `CommitFailed` when it is certain that nothing was stored, and `WorkspaceNeedsRecovery` when that cannot
-        be told; then nothing may be undone.
-        """
-        ...
-
-    def committed(self, transaction_id: str) -> bool:
-        """Whether a transaction was stored; raises `WorkspaceNeedsRecovery` when that cannot be told."""
-        ...
-
-    def attempt(self, entry: CommitEntry) -> None:
-        """Store that a call was made which changed nothing, and what it appended to logs."""
-        ...
-
-    def refresh(self, session: Session) -> None:
-        """Make `session` forget what it loaded if another process has committed since."""
-        ...
+def recorder_of(session: Session, root: Filesystem | None) -> Recorder | None:
+    """Who keeps what calls of a session over these files do; None in memory."""
+    if session.recorder is not None:
+        return session.recorder
+    return None if root is None else cast("Recorder | None", root.recorder)

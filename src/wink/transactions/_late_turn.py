@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 
 from wink.errors import HandleRevoked
-from wink.filesystem import Turns
+from wink.filesystem import WriteLock
 
 
 class LateTurn:
@@ -17,7 +17,7 @@ class LateTurn:
 
     __slots__ = ("_ended", "_held", "_lock", "_seconds", "_taken", "_taking", "_turns")
 
-    def __init__(self, turns: Turns, seconds: Callable[[], float], taken: Callable[[], None]) -> None:
+    def __init__(self, turns: WriteLock, seconds: Callable[[], float], taken: Callable[[], None]) -> None:
         self._turns, self._seconds, self._taken = turns, seconds, taken
         self._taking = threading.Lock()
         self._lock = threading.Lock()

@@ -22,16 +22,16 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from contextvars import Token
 from dataclasses import replace
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, Literal
 
 from wink.errors import CommitFailed, HandleRevoked, RollbackFailed, WinkError, WorkspaceNeedsRecovery
-from wink.filesystem import FileChange, FilePart, Filesystem, Stamp, Turns
+from wink.filesystem import FileChange, Filesystem, FileTransaction, Stamp, WriteLock
 from wink.limits import BudgetTracker, Deadline, Heartbeat, is_interruption
 from wink.resources import ResourceContext, Snapshotable
 from wink.session import Session, SessionPart, SliceDelta, Upsert
 from wink.transactions._around import active, outer_of
 from wink.transactions._change import Change
-from wink.transactions._entry import CommitEntry, Recorder
+from wink.transactions._entry import CommitEntry, Recorder, recorder_of
 from wink.transactions._late_turn import LateTurn
 
 State = Literal["open", "committed", "rolled back", "in doubt"]
@@ -109,18 +109,17 @@ class Transaction:
         self._root = root
         self._ending = threading.RLock() if self.outer is None else self.outer._ending
         self._inner: list[Transaction] = []
-        self._inner_turns: Turns | None = None
+        self._inner_turns: WriteLock | None = None
         self._late_turn: LateTurn | None = None
         self._restorable: list[tuple[Any, Any]] = []
         self._started: tuple[Callable[[], object], ...] = ()
         self._is_revoked = False
-        recorder = session.recorder or (root.recorder if root is not None else None)
         # A savepoint is recorded with the transaction that it belongs to.
-        self._recorder: Recorder | None = cast("Recorder | None", recorder) if self.outer is None else None
+        self._recorder: Recorder | None = recorder_of(session, root) if self.outer is None else None
         if self._recorder is not None:
             self._recorder.refresh(session)
         self._sessionpart: SessionPart = session.begin()
-        self._filepart: FilePart | None = None if root is None else self._begin_files(root, writable)
+        self._filepart: FileTransaction | None = None if root is None else self._begin_files(root, writable)
         if resources is not None:
             for _, resource in resources.snapshotables():
                 self.remember(resource)
@@ -162,7 +161,7 @@ class Transaction:
         """What was written to logs; it stands, whatever becomes of the rest."""
         return self._sessionpart.logged()
 
-    def file_part_of(self, root: Filesystem) -> FilePart | None:
+    def file_part_of(self, root: Filesystem) -> FileTransaction | None:
         """The part that this or an outer transaction has in `root`."""
         found: Transaction | None = self
         while found is not None:
@@ -172,14 +171,14 @@ class Transaction:
         return None
 
     @property
-    def inner_turns(self) -> Turns:
+    def inner_turns(self) -> WriteLock:
         """Whose turn it is among the calls inside this one, which come one at a time as well."""
         with self._ending:
             if self._inner_turns is None:
-                self._inner_turns = Turns("the call around this one")
+                self._inner_turns = WriteLock("the call around this one")
             return self._inner_turns
 
-    def wait_for_turn_late(self, turns: Turns, seconds: Callable[[], float]) -> Callable[[], None]:
+    def wait_for_turn_late(self, turns: WriteLock, seconds: Callable[[], float]) -> Callable[[], None]:
         """Take the turn not before files are changed, waiting up to `seconds()`; what is returned gives it back."""
         self._late_turn = late = LateTurn(turns, seconds, self._refresh)
         if self._filepart is not None:
@@ -230,7 +229,7 @@ class Transaction:
         """Keep in the session what the call read and wrote, so that policies can judge later calls by it."""
         if self._filepart is None:
             return
-        noted = self._filepart.noted()
+        noted = self._filepart.stamps()
         if not noted:
             return
         # Pages of one file may have been read by calls that ran together: what they noted adds up.
@@ -447,7 +446,7 @@ class Transaction:
         if self._recorder is not None:
             self._recorder.refresh(self._session)
 
-    def _begin_files(self, root: Filesystem, writable: bool) -> FilePart:
+    def _begin_files(self, root: Filesystem, writable: bool) -> FileTransaction:
         outer = None if self.around is None else self.around.file_part_of(root)
         # Not a method of this transaction: the two would hold each other until the garbage collector comes.
         seen = self._session[Stamp].get

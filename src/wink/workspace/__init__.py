@@ -2,16 +2,18 @@
 
 from wink.workspace._applying import apply
 from wink.workspace._collect import Collected
+from wink.workspace._history import proposed_change
 from wink.workspace._names import session_name
 from wink.workspace._recovery import Otherwise, put_aside, put_journals_aside, put_strange_aside, recover
-from wink.workspace._root import has_journals, open_record, state_place
-from wink.workspace._undo import Reverted
+from wink.workspace._root import has_journals, open_record, state_place, workspace_root
+from wink.workspace._undo import UNSEEN, Reverted
 from wink.workspace._workspace import Workspace
 
 __all__ = [
     "Collected",
     "Otherwise",
     "Reverted",
+    "UNSEEN",
     "Workspace",
     "apply",
     "has_journals",
@@ -20,6 +22,8 @@ __all__ = [
     "put_aside",
     "put_journals_aside",
     "put_strange_aside",
+    "proposed_change",
     "recover",
     "session_name",
+    "workspace_root",
 ]

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from wink.filesystem import FileChange, FilePart
+from wink.filesystem import FileChange, FileTransaction
 from wink.limits import utc_now
 from wink.workspace._names import session_name
 from wink.workspace._storing import entry, store
@@ -22,7 +22,12 @@ _numbers: Final = itertools.count(1)
 
 
 def apply(
-    workspace: Workspace, tool: str, arguments: object, work: Callable[[FilePart], object], *, session: str = "default"
+    workspace: Workspace,
+    tool: str,
+    arguments: object,
+    work: Callable[[FileTransaction], object],
+    *,
+    session: str = "default",
 ) -> tuple[int | None, tuple[FileChange, ...]]:
     """Let `work` change files in one transaction, which is recorded as a call of `tool` and can be undone like one.
 

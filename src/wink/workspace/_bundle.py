@@ -11,10 +11,10 @@ import io
 import os
 import zipfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import IO, Any, Final, TypeVar
 
+from wink.dataclass import dataclass
 from wink.errors import BundleRefused, ParseError, SessionNameError
 from wink.record import microseconds
 from wink.workspace._export_rows import FORMAT, Call, Event, Exported, LeftOut, Manifest, Member, Run, Slice

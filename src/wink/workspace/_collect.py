@@ -1,22 +1,30 @@
-"""Free the oldest pre-images, which nobody is likely to want back."""
+"""Give up the oldest calls: first what they replaced, which nobody is likely to want back, then all that the record has."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 
+from wink.dataclass import dataclass
 from wink.filesystem import HostFilesystem
 from wink.history import Folding
-from wink.record import Record
+from wink.record import Keep, Record
+
+_SLACK = 10
+"""Bounds are held by themselves when a tenth more than they allow has come together, so that it is seldom."""
 
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """What was freed, or with `dry_run` would be: of how many calls, how many bytes; and how many bytes stay."""
+    """What was freed, or with `dry_run` would be: of how many calls, how many bytes; and how many bytes stay.
+
+    `forgotten` is how many calls left the record.
+    """
 
     calls: int
     bytes: int
     bytes_left: int
+    forgotten: int = 0
 
 
 def collect(
@@ -30,7 +38,7 @@ def collect(
     most_bytes: int | None,
     dry_run: bool,
 ) -> Collected:
-    """Keep the pre-images of the newest transactions within all limits, and free the others, but for what checkpoints need.
+    """Keep the newest transactions within all limits, and give up the others, but for what checkpoints need.
 
     The caller holds the lease, so that what the record does not know belongs to nothing that is under way.
     """
@@ -39,6 +47,7 @@ def collect(
     names = record.folds.needed()
     for position, size in names.values():
         needed[position] = needed.get(position, 0) + size
+    forgotten, forgets = _beyond(record, now, calls, age, most_bytes)
     kept_calls = kept_bytes = freed = cut = 0
     dropped: list[str] = []
     for past in reversed(record.past()):
@@ -49,7 +58,8 @@ def collect(
             continue
         size = sum(size for size in sizes if size is not None)
         fits = (
-            (calls is None or kept_calls < calls)
+            past.position > forgotten
+            and (calls is None or kept_calls < calls)
             and (age is None or past.at is None or now - past.at <= age)
             and (most_bytes is None or kept_bytes + size <= most_bytes)
         )
@@ -69,4 +79,45 @@ def collect(
             folding.drop(cut, names)
         left = {name.partition("/")[0].rpartition(".")[0] for name in names if record.folds.find(name) is None}
         files.discard_preimages(*(name for name in dropped if name not in left), *staged)
-    return Collected(len(dropped), freed + sum(staged.values()), kept_bytes)
+        # Last, since by it the rest is known.
+        forgets = record.forgetting.forget(forgotten) if forgotten else 0
+    return Collected(len(dropped), freed + sum(staged.values()), kept_bytes, forgets)
+
+
+def is_due(files: HostFilesystem, record: Record, now: datetime, keep: Keep) -> bool:
+    """Whether so much more than is to be kept has come together that it is worth giving up some."""
+    found = record.forgetting.first()
+    if found is None:
+        return False
+    first, at, last = found
+    calls = last - first + 1 - keep.calls
+    if calls * _SLACK > keep.calls or now - at > timedelta(days=keep.days + keep.days // _SLACK + 1):
+        return record.forgetting.free(last) > 0
+    most = keep.bytes + keep.bytes // _SLACK
+    replaced = sum(record.folds.sizes().values()) + sum(dict(files.preimages()).values())
+    return replaced > most or record.forgetting.text_bytes() > most
+
+
+def _beyond(
+    record: Record, now: datetime, calls: int | None, age: timedelta | None, most_bytes: int | None
+) -> tuple[int, int]:
+    """Up to which transaction the record is beyond the limits, as far as it can be forgotten, and how many calls that is."""
+    kept_calls = kept_bytes = cut = 0
+    beyond: dict[int, int] = {}
+    for weight in record.forgetting.weights():
+        kept_calls, kept_bytes = kept_calls + weight.calls, kept_bytes + weight.bytes
+        fits = (
+            (calls is None or kept_calls <= calls)
+            and (age is None or now - weight.at <= age)
+            and (most_bytes is None or kept_bytes <= most_bytes)
+        )
+        if not fits:
+            cut = max(cut, weight.position)
+        if cut:
+            beyond[weight.position] = weight.calls
+    cut = record.forgetting.free(cut)
+    return cut, _count(beyond, cut)
+
+
+def _count(calls: Mapping[int, int], upto: int) -> int:
+    return sum(number for position, number in calls.items() if position <= upto)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
+from wink.dataclass import dataclass
 from wink.errors import SnapshotMismatch
-from wink.filesystem import FileChange, FilePart, FilesystemSnapshot
+from wink.filesystem import FileChange, FilesystemSnapshot, FileTransaction
 from wink.limits import utc_now
 from wink.record import Record
 from wink.session import Session
@@ -19,18 +19,11 @@ from wink.workspace._undo import STAMPS
 TOOL: Final = "filesystem"
 """What stands in the log for a change that no call has made."""
 
-_OPERATIONS: Final = {
-    # what it is inside         how it is told, and its first arguments
-    "write_bytes":             ("write", ("path",)),
-    "_pour":                   ("write", ("path",)),
-    "append_bytes":            ("append", ("path",)),
-    "_append":                 ("append", ("path",)),
-    "edit":                    ("edit", ("path",)),
-    "delete":                  ("delete", ("path",)),
-    "mkdir":                   ("mkdir", ("path",)),
-    "move":                    ("move", ("path", "target")),
-    "copy":                    ("copy", ("path", "target")),
-}  # fmt: skip
+_ARGUMENTS: Final = {
+    **dict.fromkeys(("write", "append", "edit", "delete", "mkdir"), ("path",)),
+    **dict.fromkeys(("move", "copy", "symlink"), ("path", "target")),
+}
+"""What is recorded of an operation's first arguments, and under which names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +37,17 @@ class Moment:
 class DirectChanges:
     """What a workspace's filesystem asks of the record when it is used directly.
 
-    `sessions` gives the sessions that are open, `session` the one by a name.
+    `sessions` gives the sessions that are open, `session` the one by a name, `commit_at` the commit at a position.
     """
 
     def __init__(
-        self, record: Record, sessions: Callable[[], Sequence[Session]], session: Callable[[str], Session]
+        self,
+        record: Record,
+        sessions: Callable[[], Sequence[Session]],
+        session: Callable[[str], Session],
+        commit_at: Callable[[int], str | None],
     ) -> None:
-        self._record, self._sessions, self._session = record, sessions, session
+        self._record, self._sessions, self._session, self._commit_at = record, sessions, session, commit_at
 
     # -- snapshots
 
@@ -63,31 +60,38 @@ class DirectChanges:
         assert isinstance(since, Moment)
         assert until is None or isinstance(until, Moment)
         for moment in (since, until):
-            if moment is not None and moment.position and not self._is_known(moment):
-                raise SnapshotMismatch(moment.transaction_id, "is of a record that is not there any more")
+            if moment is not None:
+                self._check(moment)
         return self._record.changes(since.position + 1, None if until is None else until.position)
 
-    def _is_known(self, moment: Moment) -> bool:
-        return self._record.transaction_at(moment.position)[1] == moment.transaction_id
+    def _check(self, moment: Moment) -> None:
+        if moment.position and self._record.transaction_at(moment.position)[1] != moment.transaction_id:
+            raise SnapshotMismatch(moment.transaction_id, "is of a record that is not there any more")
 
     def is_before(self, one: object, other: object) -> bool:
         """By position."""
         return isinstance(one, Moment) and isinstance(other, Moment) and one.position <= other.position
 
+    def commit_of(self, mark: object) -> str | None:
+        """What the history has at its position."""
+        assert isinstance(mark, Moment)
+        self._check(mark)
+        return self._commit_at(mark.position)
+
     # -- changes
 
-    def commit(self, part: FilePart, operation: str, arguments: tuple[object, ...]) -> None:
+    def commit(self, part: FileTransaction, verb: str, arguments: tuple[object, ...]) -> None:
         """Store what was changed as a call of `filesystem`; it belongs to no session more than to another."""
         transaction_id = part.transaction_id or ""
         snapshot = arguments[0] if arguments else None
         session, now = self._session(self._name()), utc_now()
         if not isinstance(snapshot, FilesystemSnapshot):
-            said = _said(operation, arguments)
+            said = _said(verb, arguments)
             call = entry(transaction_id, TOOL, session.name, said, part.changes(), now, timedelta(0))
             return store(part, transaction_id, self._record, lambda: self._record.commit(call))
         since = snapshot.mark
         assert isinstance(since, Moment)
-        said = {"operation": operation, "snapshot": snapshot.tag or snapshot.snapshot_id}
+        said = {"operation": verb, "snapshot": snapshot.tag or snapshot.snapshot_id}
         call = entry(transaction_id, TOOL, session.name, said, part.changes(), now, timedelta(0))
 
         def restored() -> None:
@@ -108,10 +112,10 @@ class DirectChanges:
         return opened[0].name if opened else next(iter(self._record.sessions()), "default")
 
 
-def _said(operation: str, arguments: tuple[object, ...]) -> dict[str, object]:
+def _said(verb: str, arguments: tuple[object, ...]) -> dict[str, object]:
     """The operation and its paths; the content is in the files."""
-    known = _OPERATIONS.get(operation)
-    if known is not None:
-        return {"operation": known[0], **dict(zip(known[1], arguments, strict=False))}
+    names = _ARGUMENTS.get(verb)
+    if names is not None:
+        return {"operation": verb, **dict(zip(names, arguments, strict=False))}
     paths = [argument for argument in arguments if isinstance(argument, str)]
-    return {"operation": operation.strip("_"), **({"paths": paths} if paths else {})}
+    return {"operation": verb, **({"paths": paths} if paths else {})}

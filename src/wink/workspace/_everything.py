@@ -14,7 +14,7 @@ from wink.record import Listed, Record
 from wink.workspace._undo import Everything, take_lease
 
 if TYPE_CHECKING:
-    from wink.history._scan import Progress, Tree
+    from wink.history import Progress, Tree
 
 IGNORED_BYTES: Final = 64 << 20
 """How much of ignored files a checkpoint of everything takes in, unless told otherwise."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from wink.errors import UnknownSession
 from wink.filesystem import FileChange, FileVersion, Versions
-from wink.record import CallRow, Masking, Noted, Place, microseconds
+from wink.record import CallView, Masking, microseconds
 from wink.workspace._export_rows import Call, Change, Event, Exported, Prompt, Run, Side, Slice
 
 if TYPE_CHECKING:
@@ -31,8 +30,8 @@ def export(workspace: Workspace, session: str) -> Exported:
     )
     runs = tuple(_run(workspace, row.number) for row in record.runs.rows() if row.session == session)
     events: list[Event] = []
-    for _, one in _stream(workspace, session):
-        if not isinstance(one, CallRow):
+    for _, one in record.queries.whole_stream(session=session):
+        if not isinstance(one, CallView):
             data = dict(masking.value(dict(one.data)))
             events.append(Event(one.number, one.position, microseconds(one.at), one.kind, one.run, data))
     load = record.loader(session)
@@ -44,15 +43,8 @@ def export(workspace: Workspace, session: str) -> Exported:
     return Exported(session, row.session_id, microseconds(row.created_at), calls, tuple(events), runs, slices)
 
 
-def _stream(workspace: Workspace, session: str) -> Iterator[tuple[Place, CallRow | Noted]]:
-    since = Place()
-    while piece := workspace.record.queries.stream(since, session=session):
-        yield from piece
-        since = piece[-1][0]
-
-
 def _call(
-    row: CallRow, versions: Versions, reverts: dict[int, tuple[int, ...]], masking: Masking, *, is_outermost: bool
+    row: CallView, versions: Versions, reverts: dict[int, tuple[int, ...]], masking: Masking, *, is_outermost: bool
 ) -> Call:
     return Call(
         number=row.position,
@@ -61,7 +53,7 @@ def _call(
         call_id=row.call_id,
         tool=row.tool,
         prompt=row.prompt,
-        outcome=row.outcome,  # type: ignore[arg-type]
+        outcome=row.outcome,
         started_at=microseconds(row.started_at),
         duration=round(row.duration.total_seconds() * 1_000_000),
         effects=row.effects,

@@ -13,13 +13,13 @@ from datetime import datetime
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
-from wink._planted import program
 from wink.errors import ExportFailed
 from wink.filesystem import FileVersion, Versions, protected_as
+from wink.trust import program
 from wink.workspace._export_rows import LeftOut
 
 if TYPE_CHECKING:
-    from wink.record import CallRow
+    from wink.record import CallView
     from wink.workspace._workspace import Workspace
 
 MOST: Final = 16 << 20
@@ -58,7 +58,7 @@ class _Stream:
         self.left_out: list[LeftOut] = []
         self.commits = 0
 
-    def add(self, row: CallRow) -> None:
+    def add(self, row: CallView) -> None:
         """The call, and before it what it found that no call of the session had left so."""
         found: dict[str, tuple[bytes, bytes] | None] = {}
         made: dict[str, tuple[bytes, bytes] | None] = {}
@@ -75,7 +75,7 @@ class _Stream:
         self._commit(row, {path: entry for path, entry in made.items() if self._tree.get(path) != entry}, row.tool)
 
     def _entry(
-        self, row: CallRow, path: str, origin: str, version: FileVersion | None
+        self, row: CallView, path: str, origin: str, version: FileVersion | None
     ) -> tuple[bool, tuple[bytes, bytes] | None]:
         """Mode and content; whether git can hold it, and we have it."""
         if version is None:
@@ -98,7 +98,7 @@ class _Stream:
             return False, None
         return True, (mode, masked)
 
-    def _commit(self, row: CallRow, entries: dict[str, tuple[bytes, bytes] | None], what: str) -> None:
+    def _commit(self, row: CallView, entries: dict[str, tuple[bytes, bytes] | None], what: str) -> None:
         if not entries:
             return
         seconds = _seconds(row.started_at)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final, Literal
+
+from wink.dataclass import dataclass
+from wink.transactions import Outcome
 
 FORMAT: Final = 1
 """The format of bundles."""
 
 Kind = Literal["file", "directory", "link", "other"]
-Outcome = Literal["committed", "rolled back", "denied", "refused", "raised", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,25 +1,26 @@
-"""Answer what calls did to the files of a workspace."""
+"""Answer what calls did to the files of a workspace, and what one that waits would do."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
-from wink.errors import UnknownCall
-from wink.filesystem import FileChange, FileVersion, HostFilesystem, Versions, net_changes
-from wink.record import CallRow, Record
-from wink.record._browsing import Browsing
+from wink.errors import UnknownCall, WinkError
+from wink.filesystem import DIFFABLE_BYTES, FileChange, Filesystem, FileVersion, HostFilesystem, Versions, net_changes
+from wink.record import CallView, Record
 
 _FEW: Final = 100
 _LAST: Final = 1 << 63
 """No database numbers further."""
 
 
-def call_at(record: Record, position: int) -> CallRow:
+def call_at(record: Record, position: int) -> CallView:
     """One call; raises `UnknownCall`."""
     found = record.call(position) if 0 < position < _LAST else None
     if found is None:
-        raise UnknownCall(position)
+        kept = record.forgetting.first()
+        raise UnknownCall(position, kept[0] if kept is not None and 0 < position < kept[0] else 0)
     return found
 
 
@@ -51,9 +52,46 @@ def _is_same(one: FileVersion | None, other: FileVersion | None) -> bool:
     return one.kind != "file" or (content is not None and content == other.content())
 
 
-def _later(record: Record, call: CallRow) -> tuple[tuple[int, FileChange], ...]:
+def _later(record: Record, call: CallView) -> tuple[tuple[int, FileChange], ...]:
     """What was done since to the files that a call has changed; a record may hold very much else."""
     paths = {change.path for change in call.changes} | {change.moved_from for change in call.changes} - {None}
     if len(paths) > _FEW:
         return record.changes(call.transaction)
-    return Browsing(record).changes_around((path for path in paths if path is not None), call.transaction)
+    return record.queries.changes_around((path for path in paths if path is not None), call.transaction)
+
+
+def proposed_change(
+    arguments: Mapping[str, Any], files: Filesystem, *, mask: Callable[[bytes], bytes] = bytes
+) -> FileChange | None:
+    """What a call that writes or edits a file would do, as far as its arguments say; None where that cannot be told.
+
+    `mask` takes secrets out of the file's content before and after. Of files above `DIFFABLE_BYTES` nothing is told.
+    """
+    path, content = arguments.get("file_path", arguments.get("path")), arguments.get("content")
+    old, new = arguments.get("old_string"), arguments.get("new_string")
+    if not isinstance(path, str):
+        return None
+    before = _small_text(files, path)
+    if isinstance(content, str):
+        after = content
+    elif isinstance(old, str) and isinstance(new, str) and before is not None and old and old in before:
+        after = before.replace(old, new, -1 if arguments.get("replace_all") else 1)
+    else:
+        return None
+    if max(len(after), len(before or "")) > DIFFABLE_BYTES:
+        return None
+    return FileChange(path, None if before is None else _file(before, mask), _file(after, mask))
+
+
+def _small_text(files: Filesystem, path: str) -> str | None:
+    try:
+        if files.stat(path).size_bytes > DIFFABLE_BYTES:
+            return "x" * (DIFFABLE_BYTES + 1)
+        return files.read(path).content
+    except (OSError, WinkError):
+        return None
+
+
+def _file(text: str, mask: Callable[[bytes], bytes]) -> FileVersion:
+    content = mask(text.encode("utf-8", "backslashreplace"))
+    return FileVersion("file", len(content), 0o644, load=lambda: content)

@@ -9,11 +9,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from wink.errors import ImportRefused
-from wink.record import create_imported
-from wink.record._binding import run as execute
+from wink.record import create_imported, execute
 from wink.state import locate, make, replace_file
 from wink.workspace._bundle import HISTORY, Bundle
-from wink.workspace._export_rows import Call, Exported, Side
+from wink.workspace._export_rows import Call, Change, Exported, Side
 
 if TYPE_CHECKING:
     import sqlite3
@@ -82,17 +81,21 @@ def _put(connection: sqlite3.Connection, into: str, row: Sequence[object]) -> No
 
 def _put_transaction(connection: sqlite3.Connection, call: Call) -> None:
     reverts = json.dumps(call.takes_back) if call.takes_back else None
-    facts = (call.transaction, f"imported-{call.transaction}", 1, call.committed, 0, len(call.changes), None, reverts)
+    rows = [_change_row(change) for change in call.changes]
+    names = [change.path for change in call.changes] + [one.moved_from for one in call.changes if one.moved_from]
+    changed = json.dumps([names, *rows]) if rows else None
+    facts = (call.transaction, f"imported-{call.transaction}", 1, call.committed, 0, len(rows), None, reverts, changed)
     _put(connection, "transactions", facts)
-    for n, change in enumerate(call.changes):
-        before, after = _side(change.before), _side(change.after)
-        contents = [
-            None if side is None or side.content is None else side.content.encode("utf-8", "backslashreplace")
-            for side in (change.after, change.before)
-        ]
-        into = """changes (tx, n, path, moved_from, before_kind, before_size, before_mode, before_target,
-            after_kind, after_size, after_mode, after_target, content, before_content)"""
-        _put(connection, into, (call.transaction, n, change.path, change.moved_from, *before, *after, *contents))
+
+
+def _change_row(change: Change) -> tuple[Any, ...]:
+    """A change as the record keeps it."""
+    content, before_content = (
+        None if side is None or side.content is None else side.content.encode("utf-8", "backslashreplace").hex()
+        for side in (change.after, change.before)
+    )
+    before, after, unknown = _side(change.before), _side(change.after), (None,) * 3
+    return (change.moved_from, *before, *unknown, *after, *unknown, content, before_content)
 
 
 def _put_call(connection: sqlite3.Connection, call: Call) -> None:
@@ -107,6 +110,7 @@ def _put_call(connection: sqlite3.Connection, call: Call) -> None:
         call.approval or None,
         call.error,
         call.plugin or None,
+        *(None, None, None, None),
     )
     _put(connection, "calls", row)
 

@@ -119,8 +119,8 @@ def _made_aside(state: str) -> str:
 
 
 def _recovered(files: HostFilesystem, timeout: float) -> tuple[Recovered, ...]:
-    files.turns.acquire(timeout)
+    files.write_lock.acquire(timeout)
     try:
         return tuple(files.recovered)
     finally:
-        files.turns.release()
+        files.write_lock.release()

@@ -8,12 +8,12 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from wink.errors import WorkspaceNeedsRecovery
-from wink.filesystem import FileChange, FilePart
+from wink.filesystem import FileChange, FileTransaction, quoted_path
 from wink.record import Record
 from wink.transactions import CommitEntry
 
 
-def store(part: FilePart, transaction_id: str, record: Record, put: Callable[[], None]) -> None:
+def store(part: FileTransaction, transaction_id: str, record: Record, put: Callable[[], None]) -> None:
     """Let `put` store a prepared part, and publish it; whoever gets an exception may undo the part in any case.
 
     What was stored in spite of an interruption stands, and where nobody knows the files are left to recovery: undoing does
@@ -45,7 +45,7 @@ def entry(
     took: timedelta,
 ) -> CommitEntry:
     """The call as the record keeps it."""
-    paths = ", ".join(change.path for change in changes) or "no file"
+    paths = ", ".join(quoted_path(change.path) for change in changes) or "no file"
     return CommitEntry(
         transaction_id=transaction_id,
         session=session,
@@ -63,7 +63,7 @@ def entry(
     )
 
 
-def _publish(part: FilePart) -> None:
+def _publish(part: FileTransaction) -> None:
     try:
         part.publish()
     except Exception:  # the record has it, and recovery will find what is left of the journal

@@ -7,33 +7,29 @@ import os
 import time
 from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from typing import Final
 
-from wink.errors import (
-    NothingToUndo,
-    StateConflict,
-    TransactionError,
-    UndoConflict,
-    UnknownCheckpoint,
-)
+from wink.dataclass import dataclass
+from wink.errors import NothingToUndo, StateConflict, TransactionError, UndoConflict, UnknownCheckpoint
 from wink.filesystem import (
     BETWEEN,
     CHANGED,
+    COPIED_BYTES,
     FileChange,
+    FileVersion,
     HostFilesystem,
     PuttingBack,
     Target,
     Versions,
     changed_by_others,
+    obstacles,
     plan,
     preview,
 )
 from wink.limits import utc_now
-from wink.record import CallRow, Past, Record
-from wink.record._browsing import Browsing
+from wink.record import CallView, Past, Record
 from wink.session import Session
 from wink.transactions import CommitEntry, current_transaction
 from wink.workspace._storing import entry, store
@@ -95,8 +91,9 @@ class Reverting:
             # A record may hold very much else, and reading it takes longer than the undo itself.
             changes = [change for position in sorted(positions) for change in self._record.changes(position, position)]
             touched = {change.path for _, change in changes}
-            if len(touched) <= _FEW:
-                later = partial(Browsing(self._record).changes_around, touched, first)
+            # What is large is moved and not copied, wherever somebody wanted it.
+            if len(touched) <= _FEW and not any(_is_large(change.before) for _, change in changes):
+                later = partial(self._record.queries.changes_around, touched, first)
         else:
             changes = [change for change in later() if change[0] in positions]
         versions = Versions(self._files.places, later)
@@ -116,6 +113,7 @@ class Reverting:
             self._record.check_reverts(state)
         except StateConflict as error:
             conflicts.append((error.type_name, error.reason))
+        conflicts = conflicts or obstacles(versions, wanted)
         if conflicts:
             raise UndoConflict([self._blamed(versions, one, positions) for one in conflicts])
         calls = tuple(sorted(past.call for past in targets if past.call is not None))
@@ -190,12 +188,17 @@ class Reverting:
 
 def take_lease(files: HostFilesystem) -> ExitStack:
     """Wait until nobody else changes anything; to be used in a `with` block."""
+    check_outside()
+    held = ExitStack()
+    files.write_lock.acquire(_SECONDS)
+    held.callback(files.write_lock.release)
+    return held
+
+
+def check_outside() -> None:
+    """Raise `TransactionError` inside a call."""
     if current_transaction() is not None:
         raise TransactionError("calls cannot be taken back from inside a call; do it when the call has ended")
-    held = ExitStack()
-    files.turns.acquire(_SECONDS)
-    held.callback(files.turns.release)
-    return held
 
 
 def choose_last(record: Record, n: int, session: str | None = None) -> tuple[Past, ...]:
@@ -247,7 +250,7 @@ def choose_since(record: Record, name: str, *, is_full: bool = False) -> tuple[P
     return found[::-1]
 
 
-def choose_after(record: Record, call: CallRow) -> tuple[Past, ...]:
+def choose_after(record: Record, call: CallView) -> tuple[Past, ...]:
     """Everything that was done since a call, newest first."""
     found = record.past(call.transaction + 1)
     if not found:
@@ -283,6 +286,10 @@ def _newest_first(record: Record) -> Iterator[Past]:
         first = max(end - count + 1, 1)
         yield from reversed(record.past(first, end))
         end, count = first - 1, count * 8
+
+
+def _is_large(version: FileVersion | None) -> bool:
+    return version is not None and version.size > COPIED_BYTES
 
 
 def _is_in(path: str, place: str) -> bool:

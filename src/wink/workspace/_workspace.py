@@ -12,12 +12,13 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
 from wink.errors import TransactionError, WorkspaceClosed
-from wink.filesystem import HostFilesystem, workspace_path
+from wink.filesystem import MAX_FILE_BYTES, HostFilesystem, workspace_path
 from wink.history import Folding
-from wink.record import CallRow, Checkpoint, Durability, Masking, Record
+from wink.record import KEEP, CallView, Checkpoint, Durability, Keep, Masking, Record
 from wink.session import Session
 from wink.state import is_gone
 from wink.workspace._direct import DirectChanges
+from wink.workspace._elsewhere import fold_elsewhere
 from wink.workspace._names import session_name
 from wink.workspace._root import has_journals, state_place, why_not_kept, workspace_root
 
@@ -36,9 +37,6 @@ _GONE: Final = (
     "something that tracks .wink as a file or a link; it begins anew"
 )
 
-FOLDED_AT_ONCE: Final = 512
-"""So many calls at most are folded while somebody waits for something else; the others are left to the next one."""
-
 
 class Workspace:
     """One directory that an agent works on, with everything that wink knows about it.
@@ -54,7 +52,18 @@ class Workspace:
     (True, ())
     """
 
-    __slots__ = ("_closed", "_files", "_folding", "_lock", "_record", "_recovered", "_sessions", "root", "state")
+    __slots__ = (
+        "_closed",
+        "_files",
+        "_folding",
+        "_keep",
+        "_lock",
+        "_record",
+        "_recovered",
+        "_sessions",
+        "root",
+        "state",
+    )
 
     def __init__(self, root: str, state: str, files: HostFilesystem, record: Record, folding: Folding) -> None:
         self.root, self.state = root, state
@@ -62,6 +71,7 @@ class Workspace:
         self._sessions: dict[str, Session] = {}
         self._lock = threading.Lock()
         self._recovered: tuple[Recovered, ...] = ()
+        self._keep: Callable[[], Keep] = Keep
         self._closed = False
 
     @classmethod
@@ -72,6 +82,8 @@ class Workspace:
         state: str | os.PathLike[str] | None = None,
         durability: Durability = "process",
         masking: Masking | None = None,
+        max_file_bytes: int = MAX_FILE_BYTES,
+        keep: Keep | Callable[[], Keep] = KEEP,
     ) -> Workspace:
         """Open the directory `root`; `state` is where to keep what wink stores, by default a directory in `<root>/.wink`.
 
@@ -79,7 +91,12 @@ class Workspace:
         somebody else has put into `.wink` is never opened. Where the state cannot be kept, the workspace can only be
         read; its calls then leave no record.
 
+        Of calls only what `keep` allows is kept: by itself, beside the calls and when the workspace is closed, older ones are
+        given up, as by `gc`. A function is called when that is looked at.
+
         Secrets that `masking` finds are not written to the record, by default those that `Masking()` does.
+
+        No write makes a file of more than `max_file_bytes`.
 
         `durability` says what a committed call survives: the end of the process, or with `"power"` that of the machine.
         Raises `WorkspaceRootError`, `StateNotKnown` for a state that is not this user's, or is a copy, `RecordTooNew` and
@@ -96,11 +113,15 @@ class Workspace:
             state=place,
             durability=durability,
             read_only=why_not_kept(place) is not None or record.imported is not None,
+            max_file_bytes=max_file_bytes,
         )
         folding = Folding(place, files, record, durable=durability == "power")
         files.recorder, files.archive, record.watcher = record, folding.open, folding.note
         workspace = cls(path, place, files, record, folding)
-        direct = DirectChanges(record, workspace._opened, workspace.session)
+        workspace._keep = (lambda: keep) if isinstance(keep, Keep) else keep
+        folding.afterwards = workspace._give_up
+        folding.elsewhere = lambda: fold_elsewhere(path, place, durability, workspace._keep())
+        direct = DirectChanges(record, workspace._opened, workspace.session, folding.commit_at)
         files.record_directly(direct, direct)
         if has_journals(place):
             try:
@@ -178,8 +199,9 @@ class Workspace:
         return session
 
     def _lease_unless(self, dry_run: bool) -> AbstractContextManager[object]:
-        from wink.workspace._undo import take_lease
+        from wink.workspace._undo import check_outside, take_lease
 
+        check_outside()
         # Nothing was ever stored: looking must not leave a trace.
         return nullcontext() if dry_run or not self._record.sessions() else take_lease(self._files)
 
@@ -205,11 +227,11 @@ class Workspace:
         """The names of all sessions that have made a call here, oldest first, then of those that are open."""
         return tuple(dict.fromkeys((*self._record.sessions(), *self._sessions)))
 
-    def calls(self, session: str | None = None, limit: int | None = None) -> tuple[CallRow, ...]:
+    def calls(self, session: str | None = None, limit: int | None = None) -> tuple[CallView, ...]:
         """The last `limit` calls of one session or of all, newest first; those that were rolled back too."""
         return self._record.calls(None if session is None else session_name(session), limit)
 
-    def call(self, position: int) -> CallRow:
+    def call(self, position: int) -> CallView:
         """One call by its position, the number that `wink log` shows; raises `UnknownCall`."""
         from wink.workspace._history import call_at
 
@@ -301,7 +323,7 @@ class Workspace:
         with take_lease(self._files):
             self._record.checkpoint(name)
         self._folding.wait()
-        self._folding.quietly(most=FOLDED_AT_ONCE)
+        self._folding.quietly()
         return ()
 
     def checkpoints(self) -> tuple[Checkpoint, ...]:
@@ -355,11 +377,12 @@ class Workspace:
         most_bytes: int | None = None,
         dry_run: bool = False,
     ) -> Collected:
-        """Free what the oldest calls replaced, until at most so many calls, none older than `age`, and bytes are left.
+        """Give up the oldest calls, until at most so many, none older than `age`, and bytes are left.
 
-        Those calls stay in the record, but cannot be undone or shown whole any more, and leave the history; this alone cannot
-        be taken back. What is needed to restore a checkpoint is kept, however old it is. Raises `WorkspaceBusy`, and
-        `HistoryDamaged` where the history cannot be read.
+        They cannot be undone or shown whole any more, and leave the history and the record, but for the last 1,000, which stay
+        in the record; this alone cannot be taken back. What is needed to restore a checkpoint, or to go on with a run, is
+        kept, however old it is. What is free in the record goes back to the disk. Raises `WorkspaceBusy`, and `HistoryDamaged`
+        where the history cannot be read.
         """
         from wink.limits import utc_now
         from wink.workspace._collect import collect
@@ -368,9 +391,10 @@ class Workspace:
             limits = {"calls": calls, "most_bytes": most_bytes}
             if any(limit is not None and limit < 0 for limit in limits.values()):
                 raise ValueError(f"limits cannot be negative: {limits}")
-            if not dry_run:
+            if not dry_run and self._record.sessions():
                 self._record.runs.collect(age)
-            return collect(
+                self._record.texts.pack()
+            done = collect(
                 self._files,
                 self._record,
                 self._folding,
@@ -380,27 +404,54 @@ class Workspace:
                 most_bytes=most_bytes,
                 dry_run=dry_run,
             )
+            if not dry_run:
+                self._record.forgetting.compact(always=True)
+            return done
+
+    def _give_up(self) -> None:
+        """Hold the bounds, unless somebody is at work just now: then the next one does."""
+        from wink.errors import WorkspaceBusy
+        from wink.limits import utc_now
+        from wink.workspace._collect import collect, is_due
+
+        keep = self._keep()
+        if self._files.read_only or not is_due(self._files, self._record, utc_now(), keep):
+            return
+        try:
+            self._files.write_lock.acquire(0)
+        except WorkspaceBusy:
+            return
+        try:
+            age = timedelta(days=keep.days)
+            limits = {"calls": keep.calls, "age": age, "most_bytes": keep.bytes}
+            collect(self._files, self._record, self._folding, utc_now(), dry_run=False, **limits)  # type: ignore[arg-type]
+        finally:
+            self._files.write_lock.release()
 
     def fold(self) -> int:
         """Take all calls into the history, wink's own git repository in `<state>/store.git`; gives how many there were.
 
-        This happens by itself every few hundred calls and when a workspace is closed. What is in the history can be taken
+        Those are taken in that are there when it is called. This happens by itself when a workspace is closed, and every few
+        thousand calls in a process of its own. What is in the history can be taken
         back like before, and `wink history log -p` shows it. Raises `HistoryDamaged`.
         """
         self._folding.wait()
         return self._folding.fold()
 
     def history(self) -> Repo | None:
-        """What has been folded, as a bare repository for GitPython; None while that is nothing. Raises `HistoryDamaged`.
+        """All calls that changed files, as a bare repository for GitPython; None while there are none. Raises `HistoryDamaged`.
 
-        `fold` brings it up to date. Reading it is safe at any time; writing to it is for wink alone.
+        Calls since the last `fold` are taken in first. Each is a commit, HEAD the last one, and a checkpoint the reference
+        `refs/wink/checkpoints/NAME`. Reading it is safe at any time; writing to it is for wink alone.
         """
         from wink.history import repository
 
+        if not self._files.read_only:
+            self.fold()
         return repository(self.state)
 
     def undone(self) -> frozenset[int]:
-        """The transactions that are taken back at present, by `CallRow.transaction`."""
+        """The transactions that are taken back at present, by `CallView.transaction`."""
         return self._record.undone()
 
     def close(self) -> None:
@@ -409,9 +460,7 @@ class Workspace:
             if self._closed:
                 return
             self._closed = True
-        self._folding.wait()
-        if self._folding.is_worth_it():
-            self._folding.quietly(most=FOLDED_AT_ONCE)
+        self._folding.end()
         self._folding.close()
         self._record.close()
         self._files.close()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
-from wink.record._binding import run
+from wink.dataclass import dataclass
+from wink.record._binding import execute
 from wink.record._calls import microseconds, moment
 from wink.record._changes import Ask
 
@@ -49,8 +49,8 @@ def write_prompt(
     if last is not None and last[1:] == (digest, names):
         return None
     number = 1 if last is None else last[0] + 1
-    run(connection, _KEEP, (digest, text))
-    run(connection, _INSERT, (run_number, number, microseconds(at), prompt, digest, names))
+    execute(connection, _KEEP, (digest, text))
+    execute(connection, _INSERT, (run_number, number, microseconds(at), prompt, digest, names))
     return number
 
 

@@ -6,7 +6,6 @@ can read, and is deleted when its run ends or its answer is used.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -27,7 +26,7 @@ MOST_BYTES: Final = 256 * 2**20
 _NAME: Final = re.compile(r"(run|approval)-[0-9]{1,15}(-[a-z]+(-[0-9]{1,15})?)?")
 
 
-class Held:
+class SealedValues:
     """The directory of such texts; empty, or not there at all, almost always."""
 
     __slots__ = ("_state",)
@@ -73,9 +72,11 @@ class Held:
 
 def _checked(name: str) -> str:
     if not _NAME.fullmatch(name):
-        raise ValueError(f"{name!r} cannot name what is held")
+        raise ValueError(f"{name!r} cannot name what is sealed")
     return name
 
 
 def _mark(kept_as: str) -> str:
-    return hashlib.sha256(kept_as.encode("utf-8", "surrogatepass")).hexdigest()
+    from hashlib import sha256  # 4 ms to import, for OpenSSL
+
+    return sha256(kept_as.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,4 +1,4 @@
-"""Keep runs, turn by turn, so that another process can go on with one; and what acted outside and may not have ended.
+"""Keep runs, turn by turn, so that another process can go on with one.
 
 What a model said and was answered is JSON of whoever evaluates; here it is only kept. The turns of a run that has come to
 its end are dropped.
@@ -6,24 +6,27 @@ its end are dropped.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
+from wink.dataclass import dataclass
 from wink.errors import CommitFailed, RunStateError
 from wink.limits import TokenUsage
-from wink.record._binding import run
+from wink.record._binding import execute
 from wink.record._calls import microseconds, moment
 from wink.record._events import write_event
-from wink.record._masked import is_masked, shown, stored
-from wink.record._prompts import PromptRow, drop_prompts, read_prompts, write_prompt
+from wink.record._texts import text_of
+from wink.record.masking import is_masked, shown, stored
+from wink.record.runs._prompts import PromptRow, drop_prompts, read_prompts, write_prompt
+from wink.record.runs._run_lock import RunLock, is_locked
+from wink.record.runs._started import STARTED, Started
 
 if TYPE_CHECKING:
     import sqlite3
 
     from wink.record._ledger import Ledger
-    from wink.transactions import CommitEntry
 
 T = TypeVar("T")
 
@@ -45,15 +48,22 @@ _USED: Final = """UPDATE runs SET turns = turns + 1, input_tokens = input_tokens
 _REPLIES: Final = "UPDATE run_turns SET replies = CAST(? AS TEXT) WHERE run = ? AND n = ?"
 # An answer was used by a call that committed, or by one that a person denied; what acts outside is not done twice even if
 # it failed.
-_EXECUTED: Final = """SELECT rendered FROM calls JOIN transactions ON transactions.seq = tx
+_EXECUTED: Final = f"""SELECT {text_of("rendered")} FROM calls JOIN transactions ON transactions.seq = tx
     WHERE calls.seq > ? AND call_id = CAST(? AS TEXT) AND run = CAST(? AS TEXT)
     AND ((committed = 1 AND outcome = 'committed') OR approval IS NOT NULL OR (effects = 'external' AND outcome <> 'refused'))
     ORDER BY calls.seq DESC LIMIT 1"""
-_START: Final = """INSERT OR REPLACE INTO started (id, session, run, call_id, tool, arguments, at)
-    VALUES (CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), ?)"""
-_STARTED: Final = "SELECT id, session, run, call_id, tool, arguments, at FROM started ORDER BY at"
-_STARTED_KEPT: Final = 200
-_TRIM_STARTED: Final = "DELETE FROM started WHERE id NOT IN (SELECT id FROM started ORDER BY at DESC LIMIT ?)"
+
+
+def task_of(plan: str) -> str:
+    """The task in a run's plan; "" where there is none.
+
+    >>> task_of('{"task": "Tidy up"}'), task_of("[]")
+    ('Tidy up', '')
+    """
+    try:
+        return str(json.loads(plan).get("task") or "")
+    except (ValueError, AttributeError, RecursionError):
+        return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +84,13 @@ class RunRow:
     changed_at: datetime
     attempt: int
     turns: int = 0
-    usage: TokenUsage = TokenUsage()  # noqa: RUF009  frozen
+    usage: TokenUsage = TokenUsage()
     stored_plan: str = ""
+
+    @property
+    def task(self) -> str:
+        """What it was begun for."""
+        return task_of(self.plan)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,19 +103,6 @@ class TurnRow:
     replies: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Started:
-    """A call that acts on the outside world, was begun, and is not known to have ended."""
-
-    id: str
-    session: str
-    run: str
-    call_id: str
-    tool: str
-    arguments: str
-    at: datetime
-
-
 class RunTable:
     """The runs of one workspace; methods raise `RecordError` where they cannot read, `CommitFailed` where not write."""
 
@@ -109,24 +111,28 @@ class RunTable:
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
 
+    def lock(self, number: int) -> RunLock:
+        """Let no other process work on a run until the lock is released; raises `RunBusy` where one does."""
+        return RunLock(self._ledger.database.state, number)
+
     def begin(self, session: str, plan: str) -> int:
         """Store a new run; its number."""
-        text, is_held = stored(self._ledger.masking, plan)
+        text, is_sealed = stored(self._ledger.masking, plan)
 
         def work(connection: sqlite3.Connection) -> int:
             now = microseconds(self._ledger.now())
             values = (session, text, self._ledger.database.place, now, now)
-            number = run(connection, _INSERT, values).lastrowid or 0
-            if is_held:
-                self._ledger.held.keep(f"run-{number}-plan", text, {"text": plan})
+            number = execute(connection, _INSERT, values).lastrowid or 0
+            if is_sealed:
+                self._ledger.sealed.keep(f"run-{number}-plan", text, {"text": plan})
             connection.execute("DELETE FROM run_turns WHERE run <= ? - ?", (number, KEPT))
             connection.execute("DELETE FROM runs WHERE id <= ? - ?", (number, KEPT))
             drop_prompts(connection, number - KEPT)
             write_event(connection, "run-begun", self._ledger.now(), session, number)
             return number
 
-        number = self._change(work)
-        self._ledger.held.drop_unless(lambda kind, of: kind != "run" or of > number - KEPT)
+        number = self._ledger.change(work)
+        self._ledger.sealed.drop_unless(lambda kind, of: kind != "run" or of > number - KEPT)
         return number
 
     def plan(self, row: RunRow) -> str:
@@ -144,7 +150,7 @@ class RunTable:
             write_event(connection, "run-resumed", now, session, number, attempt=attempt)
             return attempt
 
-        return self._change(work)
+        return self._ledger.change(work)
 
     def turned(self, number: int, turn: int, text: str, usage: TokenUsage | None = None) -> None:
         """Store what the model said, before anything of it is executed, and what it used."""
@@ -154,7 +160,7 @@ class RunTable:
 
         def work(connection: sqlite3.Connection) -> None:
             now = self._ledger.now()
-            run(connection, _TURN, (number, turn, kept))
+            execute(connection, _TURN, (number, turn, kept))
             for (session,) in connection.execute(_USED, (*tokens, microseconds(now), number)).fetchall():
                 write_event(
                     connection,
@@ -168,7 +174,7 @@ class RunTable:
                     cached_tokens=tokens[2],
                 )
 
-        self._change(work)
+        self._ledger.change(work)
 
     def prompted(self, number: int, prompt: str, text: str, tools: Sequence[str]) -> None:
         """Store a prompt as it was rendered for a run, and the names of the tools that it shows."""
@@ -182,18 +188,17 @@ class RunTable:
                 session = self._session(connection, number)
                 write_event(connection, "run-prompt", now, session, number, n=n, prompt=prompt, characters=len(text))
 
-        self._change(work)
+        self._ledger.change(work)
 
     def prompts(self, number: int) -> tuple[PromptRow, ...]:
         """The prompts of a run as they were rendered, oldest first."""
-        with self._ledger.database.hold():
-            return read_prompts(self._ledger.ask, number)
+        return read_prompts(self._ledger.ask, number)
 
     def replied(self, number: int, turn: int, replies: str) -> None:
         """Store what a turn was answered."""
         kept = self._hold(f"run-{number}-replies-{turn}", replies)
-        self._change(lambda connection: run(connection, _REPLIES, (kept, number, turn)))
-        self._ledger.held.drop(f"run-{number}-turn-{turn}")
+        self._ledger.change(lambda connection: execute(connection, _REPLIES, (kept, number, turn)))
+        self._ledger.sealed.drop(f"run-{number}-turn-{turn}")
 
     def waits(self, number: int, turn: int, text: str) -> None:
         """Store that a run waits for a person, and what is known of its last turn by now."""
@@ -201,10 +206,10 @@ class RunTable:
         kept = self._hold(f"run-{number}-turn-{turn}", text)
 
         def work(connection: sqlite3.Connection) -> None:
-            run(connection, sql, (kept, number, turn))
+            execute(connection, sql, (kept, number, turn))
             self._set(connection, number, "suspended", "")
 
-        self._change(work)
+        self._ledger.change(work)
 
     def set(self, number: int, state: RunStatus, problem: str = "") -> None:
         """Store what became of a run; the turns of one that has ended are dropped."""
@@ -215,9 +220,9 @@ class RunTable:
             if state == "ended":
                 connection.execute("DELETE FROM run_turns WHERE run = ?", (number,))
 
-        self._change(work)
+        self._ledger.change(work)
         if state == "ended":
-            self._ledger.held.drop_unless(lambda kind, of: (kind, of) != ("run", number))
+            self._ledger.sealed.drop_unless(lambda kind, of: (kind, of) != ("run", number))
 
     def find(self, number: int) -> RunRow | None:
         """One run by its number."""
@@ -225,9 +230,14 @@ class RunTable:
 
     def rows(self) -> tuple[RunRow, ...]:
         """All runs, oldest first."""
-        found = self._ask(f"SELECT {_COLUMNS} FROM runs ORDER BY id")
+        found = self._ledger.ask(f"SELECT {_COLUMNS} FROM runs ORDER BY id")
         here = self._ledger.database.place
-        return tuple(_run(here, *row) for row in found)
+        return tuple(_run(here, row) for row in found)
+
+    def standing(self, row: RunRow) -> str:
+        """In a word, how a run stands: its state, or `interrupted` where the process that ran it is gone."""
+        is_gone = row.state == "running" and not is_locked(self._ledger.database.state, row.number)
+        return "interrupted" if is_gone else row.state
 
     def turns(self, number: int, *, exact: bool = False) -> tuple[TurnRow, ...]:
         """The turns of a run in their order, with secrets masked.
@@ -236,7 +246,7 @@ class RunTable:
         """
         sql = "SELECT n, position, turn, replies FROM run_turns WHERE run = ? ORDER BY n"
         rows: list[TurnRow] = []
-        for n, position, turn, replies in self._ask(sql, number):
+        for n, position, turn, replies in self._ledger.ask(sql, number):
             if not exact:
                 rows.append(TurnRow(n, position, shown(turn), None if replies is None else shown(replies)))
             elif replies is None:
@@ -255,43 +265,16 @@ class RunTable:
         with self._ledger.database.hold():
             for lost in self.started():
                 if (lost.run, lost.call_id) == (run_id, call_id):
-                    self._put_lost(lost)
+                    # With it the note that it began is deleted.
+                    self._ledger.put(lost.id, lost.session, (), (lost.entry(),), committed=False)
             found = self._ledger.ask(_EXECUTED, after, call_id, run_id)
             return found[0][0] if found else None
-
-    def _put_lost(self, lost: Started) -> None:
-        """Make what began and did not end a call in the log."""
-        from wink.transactions import CommitEntry
-
-        text = (
-            f"the outcome of {lost.tool} is not known: the process ended while it ran, and it was not run again; "
-            "find out what it did before you call it again"
-        )
-        entry = CommitEntry(
-            transaction_id=lost.id,
-            session=lost.session,
-            call_id=lost.call_id,
-            tool=lost.tool,
-            prompt="",
-            arguments=lost.arguments,
-            outcome="unknown",
-            rendered=text,
-            started_at=lost.at,
-            duration=timedelta(0),
-            decisions=(),
-            deltas=(),
-            changes=(),
-            effects="external",
-            run=lost.run,
-        )
-        # With it the note that it began is deleted.
-        self._ledger.put(lost.id, lost.session, (), (entry,), committed=False)
 
     def started(self) -> tuple[Started, ...]:
         """The calls that act on the outside world, were begun, and are not known to have ended; oldest first."""
         return tuple(
             Started(transaction_id, session, run_id, call_id, tool, arguments, moment(at))
-            for transaction_id, session, run_id, call_id, tool, arguments, at in self._ask(_STARTED)
+            for transaction_id, session, run_id, call_id, tool, arguments, at in self._ledger.ask(STARTED)
         )
 
     def collect(self, age: timedelta | None) -> int:
@@ -309,21 +292,17 @@ class RunTable:
             last = "(SELECT max(id) FROM runs)"
             return connection.execute(f"DELETE FROM runs WHERE changed_at < ? AND id < {last}", (before,)).rowcount
 
-        forgotten = self._change(work)
+        forgotten = self._ledger.change(work)
         waiting = {row.number for row in self.rows() if row.state != "ended" and row.changed_at >= moment(before)}
-        self._ledger.held.drop_unless(lambda kind, of: kind != "run" or of in waiting)
+        self._ledger.sealed.drop_unless(lambda kind, of: kind != "run" or of in waiting)
         return forgotten
 
-    def _ask(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
-        with self._ledger.database.hold():
-            return self._ledger.ask(sql, *values)
-
     def _hold(self, name: str, text: str) -> str:
-        """What the record keeps of a text; where that is not all of it, the rest is held."""
-        kept, is_held = stored(self._ledger.masking, text)
-        if is_held:
+        """What the record keeps of a text; where that is not all of it, the rest is sealed."""
+        kept, is_sealed = stored(self._ledger.masking, text)
+        if is_sealed:
             try:
-                self._ledger.held.keep(name, kept, {"text": text})
+                self._ledger.sealed.keep(name, kept, {"text": text})
             except OSError as error:
                 raise CommitFailed(f"nothing was stored: {error}") from error
         return kept
@@ -331,14 +310,14 @@ class RunTable:
     def _exact(self, text: str, name: str) -> str:
         if not is_masked(text):
             return text
-        held = self._ledger.held.find(name, text)
-        if held is None or (found := held.get("text")) is None:
+        sealed = self._ledger.sealed.find(name, text)
+        if sealed is None or (found := sealed.get("text")) is None:
             raise RunStateError("it was kept with its secrets masked, and what it needs to go on is not there any more")
         return found
 
     def _set(self, connection: sqlite3.Connection, number: int, state: RunStatus, problem: str) -> None:
         now = self._ledger.now()
-        run(connection, _STATE, (state, problem, microseconds(now), number))
+        execute(connection, _STATE, (state, problem, microseconds(now), number))
         told = {"problem": problem} if problem else {}
         if state != "running":
             write_event(connection, f"run-{state}", now, self._session(connection, number), number, **told)
@@ -346,35 +325,8 @@ class RunTable:
     def _session(self, connection: sqlite3.Connection, number: int) -> str:
         return next((name for (name,) in connection.execute("SELECT session FROM runs WHERE id = ?", (number,))), "")
 
-    def _change(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        with self._ledger.database.hold():
-            return self._ledger.change(work)
 
-
-def write_start(connection: sqlite3.Connection, entry: CommitEntry) -> None:
-    """Note that a call is about to act on the outside world."""
-    at = microseconds(entry.started_at)
-    values = (entry.transaction_id, entry.session, entry.run, entry.call_id, entry.tool, entry.arguments, at)
-    run(connection, _START, values)
-    connection.execute(_TRIM_STARTED, (_STARTED_KEPT,))
-    told = {"tool": entry.tool, "call_id": entry.call_id, "run": entry.run or None}
-    write_event(connection, "call-started", entry.started_at, entry.session, 0, **told)
-
-
-def _run(
-    here: str,
-    number: int,
-    session: str,
-    plan: str,
-    place: str,
-    state: RunStatus,
-    problem: str,
-    started: int,
-    changed: int,
-    attempt: int,
-    turns: int,
-    *tokens: int,
-) -> RunRow:
-    times = moment(started), moment(changed)
-    usage = TokenUsage(*tokens)
+def _run(here: str, row: tuple[Any, ...]) -> RunRow:
+    number, session, plan, place, state, problem, started, changed, attempt, turns = row[:10]
+    times, usage = (moment(started), moment(changed)), TokenUsage(*row[10:])
     return RunRow(number, session, shown(plan), place == here, state, problem, *times, attempt, turns, usage, plan)
