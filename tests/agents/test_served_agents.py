@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from plugins.mcp.tests.serving import served
 from tests.agents.clients import CLIENTS, Client, Place
 from tests.agents.files import snapshot
 from tests.agents.model_server import serving
 from tests.agents.script import ScriptedModel, Turn
-from tests.mcp.serving import served
 
 TASK = "Greet better"
 SCRIPT = [

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
 from typing import Any, cast, get_args
 
+from wink.dataclass import dataclass, field
 from wink_asteval._params import EvalFileWrite, WriteMode
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, fields
 
+from wink.dataclass import dataclass, field, fields
 from wink.errors import PromptValidationError
 
 MIB = 1024 * 1024

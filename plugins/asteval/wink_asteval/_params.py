@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from wink.dataclass import dataclass, field
 
 WriteMode = Literal["create", "overwrite", "append"]
 

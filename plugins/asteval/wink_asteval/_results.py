@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
 from typing import Any, Final
 
+from wink.dataclass import dataclass, field
 from wink_asteval._params import EvalFileRead, EvalFileWrite
 
 REPR: Final = "!repr:"

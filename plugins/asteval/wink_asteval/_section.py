@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
-from wink.prompt import MarkdownSection, Visibility
+from wink.prompt import MarkdownSection, SectionOptions
 from wink.session import replace_latest
 from wink.tools import Tool, ToolExample
 from wink_asteval._config import MIB, AstevalConfig
@@ -37,8 +37,7 @@ class AstevalSection(MarkdownSection[Any]):
         accepts_overrides: bool | None = None,
         title: str = "Python",
         key: str | None = None,
-        summary: str | None = None,
-        visibility: Visibility | None = None,
+        **options: Unpack[SectionOptions],
     ) -> None:
         self.config = config or AstevalConfig()
         overridable = self.config.accepts_overrides if accepts_overrides is None else accepts_overrides
@@ -49,8 +48,7 @@ class AstevalSection(MarkdownSection[Any]):
             key,
             tools=[self._tool(overridable)],
             accepts_overrides=overridable,
-            summary=summary,
-            visibility=visibility,
+            **options,
         )
         if session is not None:
             self.install_once(session)

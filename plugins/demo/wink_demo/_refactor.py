@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass, field
 
+from wink.dataclass import dataclass, field
 from wink.errors import ToolValidationError
 from wink.prompt import MarkdownSection
 from wink.tools import Tool, ToolContext, ToolResult

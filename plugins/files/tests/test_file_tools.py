@@ -212,7 +212,9 @@ def test_read_file_of_a_binary_file_describes_it(agent: Agent) -> None:
     """It can be replaced or deleted afterwards, and not be shown in any case."""
     agent.files.write_bytes("logo.png", b"\x89PNG\0\0")
 
-    assert agent.says("read_file", file_path="logo.png") == "logo.png: binary\n\n(not UTF-8 text: 6 bytes, not shown)"
+    assert agent.says("read_file", file_path="logo.png") == (
+        "logo.png: binary\n\n(not UTF-8 text: 6 bytes, not shown; read_bytes shows them in base64)"
+    )
 
 
 def test_read_file_beyond_the_end_fails_with_the_length(agent: Agent) -> None:
@@ -238,6 +240,83 @@ def test_read_file_of_what_cannot_be_read_says_what_to_do(agent: Agent, path: st
 def test_offset_below_zero_is_refused_before_the_tool_runs(agent: Agent) -> None:
     """The schema says so too."""
     assert "$.offset" in agent.refuses("read_file", file_path="README.md", offset=-1)
+
+
+# -- read_bytes and write_bytes
+
+
+def test_read_bytes_shows_base64(agent: Agent) -> None:
+    """Bytes that are no text have no other form in JSON."""
+    agent.files.write_bytes("logo.png", b"\x89PNG\0\0")
+
+    assert agent.says("read_bytes", file_path="logo.png") == "logo.png: 6 bytes\n\niVBORwAA"
+
+
+def test_read_bytes_shows_a_page_and_how_to_go_on(agent: Agent) -> None:
+    """The notice can be followed literally, and each byte is shown once."""
+    agent.files.write_bytes("logo.png", bytes(range(10)))
+
+    assert agent.says("read_bytes", file_path="logo.png", limit=4) == (
+        "logo.png: 10 bytes\n\nAAECAw==\n(bytes 0-3 of 10; to go on, call read_bytes with offset=4)"
+    )
+    assert agent.says("read_bytes", file_path="logo.png", offset=4) == "logo.png: 10 bytes\n\nBAUGBwgJ"
+
+
+def test_read_bytes_is_bounded_whatever_the_model_asks_for(files: Filesystem) -> None:
+    """The configuration has the last word, in the characters that fill a context."""
+    files.write_bytes("a.bin", bytes(100))
+
+    said = Agent(files, VfsConfig(max_read_chars=12)).says("read_bytes", file_path="a.bin", limit=1_000_000)
+
+    assert said == "a.bin: 100 bytes\n\nAAAAAAAAAAAA\n(bytes 0-8 of 100; to go on, call read_bytes with offset=9)"
+
+
+def test_read_bytes_of_an_empty_file_says_so(agent: Agent) -> None:
+    """An empty answer would look like a failure."""
+    agent.files.write("empty.bin", "")
+
+    assert agent.says("read_bytes", file_path="empty.bin") == "empty.bin: 0 bytes\n\n(the file is empty)"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({"file_path": "README.md", "offset": 10}, "'README.md' has only 10 bytes; give a smaller offset"),
+        ({"file_path": "missing.bin"}, "'missing.bin' does not exist; find the right path with ls or glob"),
+        ({"file_path": "src"}, "'src' is a directory, not a file; see what it holds with ls"),
+        ({"file_path": "../secrets"}, "'../secrets' is outside the workspace"),
+    ],
+)
+def test_read_bytes_of_what_cannot_be_read_says_what_to_do(agent: Agent, arguments: dict[str, Any], text: str) -> None:
+    """As read_file does."""
+    assert agent.refuses("read_bytes", **arguments) == text
+
+
+def test_write_bytes_writes_what_base64_says(agent: Agent) -> None:
+    """Any byte, in new directories too; lines in the base64 mean nothing."""
+    assert (
+        agent.says("write_bytes", file_path="img/logo.png", content="iVBO\nRwAA\n") == "Created img/logo.png (6 bytes)."
+    )
+    assert agent.files.read_bytes("img/logo.png") == b"\x89PNG\0\0"
+    assert agent.says("write_bytes", file_path="img/logo.png", content="") == "Overwrote img/logo.png (0 bytes)."
+    assert agent.files.read_bytes("img/logo.png") == b""
+
+
+@pytest.mark.parametrize("content", ["iVBORw", "iVBORw=", "not base64!", "_-__", "AA==AA==", "é"])
+def test_write_bytes_refuses_what_is_not_base64(agent: Agent, content: str) -> None:
+    """A decoder that skips what it does not know would write something else."""
+    assert agent.refuses("write_bytes", file_path="logo.png", content=content).startswith("content is not base64 (")
+    assert not agent.files.exists("logo.png")
+
+
+def test_write_bytes_has_the_bound_of_write_file(files: Filesystem) -> None:
+    """Counted in the bytes of the file."""
+    agent = Agent(files, VfsConfig(max_write_bytes=4))
+
+    assert agent.says("write_bytes", file_path="a.bin", content="AAECAw==") == "Created a.bin (4 bytes)."
+    assert agent.refuses("write_bytes", file_path="a.bin", content="AAECAwQ=") == (
+        "'a.bin' would have 5 bytes, more than the 4 allowed; split it up"
+    )
 
 
 # -- write_file
@@ -329,15 +408,29 @@ def test_edit_file_of_a_binary_file_says_what_can_be_done_with_it(agent: Agent) 
     )
 
 
-def test_edit_file_that_makes_a_file_too_large_is_taken_back(files: Filesystem) -> None:
-    """The size is known only afterwards, and the call fails as a whole."""
-    files.write("a.txt", "abc")
+def test_edit_file_that_makes_a_file_much_longer_is_refused(files: Filesystem) -> None:
+    """What is there already does not count: a large file can be edited, and no edit multiplies one."""
+    files.write("a.txt", "abcb")
     agent = Agent(files, VfsConfig(max_write_bytes=8))
 
-    assert "more than the 8 allowed" in agent.refuses(
-        "edit_file", file_path="a.txt", old_string="b", new_string="1234567"
+    assert (
+        agent.refuses("edit_file", file_path="a.txt", old_string="b", new_string="123456", replace_all=True)
+        == "'a.txt' would have 14 bytes, over 8 more than now, and one edit may not add more; split it up"
     )
-    assert files.read("a.txt").content == "abc"
+    assert files.read("a.txt").content == "abcb"
+    assert agent.call("edit_file", file_path="a.txt", old_string="b", new_string="12345", replace_all=True).success
+    assert agent.call("edit_file", file_path="a.txt", old_string="c", new_string="1234567").success
+
+
+def test_edit_file_cuts_endless_lines_and_says_so(files: Filesystem) -> None:
+    """A line of a megabyte in the answer would fill the context, and reading one of 64 MiB fail the edit."""
+    files.write("app.min.js", f"short\nneedle{'x' * 50}\n")
+
+    said = Agent(files, VfsConfig(max_line_chars=10)).says(
+        "edit_file", file_path="app.min.js", old_string="needle", new_string="thread"
+    )
+
+    assert said == "Edited app.min.js. It now reads, with long lines cut:\n\n     1\tshort\n     2\tthreadxxxx"
 
 
 def test_empty_old_string_is_refused_before_the_tool_runs(agent: Agent) -> None:
@@ -449,6 +542,87 @@ def test_files_that_gitignore_names_are_left_out_unless_configured(agent: Agent,
     assert "build/app.py" in Agent(agent.files, VfsConfig(respect_ignore_files=False)).says(tool, **arguments)
 
 
+# -- symlink and chmod
+
+
+def test_symlink_takes_both_paths_from_the_root(agent: Agent) -> None:
+    """As all tools do; the link's body is relative to the link, so that it holds wherever the workspace is."""
+    said = agent.says("symlink", path="bin/run/app", target_path="src/app.py")
+
+    assert said == "Made bin/run/app a link to src/app.py."
+    assert agent.files.stat("bin/run/app").target == "../../src/app.py"
+    assert agent.files.read("bin/run/app").content == agent.files.read("src/app.py").content
+
+
+def test_symlink_in_a_linked_directory_leads_to_what_was_named(agent: Agent) -> None:
+    """The body counts from where the link really is."""
+    agent.says("symlink", path="lib/deep/code", target_path="src")
+    agent.says("symlink", path="lib/deep/code/main", target_path="README.md")
+
+    assert agent.files.stat("src/main").target == "../README.md"
+
+
+def test_symlink_to_what_is_not_there_says_so(agent: Agent) -> None:
+    """Allowed, and mostly a mistake."""
+    assert agent.says("symlink", path="a", target_path="b") == "Made a a link to b, where nothing is yet."
+
+
+@pytest.mark.parametrize(
+    ("path", "target_path", "text"),
+    [
+        ("README.md", "src", "'README.md' exists already; choose another path, or pass overwrite=true to replace a file"),
+        ("link", "../secrets", "'../secrets' is outside the workspace"),
+        ("link", "/etc/passwd", "'/etc/passwd' is absolute; paths are relative to the workspace root, so leave out the leading '/'"),
+        ("link", ".git/hooks", "'link' would be a link into .git or .wink, which file tools never write"),
+        ("link", "src/GIT~1", "'link' would be a link into .git or .wink, which file tools never write"),
+        ("link", ".wink", "'.wink' is wink's own state"),
+        (".git/hooks/x", "src/app.py", "'.git' is in a .git directory, which file tools read and never write"),
+    ],
+)  # fmt: skip
+def test_symlink_refuses_what_tools_may_not_use(agent: Agent, path: str, target_path: str, text: str) -> None:
+    """A link is a way for every program that follows it."""
+    assert agent.refuses("symlink", path=path, target_path=target_path) == text
+    assert [entry.name for entry in agent.files.list()] == ["README.md", "src"]
+
+
+def test_symlink_through_a_link_that_leads_out_is_refused(tmp_path: Path) -> None:
+    """Somebody else's link is a link to follow, too."""
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work/out").symlink_to("..")
+    with HostFilesystem(str(tmp_path / "work")) as disk:
+        text = Agent(disk).refuses("symlink", path="link", target_path="out/secrets")
+
+    assert text == "'link' leads out of the workspace; only links that are relative and stay inside are followed"
+
+
+def test_chmod_makes_a_script_executable(agent: Agent) -> None:
+    """Its content stays."""
+    assert agent.says("chmod", path="src/app.py", mode="755") == "Changed the mode of src/app.py from 644 to 755."
+    assert agent.files.stat("src/app.py").mode == 0o755
+    assert agent.says("chmod", path="src/app.py", mode="755") == "src/app.py has mode 755 already."
+
+
+@pytest.mark.parametrize("mode", ["4755", "u+x", "", "888", "0755", "75", "755\n", "\u0667\u0665\u0665"])
+def test_chmod_takes_three_octal_digits_only(agent: Agent, mode: str) -> None:
+    """No setuid, setgid and sticky bits, and one form for the rest."""
+    assert "$.mode" in agent.refuses("chmod", path="README.md", mode=mode)
+
+
+@pytest.mark.parametrize(
+    ("path", "mode", "text"),
+    [
+        ("README.md", "000", "'README.md' would be closed to its own owner by mode 000; keep at least 400"),
+        ("src", "644", "'src' would be closed to its own owner by mode 644; keep at least 700"),
+        ("missing", "755", "'missing' does not exist; find the right path with ls or glob"),
+        ("", "755", "'.' is the workspace root"),
+        ("../x", "755", "'../x' is outside the workspace"),
+    ],
+)
+def test_chmod_refuses_what_it_could_not_take_back(agent: Agent, path: str, mode: str, text: str) -> None:
+    """What cannot be read any more cannot be shown, edited or undone."""
+    assert agent.refuses("chmod", path=path, mode=mode) == text
+
+
 # -- all of them
 
 
@@ -459,11 +633,15 @@ def test_reading_tools_declare_that_they_only_read() -> None:
     assert effects == {
         "ls": "read",
         "read_file": "read",
+        "read_bytes": "read",
         "glob": "read",
         "grep": "read",
         "write_file": "workspace",
+        "write_bytes": "workspace",
         "edit_file": "workspace",
         "move_file": "workspace",
+        "symlink": "workspace",
+        "chmod": "workspace",
         "rm": "workspace",
     }
 

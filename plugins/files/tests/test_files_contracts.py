@@ -38,6 +38,14 @@ class TestReadFile(Files):
     tool, arguments = "read_file", {"file_path": "src/app.py", "limit": 1}
 
 
+class TestReadBytes(Files):
+    tool, arguments = "read_bytes", {"file_path": "src/app.py", "limit": 3}
+
+
+class TestWriteBytes(Files):
+    tool, arguments = "write_bytes", {"file_path": "img/logo.png", "content": "iVBORwAA"}
+
+
 class TestGlob(Files):
     tool, arguments = "glob", {"pattern": "**/*.md"}
 
@@ -60,6 +68,14 @@ class TestMoveFile(Files):
     arguments = {"source_path": "src", "target_path": "lib/src"}
 
 
+class TestSymlink(Files):
+    tool, arguments = "symlink", {"path": "docs/link", "target_path": "src/app.py"}
+
+
+class TestChmod(Files):
+    tool, arguments = "chmod", {"path": "src/app.py", "mode": "755"}
+
+
 class TestRemove(Files):
     tool, arguments = "rm", {"path": "docs", "recursive": True}
 
@@ -69,4 +85,12 @@ class TestWriteFileOnDisk(TestWriteFile):
 
 
 class TestMoveFileOnDisk(TestMoveFile):
+    fs = "disk"
+
+
+class TestSymlinkOnDisk(TestSymlink):
+    fs = "disk"
+
+
+class TestChmodOnDisk(TestChmod):
     fs = "disk"

@@ -1,23 +1,30 @@
-"""Tools for an agent's files: list, read, search, write, edit, move and delete."""
+"""Tools for an agent's files: list, read, search, write, edit, move, link and delete."""
 
 from wink_files._config import HostMount, VfsConfig
 from wink_files._params import (
+    ChmodParams,
     EditFileParams,
     GlobParams,
     GrepParams,
     ListDirectoryParams,
     MoveFileParams,
+    ReadBytesParams,
     ReadFileParams,
     RemoveParams,
+    SymlinkParams,
+    WriteBytesParams,
     WriteFileParams,
 )
 from wink_files._results import (
+    ChangedMode,
     DirectoryListing,
     EditedFile,
     Entry,
+    FileBytes,
     FileText,
     FoundFiles,
     FoundLines,
+    MadeLink,
     MatchedLine,
     MovedFile,
     RemovedPath,
@@ -26,10 +33,13 @@ from wink_files._results import (
 from wink_files._section import VfsToolsSection, files_section
 
 __all__ = [
+    "ChangedMode",
+    "ChmodParams",
     "DirectoryListing",
     "EditFileParams",
     "EditedFile",
     "Entry",
+    "FileBytes",
     "FileText",
     "FoundFiles",
     "FoundLines",
@@ -37,14 +47,18 @@ __all__ = [
     "GrepParams",
     "HostMount",
     "ListDirectoryParams",
+    "MadeLink",
     "MatchedLine",
     "MoveFileParams",
     "MovedFile",
+    "ReadBytesParams",
     "ReadFileParams",
     "RemoveParams",
     "RemovedPath",
+    "SymlinkParams",
     "VfsConfig",
     "VfsToolsSection",
+    "WriteBytesParams",
     "WriteFileParams",
     "WrittenFile",
     "files_section",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+from wink.dataclass import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +38,11 @@ class VfsConfig:
     allowed_host_roots: Sequence[str | os.PathLike[str]] = ()
     max_read_lines: int = field(default=2000, metadata={"description": "Most lines that one read_file shows.", "ge": 1})
     max_read_chars: int = field(
-        default=100_000, metadata={"description": "Most characters that one read_file shows.", "ge": 1}
+        default=100_000, metadata={"description": "Most characters that one read_file or read_bytes shows.", "ge": 1}
     )
     max_write_bytes: int = field(
-        default=5_000_000, metadata={"description": "Largest file, in bytes, that the tools write.", "ge": 1}
+        default=5_000_000,
+        metadata={"description": "Most bytes that one call writes, or that one edit makes a file longer by.", "ge": 1},
     )
     max_entries: int = field(default=500, metadata={"description": "Most names that ls and glob show.", "ge": 1})
     max_matches: int = field(default=200, metadata={"description": "Most lines that grep shows.", "ge": 1})

@@ -11,7 +11,8 @@ Work on the workspace's files with these tools. Paths are relative to the worksp
 - `read_file` numbers the lines it shows; the numbers are not part of the file. It tells you how to go on when there is more.
 - Change a file with `edit_file`: copy `old_string` exactly from what you read, with enough of the lines around it to be
   found only once. Use `write_file` for new files, or to replace a whole one.
-- `move_file` renames, `rm` deletes.
+- For what is not text, `read_bytes` and `write_bytes` show and take base64.
+- `move_file` renames, `rm` deletes, `symlink` makes a link, `chmod` makes a script executable.
 
 Each call succeeds as a whole or changes nothing."""
 

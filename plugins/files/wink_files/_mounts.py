@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from wink.dataclass import dataclass
 from wink.errors import PromptValidationError
 from wink_files._config import HostMount
 
@@ -91,11 +91,11 @@ def _host_files(source: Source) -> Iterator[tuple[str, Path]]:
 def _matcher(mount: HostMount) -> Wanted:
     if not mount.include_glob and not mount.exclude_glob:
         return lambda _: True
-    from pathspec import GitIgnoreSpec
+    from wink.filesystem import IgnoreRules
 
-    include = GitIgnoreSpec.from_lines(mount.include_glob or ["*"])
-    exclude = GitIgnoreSpec.from_lines(mount.exclude_glob)
-    return lambda path: include.match_file(path) and not exclude.match_file(path)
+    include = IgnoreRules(mount.include_glob or ["*"])
+    exclude = IgnoreRules(mount.exclude_glob)
+    return lambda path: include.covers(path) and not exclude.covers(path)
 
 
 def _read_regular(path: Path, most: int) -> bytes | None:

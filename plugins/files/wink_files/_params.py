@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from wink.dataclass import dataclass, field
 
 _PATH = "Path of the file, relative to the workspace's root."
 
@@ -33,11 +33,32 @@ class ReadFileParams:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadBytesParams:
+    """Which bytes of which file to show."""
+
+    file_path: str = field(metadata={"description": _PATH})
+    offset: int = field(
+        default=0, metadata={"description": "How many bytes to skip before the first one shown.", "ge": 0}
+    )
+    limit: int = field(default=65_536, metadata={"description": "How many bytes to show at most.", "ge": 1})
+
+
+@dataclass(frozen=True, slots=True)
 class WriteFileParams:
     """A file's whole new content."""
 
     file_path: str = field(metadata={"description": f"{_PATH} Missing directories are made."})
     content: str = field(metadata={"description": "The whole content; it replaces whatever the file held before."})
+
+
+@dataclass(frozen=True, slots=True)
+class WriteBytesParams:
+    """A binary file's whole new content."""
+
+    file_path: str = field(metadata={"description": f"{_PATH} Missing directories are made."})
+    content: str = field(
+        metadata={"description": "The whole content in base64; it replaces whatever the file held before."}
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +90,34 @@ class MoveFileParams:
         }
     )
     overwrite: bool = field(default=False, metadata={"description": "Replace a file that is already at target_path."})
+
+
+@dataclass(frozen=True, slots=True)
+class SymlinkParams:
+    """A link, and where it leads."""
+
+    path: str = field(
+        metadata={"description": "Path of the link, relative to the workspace's root. Missing directories are made."}
+    )
+    target_path: str = field(
+        metadata={
+            "description": "File or directory that the link leads to, relative to the workspace's root, not to the link."
+        }
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ChmodParams:
+    """The permission bits that a file or directory is to have."""
+
+    path: str = field(metadata={"description": "File or directory, relative to the workspace's root."})
+    mode: str = field(
+        metadata={
+            "description": "Three octal digits for owner, group and others: 755 makes a file executable, 644 does not.",
+            "regex": "^[0-7]{3}$",
+            "max_length": 3,
+        }
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from wink.errors import (
     PathRefused,
     PatternError,
     ReadOnlyFilesystem,
+    WriteTooLarge,
 )
 from wink.tools import ToolResult
 
@@ -21,7 +22,7 @@ Self = TypeVar("Self")
 Rest = ParamSpec("Rest")
 Value = TypeVar("Value")
 
-WORDED: Final = (PathRefused, ReadOnlyFilesystem, FileTooLarge, EditFailed, PatternError)
+WORDED: Final = (PathRefused, ReadOnlyFilesystem, FileTooLarge, WriteTooLarge, EditFailed, PatternError)
 """Errors whose own text tells a model all it needs."""
 
 REMEDIES: Final[tuple[tuple[type[OSError], str], ...]] = (

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any, Final
+
+from wink.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +64,39 @@ class FileText:
 
 
 @dataclass(frozen=True, slots=True)
+class FileBytes:
+    """Some bytes of a file, in base64; `offset` and `size`, which is that of the whole file, are in bytes."""
+
+    path: str
+    content: str
+    offset: int
+    size: int
+
+    @property
+    def end(self) -> int:
+        """Where the bytes end that are shown."""
+        return self.offset + len(self.content) // 4 * 3 - self.content.count("=")
+
+    def render(self) -> str:
+        """The bytes in base64, then how to go on.
+
+        >>> print(FileBytes("logo.png", "iVBORw==", 0, 9).render())
+        iVBORw==
+        (bytes 0-3 of 9; to go on, call read_bytes with offset=4)
+        """
+        more = f"(bytes {self.offset}-{self.end - 1} of {self.size}; to go on, call read_bytes with offset={self.end})"
+        lines = [self.content or "(the file is empty)", *([more] if self.end < self.size else [])]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
 class WrittenFile:
-    """A file that was created or overwritten; `size` is in bytes."""
+    """A file that was created or overwritten; `size` is in bytes, and `lines` None where bytes were written."""
 
     path: str
     created: bool
     size: int
-    lines: int
+    lines: int | None
 
     def render(self) -> str:
         """Nothing beyond the message."""
@@ -96,6 +123,31 @@ class MovedFile:
 
     source_path: str
     target_path: str
+
+    def render(self) -> str:
+        """Nothing beyond the message."""
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class MadeLink:
+    """A symbolic link that was made; both paths are relative to the workspace's root."""
+
+    path: str
+    target_path: str
+
+    def render(self) -> str:
+        """Nothing beyond the message."""
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedMode:
+    """A file or directory that has other permission bits now, in octal."""
+
+    path: str
+    mode: str
+    before: str
 
     def render(self) -> str:
         """Nothing beyond the message."""
@@ -159,11 +211,14 @@ class RemovedPath:
 RESULTS: Final[tuple[type[Any], ...]] = (
     DirectoryListing,
     FileText,
+    FileBytes,
     FoundFiles,
     FoundLines,
     WrittenFile,
     EditedFile,
     MovedFile,
+    MadeLink,
+    ChangedMode,
     RemovedPath,
 )
 """Every type that a file tool answers with."""

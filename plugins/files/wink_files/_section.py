@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from wink.errors import PromptValidationError
-from wink.prompt import MarkdownSection, Visibility
+from wink.prompt import MarkdownSection, SectionOptions
 from wink.resources import Binding, ResourceRegistry
 from wink.session import replace_latest
 from wink_files._config import HostMount, VfsConfig
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class VfsToolsSection(MarkdownSection[Any]):
-    """The file tools `ls`, `read_file`, `write_file`, `edit_file`, `move_file`, `glob`, `grep` and `rm`.
+    """The file tools: `ls`, `read_file`, `read_bytes`, `glob`, `grep`, `write_file`, `write_bytes`, `edit_file` and more.
 
     They work on the `Filesystem` that the prompt is bound to, such as a workspace's. Where it is bound to none, the section
     brings its own: the `filesystem` given here, otherwise a new one in memory for each prompt, which the mounts of
@@ -47,10 +47,9 @@ class VfsToolsSection(MarkdownSection[Any]):
         accepts_overrides: bool = True,
         title: str = "Files",
         key: str | None = None,
-        summary: str | None = None,
-        visibility: Visibility | None = None,
         catalog: Catalog | None = None,
         session: Session | None = None,
+        **options: Unpack[SectionOptions],
     ) -> None:
         self.config = config or VfsConfig()
         self._sources = tuple(
@@ -69,8 +68,7 @@ class VfsToolsSection(MarkdownSection[Any]):
             key,
             tools=file_tools(self.config, accepts_overrides=accepts_overrides),
             accepts_overrides=accepts_overrides,
-            summary=summary,
-            visibility=visibility,
+            **options,
         )
         if session is not None:
             self.install_once(session)
@@ -131,7 +129,7 @@ def files_section(
     read_before_write: bool = True,
     title: str = "Files",
 ) -> VfsToolsSection:
-    """Let the agent list, read, search, write, edit, move and delete files."""
+    """Let the agent list, read, search, write, edit, move, link and delete files."""
     return VfsToolsSection(
         config=config, mounts=mounts, read_before_write=read_before_write, title=title, catalog=catalog
     )

@@ -1,4 +1,4 @@
-"""The eight file tools, as a model meets them."""
+"""The file tools, as a model meets them."""
 
 from __future__ import annotations
 
@@ -8,21 +8,28 @@ from wink.tools import Tool, ToolExample
 from wink_files._config import VfsConfig
 from wink_files._handlers import FileTools
 from wink_files._params import (
+    ChmodParams,
     EditFileParams,
     GlobParams,
     GrepParams,
     ListDirectoryParams,
     MoveFileParams,
+    ReadBytesParams,
     ReadFileParams,
     RemoveParams,
+    SymlinkParams,
+    WriteBytesParams,
     WriteFileParams,
 )
 from wink_files._results import (
+    ChangedMode,
     DirectoryListing,
     EditedFile,
+    FileBytes,
     FileText,
     FoundFiles,
     FoundLines,
+    MadeLink,
     MatchedLine,
     MovedFile,
     RemovedPath,
@@ -55,6 +62,20 @@ def file_tools(config: VfsConfig, *, accepts_overrides: bool = True) -> tuple[To
             effects="read",
             accepts_overrides=accepts_overrides,
         ),
+        Tool[ReadBytesParams, FileBytes](
+            name="read_bytes",
+            description="Show the bytes of a file in base64. Use it for what is not text, and read_file for what is.",
+            handler=handlers.read_bytes,
+            examples=(
+                ToolExample(
+                    description="Show the first 4 bytes",
+                    input=ReadBytesParams("logo.png", limit=4),
+                    output=FileBytes("logo.png", "iVBORw==", 0, 512),
+                ),
+            ),
+            effects="read",
+            accepts_overrides=accepts_overrides,
+        ),
         Tool[GlobParams, FoundFiles](
             name="glob",
             description="Find files by name, with * and ? within one directory and ** across directories.",
@@ -82,6 +103,19 @@ def file_tools(config: VfsConfig, *, accepts_overrides: bool = True) -> tuple[To
             handler=handlers.write_file,
             accepts_overrides=accepts_overrides,
         ),
+        Tool[WriteBytesParams, WrittenFile](
+            name="write_bytes",
+            description="Create a file that is not text, or replace the whole content of one, with bytes in base64.",
+            handler=handlers.write_bytes,
+            examples=(
+                ToolExample(
+                    description="Write 4 bytes",
+                    input=WriteBytesParams("data/header.bin", "iVBORw=="),
+                    output=WrittenFile("data/header.bin", True, 4, None),
+                ),
+            ),
+            accepts_overrides=accepts_overrides,
+        ),
         Tool[EditFileParams, EditedFile](
             name="edit_file",
             description="Replace one piece of text in a file, or with replace_all every occurrence of it.",
@@ -99,6 +133,25 @@ def file_tools(config: VfsConfig, *, accepts_overrides: bool = True) -> tuple[To
             name="move_file",
             description="Move or rename a file or directory.",
             handler=handlers.move_file,
+            accepts_overrides=accepts_overrides,
+        ),
+        Tool[SymlinkParams, MadeLink](
+            name="symlink",
+            description="Make a symbolic link to a file or directory of the workspace.",
+            handler=handlers.symlink,
+            accepts_overrides=accepts_overrides,
+        ),
+        Tool[ChmodParams, ChangedMode](
+            name="chmod",
+            description="Set who may read, write and execute a file or directory.",
+            handler=handlers.chmod,
+            examples=(
+                ToolExample(
+                    description="Make a script executable",
+                    input=ChmodParams("bin/run.sh", "755"),
+                    output=ChangedMode("bin/run.sh", "755", "644"),
+                ),
+            ),
             accepts_overrides=accepts_overrides,
         ),
         Tool[RemoveParams, RemovedPath](

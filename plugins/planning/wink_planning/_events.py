@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
+from wink.dataclass import dataclass, field
 from wink.errors import ToolValidationError
 from wink_planning._plan import MAX_TITLE, StepStatus, clean_title
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
+from wink.dataclass import dataclass, field, replace
 from wink.errors import ToolValidationError
 
 StepStatus = Literal["pending", "in_progress", "done"]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
+from wink.dataclass import dataclass
 from wink.errors import PromptValidationError
-from wink.prompt import MarkdownSection, Visibility
+from wink.prompt import MarkdownSection, SectionOptions
 from wink_planning._reducers import install_reducers
 from wink_planning._strategy import PlanningStrategy, instructions
 from wink_planning._tools import planning_tools
@@ -39,8 +39,7 @@ class PlanningToolsSection(MarkdownSection[Any]):
         accepts_overrides: bool | None = None,
         title: str = "Planning",
         key: str | None = None,
-        summary: str | None = None,
-        visibility: Visibility | None = None,
+        **options: Unpack[SectionOptions],
     ) -> None:
         config = config or PlanningConfig()
         self.strategy = strategy or config.strategy
@@ -51,8 +50,7 @@ class PlanningToolsSection(MarkdownSection[Any]):
             key,
             tools=planning_tools(accepts_overrides=overridable),
             accepts_overrides=overridable,
-            summary=summary,
-            visibility=visibility,
+            **options,
         )
         if session is not None:
             self.install_once(session)

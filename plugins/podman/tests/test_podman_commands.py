@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.states import state_of
+from tests.states import program_has, state_of
 
 from wink.errors import PromptValidationError
 from wink.filesystem import Filesystem, InMemoryFilesystem
@@ -196,8 +196,7 @@ def test_what_somebody_else_changed_meanwhile_fails_the_merge(agent: Agent) -> N
     command = "echo late > a.txt; touch started; sleep 3"
     thread = threading.Thread(target=lambda: replies.append(agent.call("shell_execute", command=command)))
     thread.start()
-    programs = state_of(agent.root) / "programs"
-    while not any(programs.glob("*/upper/started")):
+    while not program_has(agent.root, "started"):
         assert thread.is_alive()
     (agent.root / "a.txt").write_text("theirs\n")
     thread.join(100)
@@ -243,7 +242,7 @@ with Workspace.open({str(root)!r}) as workspace:
     process = subprocess.Popen([sys.executable, "-c", words], stdin=subprocess.DEVNULL)
     while not containers():
         assert process.poll() is None
-    while not list((state_of(root) / "programs").glob("*/upper/a.txt")):
+    while not program_has(root, "a.txt"):
         assert process.poll() is None
     process.kill()
     process.wait()

@@ -6,9 +6,9 @@ import os
 import resource
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 
+from wink.dataclass import dataclass
 from wink.errors import ProgramNotStarted
 from wink_podman._config import WORKSPACE, PodmanConfig
 

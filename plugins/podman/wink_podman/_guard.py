@@ -11,8 +11,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from wink.errors import ProgramNotStarted
-from wink.filesystem import FileChange, FilePart
-from wink.sandbox import (
+from wink.filesystem import FileChange, FileTransaction, program_state
+from wink_podman._config import PodmanConfig
+from wink_podman._engine import View, arguments, podman
+from wink_podman._leftovers import owner, remove_leftovers
+from wink_sandbox import (
     PROGRAMS,
     Command,
     Differences,
@@ -28,13 +31,9 @@ from wink.sandbox import (
     fresh_name,
     merge,
     opened,
-    state_of,
     sweep,
     watch,
 )
-from wink_podman._config import PodmanConfig
-from wink_podman._engine import View, arguments, podman
-from wink_podman._leftovers import owner, remove_leftovers
 
 _PODMAN_FAILED: Final = 125
 _NOT_RUN: Final = frozenset((126, 127))
@@ -121,7 +120,7 @@ class Container:
 @dataclass(slots=True)
 class _Contained:
     config: PodmanConfig
-    part: FilePart
+    part: FileTransaction
     sandbox: Sandbox
     overlay: Overlay
     masked: tuple[str, ...]
@@ -237,20 +236,12 @@ class PodmanGuard:
         """Nothing: all that a command changed is in the upper layer."""
         return ()
 
-    def missing(self) -> tuple[str, ...]:
-        """What this host lacks for it."""
-        try:
-            podman()
-        except ProgramNotStarted as error:
-            return (error.reason,)
-        return ()
-
     @contextmanager
-    def open(self, part: FilePart, sandbox: Sandbox) -> Generator[_Contained]:
+    def open(self, part: FileTransaction, sandbox: Sandbox) -> Generator[_Contained]:
         """Guard the next command of a call."""
         podman()
         remove_leftovers()
-        state = state_of(part)
+        state = program_state(part)
         programs, root = f"{state}/{PROGRAMS}", part.tree.store.root
         scratch = Scratch(f"{state}/scratch", sandbox.scratch) if sandbox.scratch else None
         sweep(programs, root, scratch)

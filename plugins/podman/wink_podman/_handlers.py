@@ -13,12 +13,13 @@ from wink.errors import (
     SandboxUnavailable,
     ToolValidationError,
 )
-from wink.sandbox import Command, Limits, Outcome, Profile, Sandbox, run_in_call
+from wink.filesystem import quoted_path
 from wink.tools import ToolContext, ToolResult
 from wink_podman._config import PodmanConfig
 from wink_podman._guard import PodmanGuard
 from wink_podman._params import EvaluatePythonParams, ShellExecuteParams
 from wink_podman._results import ShellExecuteResult
+from wink_sandbox import Command, Limits, Outcome, Profile, Sandbox, run_in_call
 
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _CHANGES_SHOWN: Final = 50
@@ -92,8 +93,8 @@ def _value(outcome: Outcome, *, show: bool) -> ShellExecuteResult:
         ended.stderr.text() if show else "",
         outcome.kept,
         len(outcome.changes),
-        tuple(f"{change.kind} {change.path}" for change in outcome.changes[:_CHANGES_SHOWN]),
-        tuple(f"{path} {reason}" for path, reason in outcome.notes[:_LEFT_OUT_SHOWN]),
+        tuple(f"{change.kind} {quoted_path(change.path)}" for change in outcome.changes[:_CHANGES_SHOWN]),
+        tuple(f"{quoted_path(path)} {reason}" for path, reason in outcome.notes[:_LEFT_OUT_SHOWN]),
     )
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from wink.dataclass import dataclass, field
 
 _TIMEOUT = {"description": "How long it may run, in seconds; leave out for the usual.", "gt": 0}
 

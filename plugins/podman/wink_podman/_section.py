@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from wink.errors import PluginError, PromptValidationError
-from wink.prompt import MarkdownSection, Section, Visibility
+from wink.prompt import MarkdownSection, Section, SectionOptions
 from wink.resources import Binding, ResourceRegistry
 from wink.session import replace_latest
 from wink.tools import Tool, ToolExample
@@ -49,9 +49,8 @@ class PodmanSandboxSection(MarkdownSection[Any]):
         accepts_overrides: bool = True,
         title: str = "Sandbox",
         key: str | None = None,
-        summary: str | None = None,
-        visibility: Visibility | None = None,
         catalog: Catalog | None = None,
+        **options: Unpack[SectionOptions],
     ) -> None:
         if (config is None) == (image is None):
             raise PromptValidationError("give the image that commands run in, or a config with one, and not both")
@@ -67,8 +66,7 @@ class PodmanSandboxSection(MarkdownSection[Any]):
             key,
             tools=[*self._files.tools(), *_tools(ContainerTools(self.config), accepts_overrides)],
             accepts_overrides=accepts_overrides,
-            summary=summary,
-            visibility=visibility,
+            **options,
         )
         if session is not None:
             self.install_once(session)

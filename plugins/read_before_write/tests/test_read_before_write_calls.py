@@ -242,6 +242,22 @@ def test_file_that_was_deleted_and_made_again_has_not_been_read(agent: Agent, fi
     assert reply.text == "config.yaml exists and has not been read in this session; call read_file on it first"
 
 
+def test_a_link_to_a_file_goes_without_a_look_behind_it(tmp_path: Path) -> None:
+    """Only the link is deleted or moved; what is written through it still has to be known."""
+    (tmp_path / "a.txt").write_text("unread\n")
+    (tmp_path / "link").symlink_to("a.txt")
+    with Harness(root=tmp_path) as harness:
+        harness.use("section", "files")
+
+        assert not harness.call("write_file", file_path="link", content="new").success
+        assert harness.call("move_file", source_path="link", target_path="other").success
+        assert not harness.call("move_file", source_path="a.txt", target_path="b.txt").success
+        assert harness.call("rm", path="other").success
+        assert not harness.call("rm", path="a.txt").success
+
+    assert (tmp_path / "a.txt").read_text() == "unread\n"
+
+
 def test_a_link_to_a_directory_goes_without_a_look_behind_it(tmp_path: Path) -> None:
     """Only the link is deleted or moved; it took reading all that lies behind it."""
     (tmp_path / "real").mkdir()
@@ -280,3 +296,63 @@ def test_a_line_of_any_length_can_be_read_and_then_changed(tmp_path: Path, chang
 
         assert steps == 3
         assert harness.call(change, **arguments).success
+
+
+@pytest.fixture
+def binary(tmp_path: Path) -> Iterator[Harness]:
+    """The file tools under the rule, on a file that is not text."""
+    (tmp_path / "logo.png").write_bytes(b"\x89PNG\0\0")
+    with Harness(root=tmp_path) as harness:
+        harness.use("section", "files")
+        yield harness
+
+
+def test_bytes_are_not_written_over_a_file_that_nobody_has_read(binary: Harness) -> None:
+    """As with write_file."""
+    denied = binary.call("write_bytes", file_path="logo.png", content="AAAA")
+
+    assert denied.text == "logo.png exists and has not been read in this session; call read_file on it first"
+    assert binary.call("write_bytes", file_path="new.png", content="AAAA").success
+
+
+def test_a_file_whose_bytes_were_read_may_be_changed(binary: Harness) -> None:
+    """All of them were shown."""
+    assert binary.call("read_bytes", file_path="logo.png").success
+
+    assert binary.call("write_bytes", file_path="logo.png", content="AAAA").success
+    assert binary.call("rm", path="logo.png").success
+
+
+def test_bytes_that_were_read_in_parts_add_up(binary: Harness) -> None:
+    """As lines do; until then the denial says which are known."""
+    assert binary.call("read_bytes", file_path="logo.png", limit=2).success
+    assert binary.call("read_bytes", file_path="logo.png", offset=4).success
+    denied = binary.call("write_bytes", file_path="logo.png", content="AAAA")
+    assert denied.text == ("logo.png has been read only in part: only bytes 0-1 and 4-5 of its 6; read the rest first")
+
+    assert binary.call("read_bytes", file_path="logo.png", offset=1, limit=3).success
+
+    assert binary.call("write_bytes", file_path="logo.png", content="AAAA").success
+
+
+def test_parts_of_two_contents_do_not_add_up(binary: Harness, tmp_path: Path) -> None:
+    """What was read of the old content is no part of the new one."""
+    assert binary.call("read_bytes", file_path="logo.png", limit=3).success
+    (tmp_path / "logo.png").write_bytes(b"\x89PNG\1\1")
+    assert binary.call("read_bytes", file_path="logo.png", offset=3).success
+
+    denied = binary.call("write_bytes", file_path="logo.png", content="AAAA")
+
+    assert "only bytes 3-5 of its 6" in denied.text
+
+
+def test_a_binary_file_of_any_size_may_be_removed_once_it_was_looked_at(tmp_path: Path) -> None:
+    """Nothing of it can be shown; above 64 MiB it could then never be replaced or removed."""
+    with (tmp_path / "disk.img").open("wb") as image:
+        image.truncate(65 << 20)
+    with Harness(root=tmp_path) as harness:
+        harness.use("section", "files")
+        assert not harness.call("rm", path="disk.img").success
+        assert harness.call("read_file", file_path="disk.img").success
+
+        assert harness.call("rm", path="disk.img").success

@@ -39,7 +39,7 @@ class Calls:
         """Ask the policy about a call; asking must not count as reading."""
         part = self.root.begin(seen=self.stamps.get)
         decision = self.policy.check(_tool(tool), _params(params), context=_context(part.handle))
-        assert part.noted() == {}
+        assert part.stamps() == {}
         part.undo()
         return decision
 
@@ -52,7 +52,7 @@ class Calls:
     def _end(self, part: Any) -> None:
         part.prepare()
         part.publish()
-        self.stamps.update(part.noted())
+        self.stamps.update(part.stamps())
 
 
 def _tool(name: str) -> Any:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from wink.dataclass import dataclass
+from wink.errors import PathRefused
 from wink.filesystem import HostFilesystem, InMemoryFilesystem, Stamp
 from wink.session import Upsert
-from wink_read_before_write._mount import MountPoint
 
 if TYPE_CHECKING:
     from wink.filesystem import Filesystem
@@ -20,12 +20,51 @@ MAX_FILES: Final = 1000
 _NAMED: Final = 3
 """How many of a directory's unread files a denial names."""
 
+_PIECE: Final = 1 << 20
+"""How much of a file is held at once, in bytes."""
+
 
 _LONG: Final = "its only line has not been read to the end"
 
 
 class _TooMany(Exception):
     """A directory holds more than `MAX_FILES` files."""
+
+
+@dataclass(frozen=True, slots=True)
+class MountPoint:
+    """The place, as the model sees it, of the filesystem's root.
+
+    >>> mount = MountPoint("/workspace")
+    >>> mount.inside("//workspace/./src/a.py"), mount.inside("src/a.py"), mount.shown("src/a.py")
+    ('src/a.py', 'src/a.py', '/workspace/src/a.py')
+    >>> mount.inside("/workspace/../etc/passwd")
+    Traceback (most recent call last):
+    ...
+    wink.errors.PathRefused: '/workspace/../etc/passwd' is outside /workspace
+    """
+
+    prefix: str | None = None
+
+    def inside(self, path: str) -> str:
+        """The path below the filesystem's root; one that does not carry the prefix is taken to be relative to it.
+
+        Slashes and dots are evened out first: `//workspace/./a` must not pass for another file than `/workspace/a`.
+        Raises `PathRefused` for an absolute path that is not beneath the prefix.
+        """
+        if self.prefix is None:
+            return path
+        absolute = path.startswith("/")
+        names, own = _names(path), _names(self.prefix)
+        if absolute == self.prefix.startswith("/") and names[: len(own)] == own:
+            return "/".join(names[len(own) :])
+        if absolute:
+            raise PathRefused(path, f"is outside {self.prefix}")
+        return path
+
+    def shown(self, path: str) -> str:
+        """The path as the model writes it."""
+        return path if self.prefix is None else f"{self.prefix.rstrip('/')}/{path}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +79,8 @@ class Evidence:
     mount: MountPoint
     read_tool: str
 
-    def missing(self, path: str, old_string: str | None = None) -> str | None:
-        """What the model still has to do before it may change `path`, or None.
+    def missing(self, path: str, old_string: str | None = None, *, is_entry: bool = False) -> str | None:
+        """What the model still has to do before it may change `path`, or take that away where it `is_entry`, or None.
 
         Raises `OSError` or `WinkError` when that cannot be found out.
         """
@@ -50,9 +89,11 @@ class Evidence:
             return None
         shown = self.mount.shown(inner)
         found = files.stat(inner)
+        # Of a link only the link goes, or is moved; it has no content, and what is behind it stays.
+        if found.is_link and (is_entry or found.is_directory):
+            return None
         if found.is_directory:
-            # Of a link only the link goes, or is moved; it has no content, and what is behind it stays.
-            return None if found.is_link else self._missing_below(inner, shown)
+            return self._missing_below(inner, shown)
         stamp = self._seen(inner)
         if stamp is None or not stamp.digest:  # without a digest: what the session knew was a file that is gone
             return f"{shown} exists and has not been read in this session; call {self.read_tool} on it first"
@@ -60,6 +101,8 @@ class Evidence:
             return f"{shown} changed since it was read; read it again before you change it"
         if stamp.complete:
             return None
+        if old_string is None and stamp.byte_ranges and not stamp.ranges:
+            return f"{shown} has been read only in part: {_known_bytes(stamp)}; read the rest first"
         if old_string is None:
             return f"{shown} has been read only in part: {_known_lines(stamp)}; call {self.read_tool} on the rest first"
         return self._unknown_lines(inner, shown, stamp, old_string)
@@ -70,10 +113,13 @@ class Evidence:
         stamp = self._seen(inner)
         if stamp is not None and stamp.digest == self.files.fingerprint(inner):
             return
-        content = self.files.read_bytes(inner)
+        size = 0
+        with self.files.open_read(inner) as stream:  # one that is read to its end counts as read
+            while piece := stream.read(_PIECE):
+                size += len(piece)
         if self._nobody_notes:
             digest = self.files.fingerprint(inner) or ""
-            self.context.session.stage(Stamp, [Upsert(inner, Stamp(inner, digest, len(content), (), complete=True))])
+            self.context.session.stage(Stamp, [Upsert(inner, Stamp(inner, digest, size, (), complete=True))])
 
     def note_own_write(self, path: str, *, part: bool) -> None:
         """Let what was just written count as known, where the filesystem does not see to that itself.
@@ -147,6 +193,18 @@ class Evidence:
                     yield entry.path
 
 
+def _known_bytes(stamp: Stamp) -> str:
+    """What has been read, in bytes.
+
+    >>> from wink.filesystem import Stamp
+    >>> _known_bytes(Stamp("a", "d", 90, (), complete=False, byte_ranges=((0, 20), (40, 60))))
+    'only bytes 0-19 and 40-59 of its 90'
+    """
+    spans = [f"{start}-{end - 1}" for start, end in stamp.byte_ranges]
+    named = spans[0] if len(spans) == 1 else f"{', '.join(spans[:-1])} and {spans[-1]}"
+    return f"only bytes {named} of its {stamp.size}"
+
+
 def _known_lines(stamp: Stamp) -> str:
     """What has been read, with the lines as the model counts them.
 
@@ -163,3 +221,13 @@ def _known_lines(stamp: Stamp) -> str:
     named = spans[0] if len(spans) == 1 else f"{', '.join(spans[:-1])} and {spans[-1]}"
     total = "" if stamp.total_lines is None else f" of its {stamp.total_lines}"
     return f"only line {named}{total} has been read" if named.isdigit() else f"only lines {named}{total} have been read"
+
+
+def _names(path: str) -> list[str]:
+    names: list[str] = []
+    for name in path.split("/"):
+        if name == ".." and names and names[-1] != "..":
+            names.pop()
+        elif name not in ("", "."):
+            names.append(name)
+    return names

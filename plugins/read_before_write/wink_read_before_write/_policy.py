@@ -5,17 +5,33 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
+from wink.dataclass import dataclass
 from wink.errors import PolicyError, UnboundResourceError, WinkError
 from wink.policies import PolicyDecision, PolicyState, remember
-from wink_read_before_write._demands import Demand, demands_of
-from wink_read_before_write._evidence import Evidence
-from wink_read_before_write._mount import MountPoint
+from wink_read_before_write._evidence import Evidence, MountPoint
 
 if TYPE_CHECKING:
     from wink.tools import Tool, ToolContext, ToolResult
 
-READ_TOOLS: Final = ("read_file",)
-WRITE_TOOLS: Final = ("write_file", "edit_file", "move_file", "rm")
+READ_TOOLS: Final = ("read_file", "read_bytes")
+WRITE_TOOLS: Final = ("write_file", "write_bytes", "edit_file", "move_file", "rm")
+DELETES: Final = "rm"
+"""The tool that deletes what its path names: of a link the link, which needs no reading of the file behind it."""
+FILE_FIELDS: Final = ("file_path", "path")
+SOURCE_FIELDS: Final = ("source_path", "source")
+TARGET_FIELDS: Final = ("target_path", "target", "destination_path", "destination")
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """One path that a call would overwrite, move or delete, or, where `old_string` is given, change in part.
+
+    Where it is only the path that goes, `is_entry`: of a link not the file that it leads to.
+    """
+
+    path: str
+    old_string: str | None = None
+    is_entry: bool = False
 
 
 class ReadBeforeWritePolicy:
@@ -25,6 +41,7 @@ class ReadBeforeWritePolicy:
     as reading it. Overwriting, moving and deleting need all of a file to be known, an edit the lines that its
     `old_string` is in; what several reads showed adds up. A directory needs that of every file in it, and one of more
     than `MAX_FILES` files has to be dealt with piece by piece. Whatever cannot be checked is denied.
+    Making, moving or deleting a link and setting permission bits need no reading: no content is lost.
 
     `read_tools` and `write_tools` name the tools concerned. A tool says by its parameters what it is about to change:
     `path` or `file_path`, for a move `source` or `source_path` with `target` or `target_path`, and `old_string` for an
@@ -59,7 +76,7 @@ class ReadBeforeWritePolicy:
         """Allow the call if everything that it would change is known; otherwise say what to read first."""
         if tool.name not in self.write_tools:
             return PolicyDecision.allow()
-        demands = demands_of(params)
+        demands = demands_of(params, deletes=tool.name == DELETES)
         if not demands:
             return PolicyDecision.deny(f"{tool.name} does not say in a parameter `path` or `file_path` what it changes")
         evidence = self._evidence(context)
@@ -104,7 +121,7 @@ class ReadBeforeWritePolicy:
 
     def _refusal(self, demand: Demand, evidence: Evidence) -> str | None:
         try:
-            return evidence.missing(demand.path, demand.old_string)
+            return evidence.missing(demand.path, demand.old_string, is_entry=demand.is_entry)
         except WinkError as error:
             return f"cannot check whether {demand.path} has been read: {error}"
         except OSError as error:
@@ -129,3 +146,30 @@ def _names(names: Iterable[str]) -> tuple[str, ...]:
     if isinstance(names, str):
         return (names,)
     return tuple(sorted(names)) if isinstance(names, (set, frozenset)) else tuple(dict.fromkeys(names))
+
+
+def demands_of(params: Any, *, deletes: bool = False) -> tuple[Demand, ...]:
+    """The paths that a call with these parameters would change, or delete; empty when none of its parameters names one.
+
+    >>> from types import SimpleNamespace as Params
+    >>> demands_of(Params(path="a.txt", content="new"))
+    (Demand(path='a.txt', old_string=None, is_entry=False),)
+    >>> demands_of(Params(file_path="a.txt", old_string="one", new_string="two"))
+    (Demand(path='a.txt', old_string='one', is_entry=False),)
+    >>> [(demand.path, demand.is_entry) for demand in demands_of(Params(source_path="a.txt", target_path="b.txt"))]
+    [('a.txt', True), ('b.txt', False)]
+    """
+    old_string = getattr(params, "old_string", None)
+    # An empty old_string means something else in every tool; the whole file is at stake then.
+    edited = old_string if isinstance(old_string, str) and old_string else None
+    fields = ((FILE_FIELDS, deletes), (SOURCE_FIELDS, True), (TARGET_FIELDS, False))
+    paths = ((_text(params, names), is_entry) for names, is_entry in fields)
+    return tuple(Demand(path, edited, is_entry) for path, is_entry in paths if path is not None)
+
+
+def _text(params: Any, names: tuple[str, ...]) -> str | None:
+    for name in names:
+        value = getattr(params, name, None)
+        if isinstance(value, str):
+            return value
+    return None

@@ -11,9 +11,9 @@ import pytest
 from wink.filesystem import Filesystem
 from wink.prompt import Prompt, PromptTemplate
 from wink.runtime import ToolCall, ToolExecutor, ToolInvoked, ToolReply
-from wink.sandbox import MIB, bubblewrap
 from wink.workspace import Workspace
 from wink_files import VfsToolsSection
+from wink_sandbox import MIB, bubblewrap
 from wink_shell import CommandResult, ShellConfig, ShellSection
 
 

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.states import state_of
+from tests.states import program_has
 
 from wink.errors import UndoConflict
 from wink.runtime import ToolCall
+from wink.workspace import Workspace
 from wink_shell import CommandResult, ShellConfig
 
 
@@ -178,6 +179,22 @@ def test_scratch_shows_what_the_workspace_has_beneath(agent: Any) -> None:
     assert (agent.root / "node_modules/lib/a").read_text() == "theirs"
 
 
+def test_bytecode_in_scratch_never_stands_for_another_source(agent: Any) -> None:
+    """Python takes it for that of any source of the same size and second, as an edit makes it that is tried at once."""
+    imports = f"env -u PYTHONDONTWRITEBYTECODE {sys.executable} -c 'import sums; print(sums.value)'"
+    os.utime(write(agent, "older.py", 0), ns=(1, 1))
+    for value in range(8):
+        write(agent, "sums.py", value)
+        assert agent.run(imports).stdout == f"{value}\n"
+    agent.run(imports.replace("sums", "older"))
+    assert "older" in agent.run("ls __pycache__").stdout
+
+
+def write(agent: Any, name: str, value: int) -> Path:
+    assert agent.call("write_file", file_path=name, content=f"value = {value}\n").success
+    return Path(agent.root / name)
+
+
 def test_model_reads_a_result(agent: Any) -> None:
     """Short where there is little to say."""
     assert agent.call("run_command", command="true").text.startswith("Done.\n\nexit code 0 after ")
@@ -274,7 +291,7 @@ def test_cancelled_call_ends_its_command(agent: Any) -> None:
     async def cancelled() -> None:
         call = ToolCall("run_command", {"command": "echo x > made; sleep 600"})
         task = asyncio.ensure_future(agent.executor.aexecute(call))
-        while not any((state_of(agent.root) / "programs").glob("*/upper/made")):
+        while not program_has(agent.root, "made"):
             await asyncio.sleep(0)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -287,10 +304,11 @@ def test_cancelled_call_ends_its_command(agent: Any) -> None:
     assert agent.run("ls").stdout == "README.md\nsrc\n"
 
 
+@pytest.mark.parametrize("who", ["a person", "a call"])
 def test_command_that_meets_a_change_of_somebody_else_fails_and_names_it(
-    make: Callable[..., Any], tmp_path: Path
+    make: Callable[..., Any], tmp_path: Path, who: str
 ) -> None:
-    """A person's work is not overwritten, and the model knows what to do."""
+    """A person's work is not overwritten, and the model knows what to do; a call is named, which can be looked at."""
     import threading
 
     seen = tmp_path / "seen"
@@ -298,9 +316,13 @@ def test_command_that_meets_a_change_of_somebody_else_fails_and_names_it(
     agent = make(readable=(str(seen),))
 
     def person() -> None:
-        while not any((state_of(agent.root) / "programs").glob("*/upper/README.md")):
+        while not program_has(agent.root, "README.md"):
             pass
-        (agent.root / "README.md").write_text("mine\n")
+        if who == "a person":
+            (agent.root / "README.md").write_text("mine\n")
+        else:
+            with Workspace.open(agent.root) as workspace:
+                workspace.filesystem.write("README.md", "mine\n")
         (seen / "go").touch()
 
     working = threading.Thread(target=person)
@@ -308,7 +330,8 @@ def test_command_that_meets_a_change_of_somebody_else_fails_and_names_it(
     text = agent.fails(f"echo theirs >> README.md; echo x > new; while [ ! -e {seen}/go ]; do :; done")
     working.join()
 
-    assert "changed by somebody else while the program ran: 'README.md'" in text
+    by = "" if who == "a person" else " by c1"
+    assert f"changed by somebody else while the program ran: 'README.md'{by}; nothing was merged" in text
     assert agent.tree()["README.md"] == "mine\n"
     assert "new" not in agent.tree()
 
@@ -316,7 +339,7 @@ def test_command_that_meets_a_change_of_somebody_else_fails_and_names_it(
 def test_a_host_without_bubblewrap_refuses(agent: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """And says what to install, instead of running anything unconfined."""
     from wink.errors import SandboxUnavailable
-    from wink.sandbox import _sandbox as module
+    from wink_sandbox import _sandbox as module
 
     def missing() -> str:
         raise SandboxUnavailable("overlay", ("bubblewrap is not installed; apt-get install bubblewrap",))
@@ -389,3 +412,14 @@ def test_a_commit_can_be_undone_after_git_status(agent: Any) -> None:
     git("rm", "-q", "--cached", "README.md")
     with pytest.raises(UndoConflict, match=r"\.git/index"):
         agent.workspace.redo()
+
+
+def test_a_name_that_is_no_text_is_kept_and_told_as_git_writes_it(agent: Any) -> None:
+    """One newline in a name could pass for another line of the reply, and one such name cost all that a command had done."""
+    value = agent.run("printf x > \"$(printf 'a\\377b')\"; printf x > \"$(printf 'a\\n  deleted README.md')\"")
+
+    assert value.kept
+    assert {note.path for note in value.changes} == {'"a\\377b"', '"a\\n  deleted README.md"'}
+    assert (agent.root / os.fsdecode(b"a\xffb")).read_text() == "x"
+    agent.workspace.undo()
+    assert sorted(path.name for path in agent.root.iterdir()) == [".wink", "README.md", "src"]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from wink.dataclass import dataclass, field
 from wink.errors import PromptValidationError
-from wink.sandbox import ENVIRONMENT, MIB, SCRATCH, Limits
+from wink_sandbox import ENVIRONMENT, MIB, SCRATCH, Limits
 
 SandboxKind = Literal["bubblewrap", "none"]
 
@@ -37,7 +37,7 @@ class ShellConfig:
     cpu_seconds: int | None = field(default=None, metadata={"ge": 1})
     memory_bytes: int = _at_most(4096 * MIB, "Memory that a command may use.", MIB)
     processes: int = _at_most(1024, "Most processes at a time.")
-    file_bytes: int = _at_most(2048 * MIB, "Largest file that a command may write.")
+    file_bytes: int = _at_most(2048 * MIB, "Most bytes by which a command may make one file larger.")
     written_bytes: int = _at_most(4096 * MIB, "Most bytes that a command may add to the workspace in all.")
     temporary_bytes: int = _at_most(1024 * MIB, "Size of /tmp, and of the home directory.", 4096)
     output_bytes: int = _at_most(32 * 1024, "Most bytes of each of stdout and stderr that are kept.", 256)

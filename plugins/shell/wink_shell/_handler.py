@@ -14,18 +14,19 @@ from wink.errors import (
     SandboxUnavailable,
     ToolValidationError,
 )
-from wink.sandbox import (
+from wink.filesystem import quoted_path
+from wink.tools import ToolContext, ToolResult
+from wink.trust import allowed
+from wink_sandbox import (
     Command,
     Guard,
     Outcome,
     Profile,
     Sandbox,
     Unguarded,
-    allowed,
     run_in_call,
     words_of,
 )
-from wink.tools import ToolContext, ToolResult
 from wink_shell._config import ShellConfig
 from wink_shell._params import RunCommandParams
 from wink_shell._results import CommandResult, FileNote, listed
@@ -106,7 +107,7 @@ class Shell:
             outcome.kept,
             len(outcome.changes),
             listed(outcome.changes, self._config.max_changes),
-            tuple(FileNote(path or ".", "left out", reason) for path, reason in outcome.notes[:_LEFT_OUT]),
+            tuple(FileNote(quoted_path(path) or ".", "left out", reason) for path, reason in outcome.notes[:_LEFT_OUT]),
             outcome.guard,
         )
 

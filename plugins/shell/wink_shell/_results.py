@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
-from wink.filesystem import FileChange
+from wink.dataclass import dataclass
+from wink.filesystem import FileChange, is_git_data, quoted_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +23,8 @@ class CommandResult:
     """How a command ended, what it said, and what it changed.
 
     `exit_code` is None where it did not exit by itself; `reason` tells why then. `kept` says whether the changes were
-    made to the workspace. `changes` lists the first of `changed`; `left_out` are paths that stay out, and those that
-    decide what the next program loads, with what there is to say of them.
+    made to the workspace. `changes` lists the first of `changed`; `left_out` are paths that stay out, those that
+    decide what the next program loads, and links that lead out of the workspace, with what there is to say of them.
     """
 
     exit_code: int | None
@@ -74,8 +74,9 @@ class CommandResult:
 
 
 def listed(changes: Sequence[FileChange], most: int) -> tuple[FileNote, ...]:
-    """The first of the changes; a directory that was made or deleted stands for what is in it only where there is more."""
-    return tuple(FileNote(change.path, change.kind, _note(change)) for change in changes[:most])
+    """The first of the changes, what git keeps for itself last; a directory that was made or deleted stands for what is in it only where there is more."""
+    first = sorted(changes, key=lambda change: is_git_data(change.path))[:most]
+    return tuple(FileNote(quoted_path(change.path), change.kind, _note(change)) for change in first)
 
 
 def _note(change: FileChange) -> str:

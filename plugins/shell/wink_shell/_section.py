@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
-from wink.prompt import MarkdownSection, Visibility
+from wink.prompt import MarkdownSection, SectionOptions
 from wink.session import replace_latest
 from wink.tools import Tool, ToolExample
 from wink_shell._config import ShellConfig
@@ -33,8 +33,7 @@ class ShellSection(MarkdownSection[Any]):
         accepts_overrides: bool = True,
         title: str = "Commands",
         key: str | None = None,
-        summary: str | None = None,
-        visibility: Visibility | None = None,
+        **options: Unpack[SectionOptions],
     ) -> None:
         self.config = config or ShellConfig()
         super().__init__(
@@ -43,8 +42,7 @@ class ShellSection(MarkdownSection[Any]):
             key,
             tools=[_tool(Shell(self.config), accepts_overrides)],
             accepts_overrides=accepts_overrides,
-            summary=summary,
-            visibility=visibility,
+            **options,
         )
         if session is not None:
             self.install_once(session)

@@ -1,0 +1,10 @@
+"""The plugin's settings, as `[tool.wink.plugins.anthropic]` gives them."""
+
+from wink.adapters.remote import ModelSettings
+from wink.plugins import hookimpl
+
+
+@hookimpl
+def wink_settings() -> type[ModelSettings]:
+    """Where the models are and how they are asked; keys come from the environment alone."""
+    return ModelSettings

@@ -1,0 +1,132 @@
+"""Programs in the workspace as transactions: what they change lies in an overlay, and is merged or dropped."""
+
+from typing import TYPE_CHECKING
+
+from wink.spellings import lazily
+from wink.trust import allowed
+from wink_sandbox._call import Outcome, run_in_call
+from wink_sandbox._deep import remove_tree, walk_tree
+from wink_sandbox._git_config import keep_base, with_git_config
+from wink_sandbox._git_outside import beside, git_outside, main_tree, worktree_index
+from wink_sandbox._guard import Guard, Guarded, OverlayGuard, usual_guard
+from wink_sandbox._lay import check_mounts, foreign, mounted_in
+from wink_sandbox._merge import Differences, Notes, changed_meanwhile, differences, forget, lay_aside, merge, refused
+from wink_sandbox._overlay import SINCE, Overlay, fresh_name, is_directory, layers, overlays_in, sweep
+from wink_sandbox._rules import repository_of, steering
+from wink_sandbox._sandbox import PROGRAMS, Sandbox, bubblewrap, opened, run_request, words_of
+from wink_sandbox._scratch import Scratch
+from wink_sandbox._upper import DEEPEST, Step
+from wink_sandbox.programs import (
+    ENVIRONMENT,
+    MIB,
+    SCRATCH,
+    Channel,
+    Command,
+    Ended,
+    Keeper,
+    Limits,
+    Mount,
+    OnOutput,
+    Output,
+    Profile,
+    Reason,
+    Request,
+    Stop,
+    Streams,
+    launcher,
+    watch,
+)
+
+if TYPE_CHECKING:
+    from wink_sandbox._copy import copy_file
+    from wink_sandbox._copy_guard import CopyGuard
+    from wink_sandbox._probe import Feature, Report, probe
+    from wink_sandbox._unguarded import Unguarded
+    from wink_sandbox.programs import mount
+
+__all__ = [
+    "DEEPEST",
+    "ENVIRONMENT",
+    "MIB",
+    "PROGRAMS",
+    "SCRATCH",
+    "SINCE",
+    "Channel",
+    "Command",
+    "CopyGuard",
+    "Differences",
+    "Ended",
+    "Feature",
+    "Guard",
+    "Guarded",
+    "Keeper",
+    "Limits",
+    "Mount",
+    "Notes",
+    "OnOutput",
+    "Outcome",
+    "Output",
+    "Overlay",
+    "OverlayGuard",
+    "Profile",
+    "Reason",
+    "Report",
+    "Request",
+    "Sandbox",
+    "Scratch",
+    "Step",
+    "Stop",
+    "Streams",
+    "Unguarded",
+    "allowed",
+    "beside",
+    "bubblewrap",
+    "changed_meanwhile",
+    "check_mounts",
+    "copy_file",
+    "differences",
+    "foreign",
+    "forget",
+    "fresh_name",
+    "git_outside",
+    "keep_base",
+    "launcher",
+    "main_tree",
+    "merge",
+    "mount",
+    "mounted_in",
+    "opened",
+    "probe",
+    "refused",
+    "remove_tree",
+    "repository_of",
+    "run_in_call",
+    "run_request",
+    "is_directory",
+    "lay_aside",
+    "layers",
+    "overlays_in",
+    "steering",
+    "sweep",
+    "usual_guard",
+    "walk_tree",
+    "watch",
+    "with_git_config",
+    "worktree_index",
+    "words_of",
+]
+
+# wink.testing asks it: that a program is started is the tool's act, and what is read and written around it is not.
+__acts_for_tools__ = ("reads", "changes")
+
+# What most programs do without is imported when it is asked for (PEP 562).
+_LATER = {
+    "CopyGuard": "_copy_guard",
+    "copy_file": "_copy",
+    "Feature Report probe": "_probe",
+    "mount": "programs",
+    "Unguarded": "_unguarded",
+}
+
+if not TYPE_CHECKING:
+    __getattr__ = lazily(__name__, _LATER)

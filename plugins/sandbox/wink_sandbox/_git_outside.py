@@ -1,0 +1,158 @@
+"""Notice what git wrote to a git directory outside of the workspace, of which a try has nothing to merge.
+
+A worktree's `.git` is a file that names its git directory, as are those of submodules and of `--separate-git-dir`; and a
+workspace may be a directory of a repository that begins above it. All of that is text by whoever: it decides where is looked
+in what a program wrote, and nothing is shown or written because of it.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from wink.dataclass import dataclass
+from wink.errors import RecordCorrupt
+from wink.filesystem import git_index_meaning
+from wink.state import open_directory
+from wink.trust import is_inside
+from wink_sandbox._overlay import Overlay
+from wink_sandbox._upper import Reader, Step
+
+_MOST: Final = 8192
+_LARGEST: Final = 1 << 24
+_READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+
+
+def git_outside(root: str, places: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    """The git directories of the workspace, outside of it, that something was changed in.
+
+    `places` are directories outside and what holds the changes there, both absolute.
+    """
+    return tuple(
+        git
+        for git, common in _directories(root)
+        if any(_is_changed(place, upper, one) for place, upper in places for one in dict.fromkeys((git, common)))
+    )
+
+
+@dataclass(slots=True)
+class Beside(Overlay):
+    """A part of what a try keeps of other directories than the workspace, as an overlay of its own over `root`."""
+
+    layer: str = ""
+
+    @property
+    def upper(self) -> str:
+        """The directory that holds what was changed."""
+        return self.layer
+
+
+def main_tree(root: str) -> str | None:
+    """The directory whose `.git` has the repository that a workspace is a worktree of, if that says so itself.
+
+    The workspace's `.git` is a file by whoever; so the git directory that it names must name it too, and be this user's, as
+    all else that is read there.
+    """
+    if not stat.S_ISREG(_mode(f"{root}/.git")):
+        return None
+    git = _git_directory(f"{root}/.git")
+    shared, back = (None, None) if git is None else (_line(f"{git}/commondir"), _line(f"{git}/gitdir"))
+    if git is None or shared is None or back is None or os.path.realpath(os.path.join(git, back)) != f"{root}/.git":
+        return None
+    common = os.path.realpath(os.path.join(git, shared))
+    main = os.path.dirname(common)
+    if os.path.dirname(git) != f"{common}/worktrees" or common != f"{main.rstrip('/')}/.git" or is_inside(main, root):
+        return None
+    places = (main, common, f"{common}/worktrees", git, f"{git}/commondir", f"{git}/gitdir")
+    return main if all(os.lstat(place).st_uid == os.geteuid() for place in places) else None
+
+
+def worktree_index(root: str) -> str | None:
+    """What the index of a worktree says; None where it cannot be read."""
+    git = _git_directory(f"{root}/.git")
+    content = None if git is None else _content(f"{git}/index", _LARGEST)
+    return None if content is None else git_index_meaning(content)
+
+
+def beside(overlay: Overlay, main: str, places: Iterable[tuple[str, str]]) -> Beside | None:
+    """What programs changed in the directory `main`, with `places` as for `git_outside`."""
+    found = [(place, upper) for place, upper in places if is_inside(main, place)]
+    if not found:
+        return None
+    place, upper = max(found, key=lambda one: len(one[0]))
+    return Beside(main, overlay.directory, since=overlay.since, layer=f"{upper}{main[len(place.rstrip('/')) :]}")
+
+
+def _mode(place: str) -> int:
+    try:
+        return os.lstat(place).st_mode
+    except OSError:
+        return 0
+
+
+def _directories(root: str) -> Iterator[tuple[str, str]]:
+    """The git directory of a workspace and the one that it shares with others, unless it is in the workspace."""
+    above: str = root
+    while True:
+        git = _git_directory(f"{above.rstrip('/')}/.git")
+        if git is not None:
+            shared = _line(f"{git}/commondir")
+            common = git if shared is None else os.path.realpath(os.path.join(git, shared))
+            if not (is_inside(git, root) and is_inside(common, root)):
+                yield git, common
+            return
+        if above == "/":
+            return
+        above = os.path.dirname(above)
+
+
+def _git_directory(place: str) -> str | None:
+    there = os.path.realpath(place)
+    if os.path.isdir(there):
+        return there
+    line = _line(there)
+    if line is None or not line.startswith("gitdir:"):
+        return None
+    return os.path.realpath(os.path.join(os.path.dirname(there), line.removeprefix("gitdir:").strip()))
+
+
+def _line(place: str) -> str | None:
+    """What a small file says; None for anything else."""
+    content = _content(place, _MOST)
+    return None if content is None or b"\0" in content else os.fsdecode(content).strip() or None
+
+
+def _content(place: str, most: int) -> bytes | None:
+    try:
+        with open(os.open(place, _READ), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return None
+            content = file.read(most + 1)
+    except (OSError, ValueError):
+        return None
+    return content if len(content) <= most else None
+
+
+def _is_changed(place: str, upper: str, git: str) -> bool:
+    """Whether there is more in the layer over a directory than an index in which git has noted other times."""
+    if not is_inside(git, place):
+        return False
+    written = f"{upper}{git[len(place.rstrip('/')) :]}"
+    try:
+        os.close(open_directory(written))
+    except (OSError, RecordCorrupt):
+        return False  # nothing is there, or no directory any more
+    steps = Reader(git, written, ignored=lambda _: None, is_scratch=lambda _: False, opened={}).read().steps
+    return any(not _is_index_still(git, written, step) for step in steps)
+
+
+def _is_index_still(git: str, written: str, step: Step) -> bool:
+    if step.kind != "file" or step.found is None or step.path.rpartition("/")[2] != "index":
+        return False
+    before, after = (_content(f"{base}/{step.path}", _LARGEST) for base in (git, written))
+    if before is None or after is None:
+        return False
+    said = git_index_meaning(before)
+    return said is not None and said == git_index_meaning(after)

@@ -1,0 +1,196 @@
+"""Decide which of a program's changes may become the workspace's."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final
+
+from wink.errors import PathRefused
+from wink.filesystem import (
+    SETTINGS,
+    FileChange,
+    distribution_at,
+    import_places,
+    is_git_config,
+    is_git_data,
+    protected_as,
+    quoted_path,
+    unportable_name,
+)
+from wink_sandbox._deep import walk_tree
+from wink_sandbox._upper import Step
+
+_PLANTED: Final = "would plant a git repository, whose hooks and settings the next git command would run"
+_DELETED: Final = "is a git repository, which programs must not delete"
+_DEEP: Final = "is so deep that what is in it has no path; make fewer levels, or shorter names"
+_INSTALLED: Final = (
+    "names a distribution, and is where the running Python finds it: its entry points are loaded by other programs"
+)
+_IRREGULAR: Final = "is where wink reads settings, and is no regular file; see what it leads to"
+_UNPORTABLE: Final = "has a name in it that no Windows can hold"
+_LEADS_OUT: Final = "leads out of the workspace"
+_MAY_LEAD_OUT: Final = "goes down and up again, and may lead out of the workspace"
+_OF_EACH: Final = 3
+_LINKS: Final = 6
+"""So many links that lead out are named, of one directory and in all."""
+_TARGET: Final = 200
+_CODE: Final = "belongs to what git runs or is told by (only objects, refs, logs, index and HEAD are merged)"
+
+
+def problem(step: Step, root: str, *, check: Callable[[str], None]) -> str | None:
+    """Why a step must not be taken, or None. `check` raises `PathRefused` for places that are not for programs.
+
+    A name alone is no reason: what file tools refuse to make, since models confuse it, programs make on purpose.
+    """
+    path = step.path
+    if step.is_too_deep:
+        return _DEEP
+    at, inside = repository_of(path)
+    if at is not None:
+        return _git_problem(step, root, at, inside)
+    if step.kind == "drop" and step.found is not None and stat.S_ISDIR(step.found.st_mode):
+        for below, _ in walk_tree(f"{root}/{path}"):
+            if protected_as(below.rpartition("/")[2]) is not None:
+                return f"has {below!r} in it, which programs must not delete"
+    try:
+        check(path)
+    except PathRefused as error:
+        return error.reason
+    return None
+
+
+def steering(changes: Iterable[FileChange], root: str) -> tuple[tuple[str, str], ...]:
+    """What of some changes decides what Python or wink loads when it starts the next time, each path with a word on it.
+
+    `pip install -e .` makes such things rightly, so a person is told, and nothing is refused; so they are of new names that
+    keep Windows from checking the project out, and first of links that lead out of the workspace.
+    """
+    changes = tuple(changes)
+    places = import_places(root)
+    told: dict[str, str] = {}
+    for change in changes:
+        if change.after is not None:
+            at = distribution_at(change.path, places)
+            if at is not None:
+                told[at] = _INSTALLED
+            elif change.path.casefold() in SETTINGS and change.after.kind != "file":
+                told[change.path] = _IRREGULAR
+            elif change.before is None and unportable_name(change.path) is not None:
+                told[change.path] = _UNPORTABLE
+    return (*_leading_out(changes, root), *told.items())
+
+
+def _leading_out(changes: Sequence[FileChange], root: str) -> Iterator[tuple[str, str]]:
+    """The links that lead out, a few of each directory and a few in all, and how many more there are beneath which one."""
+    seen: Counter[str] = Counter()
+    shown, more = 0, list[str]()
+    for change in changes:
+        after = change.after
+        if after is None or after.target is None:
+            continue
+        leads = _leads(change.path, after.target, root)
+        if not leads:
+            continue
+        above = os.path.dirname(change.path)
+        seen[above] += 1
+        if seen[above] > _OF_EACH or shown >= _LINKS:
+            more.append(above)
+            continue
+        shown += 1
+        target = quoted_path(after.target)
+        yield change.path, f"{leads}, to {target if len(target) <= _TARGET else target[:_TARGET] + '…'}"
+    if more:
+        yield os.path.commonpath(more) or ".", f"… and {len(more)} more links like these"
+
+
+def _leads(path: str, target: str, root: str) -> str:
+    """What is to be said of a link, which is the only one on its way: where it goes down and up again, that may be otherwise."""
+    names = [name for name in target.split("/") if name not in ("", ".")]
+    if target.startswith("/"):
+        is_inside = ".." not in names and f"/{'/'.join(names)}/".startswith(f"{root.rstrip('/')}/")
+        return "" if is_inside else _LEADS_OUT
+    rises = next((number for number, name in enumerate(names) if name != ".."), len(names))
+    if rises > path.count("/"):
+        return _LEADS_OUT
+    return _MAY_LEAD_OUT if ".." in names[rises:] else ""
+
+
+def is_state(path: str) -> bool:
+    """Whether a path is in something that looks like wink's own state."""
+    return any(protected_as(name) == ".wink" for name in path.split("/"))
+
+
+def repository_of(path: str) -> tuple[str | None, str]:
+    """The path of the `.git` that a path is in, and the rest."""
+    names = path.split("/")
+    for number, name in enumerate(names):
+        if protected_as(name) == ".git":
+            return "/".join(names[: number + 1]), "/".join(names[number + 1 :])
+    return None, ""
+
+
+def _git_problem(step: Step, root: str, at: str, inside: str) -> str | None:
+    if not is_repository(root, at):
+        return _PLANTED
+    if not inside and step.kind != "mode":
+        return _DELETED if step.kind == "drop" else _PLANTED
+    if not inside:
+        return None
+    own = _own_part(f"{root}/{at}", inside)
+    if own is None or not (is_git_data(step.path) and is_git_data(f".git/{own}")):
+        return _CODE
+    if own == "info" and step.kind != "directory":
+        return _CODE
+    if step.kind == "link" or (step.made is not None and step.kind == "file" and step.made.st_nlink > 1):
+        return "would be a link in a git repository"
+    return None
+
+
+def is_known_config(path: str, root: str) -> bool:
+    """Whether a path is that of the settings of a repository that was there before."""
+    at, inside = repository_of(path)
+    if at is None or not is_git_config(path) or not is_repository(root, at):
+        return False
+    return _own_part(f"{root}/{at}", inside) == "config"
+
+
+def _own_part(place: str, inside: str) -> str | None:
+    """The path in the git directory at `place`, or in the one that this has for a submodule or worktree; None where that is new.
+
+    The shortest one: to git, whatever is called `hooks` among the refs of one is a ref.
+    """
+    names = inside.split("/")
+    while names[0] in ("modules", "worktrees"):
+        for end in range(2, len(names)):
+            if is_file(f"{place}/{'/'.join(names[:end])}/HEAD"):
+                break
+        else:
+            return None
+        place, names = f"{place}/{'/'.join(names[:end])}", names[end:]
+    return "/".join(names)
+
+
+def with_parents(paths: Iterable[str]) -> frozenset[str]:
+    """Paths and all directories above them."""
+    return frozenset(
+        above for path in paths for above in (path, *(path[:at] for at in range(len(path)) if path[at] == "/"))
+    )
+
+
+def is_file(place: str) -> bool:
+    """Whether a regular file has this name, and not a link to one."""
+    try:
+        return stat.S_ISREG(os.lstat(place).st_mode)
+    except OSError:
+        return False
+
+
+def is_repository(root: str, at: str) -> bool:
+    """Whether there was a git directory at this path before."""
+    try:
+        return stat.S_ISDIR(os.lstat(f"{root}/{at}").st_mode)
+    except OSError:
+        return False

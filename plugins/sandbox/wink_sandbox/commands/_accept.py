@@ -1,0 +1,221 @@
+"""`wink accept`, `wink drop` and `wink tries`: what becomes of what was tried."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from typing import TYPE_CHECKING
+
+import click
+
+from wink.cli import (
+    echo_diff,
+    fit,
+    named_path,
+    one_line,
+    open_workspace,
+    paths_of,
+    visible,
+    when,
+    workspace_option,
+    wrong,
+)
+from wink.errors import MergeRefused, TryConflict
+from wink.filesystem import path_in_json, quoted_path
+from wink.limits import utc_now
+from wink_sandbox.commands._patch import check_terminal, pick
+from wink_sandbox.commands._try import tell_accepted, tell_changes, tell_home, tell_left, tell_notes, tell_refused
+from wink_sandbox.tries import KEPT, Accepted, Try, bring_back, dropped_tries, tries
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from wink.workspace import Workspace
+
+_FAILED, _WRONG = 1, 2
+_name = click.option("--name", metavar="NAME", help="Which try is meant, where there are several.")
+_dry_run = click.option("--dry-run", is_flag=True, help="Only show what would change.")
+
+
+@click.command()
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@workspace_option
+@_name
+@click.option(
+    "--without", multiple=True, metavar="PATH", help="Leave out what is at and beneath PATH; may be repeated."
+)
+@click.option("--session", default="default", metavar="NAME", help="The session in whose log it is to stand.")
+@click.option("--rest", is_flag=True, help="Leave out what cannot be accepted, and accept the rest.")
+@click.option("-p", "--patch", is_flag=True, help="Ask for each hunk, at a terminal, as `git add -p` does.")
+@_dry_run
+def accept(
+    paths: tuple[str, ...],
+    workspace: str,
+    name: str | None,
+    without: tuple[str, ...],
+    session: str,
+    rest: bool,
+    patch: bool,
+    dry_run: bool,
+) -> int | None:
+    """Make what was tried real, all of it or what is at and beneath PATHs.
+
+    A PATH may be a pattern as those of git are, such as 'src/*.py', where * crosses directories. It is one call, which
+    `wink undo` takes back. Where the workspace has changed since, or something may not become a workspace's, nothing is
+    accepted and the paths are named. With --rest they stay in the try, everything else is accepted, and the exit status
+    is 1; what --without leaves out stays there too.
+    """
+    if patch:
+        if dry_run:
+            raise wrong("--patch shows all before it asks; give it without --dry-run, and answer q")
+        check_terminal()
+    with open_workspace(workspace) as opened:
+        tried = chosen_try(opened, name)
+        chosen, left_out = tuple(map(named_path, paths)), tuple(map(named_path, without))
+        picking = pick if patch else None
+        try:
+            done = tried.accept(*chosen, without=left_out, session=session, rest=rest, dry_run=dry_run, pick=picking)
+        except (TryConflict, MergeRefused):
+            if not tell_refused(tried, chosen, left_out):
+                raise
+            return _WRONG
+        if dry_run:
+            click.echo(f"would accept {paths_of(len(done.changes))} of the try {tried.name!r}")
+            tell_notes(done.notes)
+            echo_diff(done.changes, how=f"wink diff --try {tried.name} --all")
+        elif done.call is not None or done.git is not None:
+            tell_accepted(done)
+        elif patch:
+            click.echo("nothing was chosen that changes anything")
+        elif not done.left:
+            click.echo("nothing to accept: the workspace is like that already")
+            _tell_rest(tried, done)
+            return None
+        if done.left:
+            click.echo(f"wink: left out: {paths_of(len(done.left))}", err=True)
+            tell_left(done.left)
+        if done.call is not None or done.git is not None:
+            _tell_rest(tried, done)
+        return _FAILED if done.left else None
+
+
+@click.command()
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@workspace_option
+@_name
+@click.option("--undo", is_flag=True, help="Bring back what was dropped last.")
+@_dry_run
+def drop(paths: tuple[str, ...], workspace: str, name: str | None, undo: bool, dry_run: bool) -> None:
+    """Forget what was tried, all of it or what is at and beneath PATHs, which may be patterns. What was accepted stays.
+
+    With --undo the try that was dropped last, or last as NAME, is there again. The last 5 can come back, until `wink gc`
+    frees them; `wink tries --dropped` lists them.
+    """
+    with open_workspace(workspace) as opened:
+        if undo:
+            if paths:
+                raise wrong(
+                    "--undo brings back all that was dropped at once; `wink drop --undo`, then name PATHs to others"
+                )
+            return _bring_back(opened, name, dry_run=dry_run)
+        tried = chosen_try(opened, name)
+        home = tried.home()
+        done = tried.drop(*map(named_path, paths), dry_run=dry_run)
+        if dry_run:
+            click.echo(f"would forget {paths_of(len(done.changes))} of the try {tried.name!r}")
+            echo_diff(done.changes, how=f"wink diff --try {tried.name} --all")
+            return None
+        tell_changes(done.changes, "forgotten")
+        if home and done.is_over:
+            click.echo(f"  and {paths_of(len(home))} in the home")
+        _tell_rest(tried, done)
+        click.echo(
+            f"  `wink drop --undo{_named(tried.name)}` brings it back, until `wink gc`, or {KEPT} more that are dropped"
+        )
+        return None
+
+
+def _bring_back(workspace: Workspace, name: str | None, *, dry_run: bool) -> None:
+    found = [(one, tried) for one, tried in dropped_tries(workspace) if name in (None, one.name)]
+    if not found:
+        which = "nothing that was dropped" if name is None else f"no try that was dropped as {name!r}"
+        raise wrong(f"there is {which} and can come back; `wink tries --dropped` lists what can")
+    one, tried = found[-1]
+    changes = tried.differences().changes()
+    if dry_run:
+        click.echo(f"would bring back {paths_of(len(changes))} of the try {one.name!r}")
+        return
+    back = bring_back(workspace, one)
+    if back is None:
+        raise wrong(
+            f"the try {one.name!r} was freed in this very moment; `wink tries --dropped` lists what can come back"
+        )
+    there = "" if back == one.name else f"; there is another one called {one.name!r} by now"
+    tell_changes(changes, f"tried as {back!r} again{there}", how=f"wink diff --try {back} --all")
+
+
+@click.command(name="tries")
+@workspace_option
+@click.option("--dropped", is_flag=True, help="List what was dropped and can come back by `wink drop --undo`.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON for machines, one try a line.")
+def list_tries(workspace: str, dropped: bool, as_json: bool) -> None:
+    """List what is being tried, and what ran in it."""
+    with open_workspace(workspace) as opened:
+        if dropped:
+            for one, tried in dropped_tries(opened):
+                _list_one(tried, one.at, as_json=as_json)
+            return
+        for one in tries(opened):
+            _list_one(one, None, as_json=as_json)
+
+
+def _list_one(one: Try, dropped_at: datetime | None, *, as_json: bool) -> None:
+    changes, home, now = one.differences().changes(), one.home(), utc_now()
+    if as_json:
+        runs = [
+            {
+                "command": list(run.argv),
+                "started_at": run.started_at.isoformat(),
+                "seconds": run.seconds,
+                "status": run.status,
+            }
+            for run in one.runs
+        ]
+        paths = [{"path": path_in_json(change.path), "kind": change.kind} for change in changes]
+        gone = {} if dropped_at is None else {"dropped_at": dropped_at.isoformat()}
+        written = [path_in_json(change.path) for change in home]
+        click.echo(json.dumps({"try": one.name, **gone, "runs": runs, "changes": paths, "home": written}))
+        return
+    gone = "" if dropped_at is None else f", dropped {when(dropped_at, now)}"
+    more = f", and {paths_of(len(home))} in the home" if home else ""
+    click.echo(f"{one_line(one.name)}  {paths_of(len(changes))} changed{more}{gone}")
+    for git in one.git_outside():
+        stays = ", which cannot be accepted" if one.accepts_git_to() is None else ""
+        click.echo(one_line(f"  git wrote to {quoted_path(git)}{stays}"))
+    for run in one.runs:
+        status = "ended from outside" if run.status is None else f"status {run.status}"
+        click.echo(visible(f"  {when(run.started_at, now)}  {status}  {fit(shlex.join(run.argv), 80)}"))
+
+
+def _named(name: str) -> str:
+    return "" if name == "default" else f" --name {name}"
+
+
+def _tell_rest(tried: Try, done: Accepted) -> None:
+    if done.is_over:
+        return
+    if tried.differences():
+        click.echo("  the rest is still being tried")
+    tell_home(tried.home(), tried.name)
+
+
+def chosen_try(workspace: Workspace, name: str | None) -> Try:
+    """The try that is meant: by its name, or the only one."""
+    if name is not None:
+        return Try(workspace, name)
+    known = tries(workspace)
+    if len(known) > 1:
+        raise wrong(
+            f"several things are being tried ({', '.join(one.name for one in known)}); say which one with --name"
+        )
+    return known[0] if known else Try(workspace, "default")

@@ -1,0 +1,58 @@
+"""What `wink doctor`, `wink diff` and `wink gc` ask: whether programs can be confined here, what is tried, and what was dropped."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wink.cli import Checkup, Finding, Pending
+from wink_sandbox import probe
+
+if TYPE_CHECKING:
+    from wink.workspace import Workspace
+
+
+def programs(workspace: str) -> Checkup:
+    """Say what this machine can do for programs; where they cannot be confined, that is an error."""
+    del workspace
+    report = probe()
+    guard = report.guard
+    found = [Finding("programs", one.name, one.has, one.detail, one.remedy) for one in report.features]
+    remedy = "; ".join(report.lacks("scan"))
+    found.append(Finding("programs", "sandbox", guard is not None, f"the {guard} guard" if guard else "none", remedy))
+    able = f"programs are run under the {guard} guard" if guard else "programs cannot be confined here and are not run"
+    return Checkup(tuple(found), able, ok=guard is not None)
+
+
+def tried(workspace: Workspace, name: str | None, *, home: bool = False, conflicts: bool = False) -> Pending | None:
+    """Show what is being tried: what is named, otherwise the only one; with `home` what that has in its home.
+
+    With `conflicts` only what has changed in the workspace too since it began.
+    """
+    from wink_sandbox.commands._accept import chosen_try
+    from wink_sandbox.tries import tries
+
+    if name is None and not tries(workspace):
+        return None
+    chosen = chosen_try(workspace, name)
+    if home:
+        return Pending(chosen.home(), f"in the home of the try {chosen.name!r}, where it stays; paths are those in it")
+    changes = chosen.differences().changes()
+    if conflicts:
+        both = set(chosen.conflicts())
+        title = f"changed in the workspace (-) and in the try {chosen.name!r} (+) since that began"
+        return Pending(
+            tuple(change for change in changes if change.path in both), title if both else f"nothing was {title}"
+        )
+    if name is None and not changes:
+        return None  # it has something in its home alone
+    title = f"tried as {chosen.name!r}, not real yet; `wink diff c1..` shows what calls changed"
+    return Pending(changes, title)
+
+
+def freed(workspace: Workspace, dry_run: bool) -> str:
+    """Free what was dropped, which can then not be brought back; a line that says how much that was."""
+    from wink_sandbox.tries import dropped_tries, free_dropped
+
+    number = len(dropped_tries(workspace)) if dry_run else free_dropped(workspace)
+    what = "1 try that was dropped" if number == 1 else f"{number} tries that were dropped"
+    return f"{'would free' if dry_run else 'freed'} {what}" if number else ""

@@ -1,0 +1,254 @@
+"""`wink try`: run any program over a workspace, and keep what it changes apart."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from wink.cli import (
+    echo_paths,
+    one_line,
+    open_workspace,
+    paths_of,
+    shown_path,
+    tell_found,
+    told,
+    workspace_option,
+    wrong,
+)
+from wink.errors import MergeRefused, TryConflict
+from wink.filesystem import FileChange, is_git_data, quoted_path
+from wink.limits import utc_now
+from wink.trust import allowed
+from wink_sandbox import Command, Notes, Overlay, Sandbox, steering
+from wink_sandbox.tries import PROFILES, Accepted, Run, Try, private_places, profile_named, run_here
+
+_OUTSIDE = (
+    "what git wrote to {} stays in the try and cannot be accepted: commit again after `wink accept --without .git`"
+)
+_WORKTREE = "what git wrote to {} is in the try too, and accepted with it"
+_NO_AGENT = "git began a commit and made none; if it was to be signed: no program in a try reaches your ssh agent, a key in a file works"
+_KILLED = 130
+_SHOWN = 20
+"""So many notes are shown."""
+
+
+@click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.argument("command", nargs=-1, required=True, metavar="-- COMMAND [ARGUMENT]...")
+@workspace_option
+@click.option(
+    "--name", default="default", metavar="NAME", help="Which try it belongs to; several can stand side by side."
+)
+@click.option("--keep-on-success", is_flag=True, help="Accept what it changed when it exits with status 0.")
+@click.option(
+    "--profile",
+    type=click.Choice(tuple(PROFILES)),
+    default=next(iter(PROFILES)),
+    show_default=True,
+    help="; ".join(f"{name}: {one.summary}" for name, one in PROFILES.items()),
+)
+@click.option("--network/--no-network", default=None, help="Whether it reaches the network, whatever the profile says.")
+@click.option("--read", multiple=True, metavar="PATH", help="Let it read PATH too; may be repeated.")
+def try_(
+    command: tuple[str, ...],
+    workspace: str,
+    name: str,
+    keep_on_success: bool,
+    profile: str,
+    network: bool | None,
+    read: tuple[str, ...],
+) -> int:
+    """Run a program, a build or a whole agent, without changing anything.
+
+    It sees the workspace as it is, and on top what was tried before under the same NAME. What it changes is kept apart:
+    `wink diff` shows it, `wink accept` makes it real, all or in part, as one call that can be undone, and `wink drop`
+    forgets it. The exit status is the program's own.
+    """
+    for path in read:
+        if not os.path.exists(path):
+            raise wrong(f"--read {path!r} does not exist")
+    if "/" not in command[0] and shutil.which(command[0]) is None:
+        raise wrong(f"there is no program {command[0]!r} on the PATH")
+    tell_found()
+    with open_workspace(workspace) as opened:
+        tried = Try(opened, name)
+        with tried.use() as overlay:
+            status, found, home = None, None, ()
+            try:
+                status = _run(tried, overlay, overlay.root, command, profile, network, read)
+            finally:
+                found = tried.differences()
+                home, outside = tried.home(), tried.git_outside()
+                if not found and len(tried.runs) < 2:
+                    tried.end_if_empty()
+        said = _OUTSIDE if tried.accepts_git_to() is None else _WORKTREE
+        for git in outside:
+            click.echo(one_line(f"wink: {said.format(quoted_path(git))}"), err=True)
+        changes = found.changes() if found else ()
+        if os.environ.get("SSH_AUTH_SOCK") and _began_to_commit(changes):
+            click.echo(f"wink: {_NO_AGENT}", err=True)
+        if keep_on_success and status == 0 and (changes or outside):
+            try:
+                accepted = tried.accept()
+            except (TryConflict, MergeRefused) as error:
+                if not tell_refused(tried, ()):
+                    click.echo(f"wink: {told(error)}", err=True)
+            else:
+                tell_accepted(accepted, err=True)
+                tell_home(() if accepted.is_over else home, name, err=True)
+                return status
+        if home and not outside and not changes and not found.notes:
+            click.echo("wink: it changed nothing in the workspace", err=True)
+        else:
+            _tell(changes, (*steering(changes, opened.root), *found.notes), name, only_git=bool(outside))
+        tell_home(home, name, err=True)
+    return _KILLED if status is None else status
+
+
+def _run(
+    tried: Try,
+    overlay: Overlay,
+    root: str,
+    argv: tuple[str, ...],
+    profile: str,
+    network: bool | None,
+    read: tuple[str, ...],
+) -> int | None:
+    chosen = PROFILES[profile]
+    home = os.environ.get("HOME") or os.path.expanduser("~")
+    places = tuple(os.path.abspath(path) for path in read)
+    # Where an empty home is wanted, the sandbox makes one; a private one is shown through an overlay of its own.
+    made = profile_named(profile, network=network, home=home if chosen.home == "empty" else None, readable=places)
+    is_private = chosen.home == "private"
+    mounts, told = private_places(overlay, home, tried.accepts_git_to()) if is_private else ((), ())
+    made = replace(made, writable=tuple(mount.target for mount in mounts))
+    for line in told:
+        click.echo(one_line(f"wink: {line}"), err=True)
+    cwd = _inside(root)
+    sandbox = Sandbox(made)
+    started, clock = utc_now(), time.monotonic()
+    env = allowed(os.environ, chosen.env)
+    if chosen.machine:
+        # The workspace is a mount of its own now, and may be a directory of a repository that begins above it.
+        env["GIT_DISCOVERY_ACROSS_FILESYSTEM"] = "1"
+    tried.note(Run(argv, started, 0.0, None), home if chosen.home == "private" else "")
+    tried.note_places(mounts)
+    status = run_here(sandbox, Command(argv, cwd, env), overlay, mounts)
+    tried.note(Run(argv, started, time.monotonic() - clock, status))
+    return status
+
+
+def _inside(root: str) -> str:
+    """The directory to start in: the current one where that is in the workspace, otherwise the workspace itself."""
+    here = os.path.realpath(Path.cwd())
+    if here == root or not here.startswith(root.rstrip("/") + "/"):
+        return ""
+    return os.path.relpath(here, root)
+
+
+def _began_to_commit(changes: tuple[FileChange, ...]) -> bool:
+    """Whether git has written a commit's message, and no commit: it signs between the two."""
+    paths = {change.path for change in changes if is_git_data(change.path)}
+    messages = [path for path in paths if path.endswith("/COMMIT_EDITMSG")]
+    return any(f"{path.rpartition('/')[0]}/logs/HEAD" not in paths for path in messages)
+
+
+def _tell(changes: tuple[FileChange, ...], notes: Notes, name: str, *, only_git: bool = False) -> None:
+    if not changes and not notes:
+        click.echo(f"wink: it changed nothing{' else' if only_git else ''}", err=True)
+        return
+    what = f"tried{'' if name == 'default' else ' as ' + name}, nothing of this is real yet"
+    tell_changes(changes, what, err=True, how=f"wink diff --try {name} --all")
+    tell_notes(notes, err=True)
+    if changes:
+        which = "" if name == "default" else f" --name {name}"
+        click.echo(
+            f"wink: see it: wink diff --try {name}; keep it: wink accept{which} [PATH…]; forget it: wink drop{which}",
+            err=True,
+        )
+
+
+def tell_accepted(done: Accepted, *, err: bool = False) -> None:
+    """Say what is the workspace's now."""
+    if done.call is not None:
+        tell_changes(done.changes, f"accepted (c{done.call})", err=err, how=f"wink show c{done.call} --all")
+    if done.git is not None:
+        import shlex
+
+        main, call = done.git
+        way = f"wink undo c{call} --workspace {shlex.quote(main)}"
+        click.echo(one_line(f"wink: what git wrote is c{call} of {quoted_path(main)}; {way} takes it back"), err=err)
+    tell_notes(done.notes, err=err)
+
+
+def tell_notes(notes: Notes, *, err: bool = False) -> None:
+    """Say what is to be known of some paths, not of too many."""
+    for path, reason in notes[:_SHOWN]:
+        click.echo(one_line(f"  {shown_path(path)} {reason}"), err=err)
+    if len(notes) > _SHOWN:
+        click.echo(f"  … and {len(notes) - _SHOWN} more such lines", err=err)
+
+
+def tell_home(home: tuple[FileChange, ...], name: str, *, err: bool = False) -> None:
+    """Say what is in the home of a try, and that it is neither lost nor real."""
+    if not home:
+        return
+    places = list(dict.fromkeys(f"~/{change.path.partition('/')[0]}" for change in home))
+    shown = ", ".join(map(quoted_path, places[:3])) + (f" and {len(places) - 3} more" if len(places) > 3 else "")
+    which = "" if name == "default" else f" --try {name}"
+    line = (
+        f"wink: in the home, which stays with the try: {paths_of(len(home))} ({shown}); see it: wink diff --home{which}"
+    )
+    click.echo(one_line(line), err=err)
+
+
+def tell_refused(tried: Try, paths: tuple[str, ...], left_out: tuple[str, ...] = ()) -> bool:
+    """Say why nothing was accepted, path by path, and how to go on; False where nothing is in the way any more."""
+    import shlex
+
+    without = tried.accept(*paths, without=left_out, rest=True, dry_run=True)
+    if not without.left:
+        return False
+    which = "" if tried.name == "default" else f" --name {tried.name}"
+    words = [*map(shown_path, paths), *(word for path in left_out for word in ("--without", shown_path(path)))]
+    given = f" {shlex.join(words)}" if words else ""
+    click.echo(f"wink: nothing was accepted, {paths_of(len(without.left))} cannot be:", err=True)
+    tell_left(without.left)
+    if tried.conflicts():
+        shown = "" if tried.name == "default" else f" --try {tried.name}"
+        click.echo(
+            one_line(f"  `wink diff{shown} --conflicts` shows what the workspace has, and what was tried"), err=True
+        )
+    if without.changes:
+        how = f"wink accept{which} --rest{given}` accepts everything else"
+    else:
+        how = f"wink drop{which}{given}` forgets what was tried"
+    click.echo(one_line(f"  `{how}"), err=True)
+    return True
+
+
+def tell_left(left: Iterable[tuple[str, str]]) -> None:
+    """Name what stays in a try, each reason once with the paths beneath."""
+    reasons: dict[str, list[str]] = {}
+    for path, reason in left:
+        reasons.setdefault(reason, []).append(path)
+    for reason, paths in list(reasons.items())[:_SHOWN]:
+        click.echo(one_line(f"  {reason}:"), err=True)
+        for path in paths[:_SHOWN]:
+            click.echo(one_line(f"    {shown_path(path)}"), err=True)
+        if len(paths) > _SHOWN:
+            click.echo(f"    … {len(paths) - _SHOWN} more", err=True)
+    if len(reasons) > _SHOWN:
+        click.echo(f"  … and for {len(reasons) - _SHOWN} more reasons", err=True)
+
+
+def tell_changes(changes: tuple[FileChange, ...], what: str, *, err: bool = False, how: str = "") -> None:
+    """Say which files changed, not too many of them."""
+    click.echo(f"wink: {what}: {paths_of(len(changes))}", err=err)
+    echo_paths(changes, err=err, how=how)

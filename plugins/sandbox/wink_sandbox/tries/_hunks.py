@@ -1,0 +1,168 @@
+"""Take the changes of a try apart into what a person says yes or no to: hunks of texts, and whole changes of all else."""
+
+from __future__ import annotations
+
+import re
+import stat
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+
+from wink.filesystem import FileChange
+from wink_sandbox import Differences, repository_of
+
+_HEADER: Final = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+
+
+class Edit(NamedTuple):
+    """So many lines from `start` on, counted from 0, become `lines`."""
+
+    start: int
+    length: int
+    lines: tuple[str, ...]
+
+
+class Hunk(NamedTuple):
+    """A part of the change of one text: as a diff shows it, and what it does; or `mode`, that the permission bits change."""
+
+    text: str
+    edits: tuple[Edit, ...] = ()
+    mode: int | None = None
+
+
+class Unit(NamedTuple):
+    """What is asked about together: the paths of a try's steps, what they change, and the hunks where it is one text."""
+
+    path: str
+    paths: frozenset[str]
+    changes: tuple[FileChange, ...]
+    hunks: tuple[Hunk, ...]
+
+
+class Picked(NamedTuple):
+    """What was chosen of one unit: some hunks, or with None all of it."""
+
+    unit: Unit
+    hunks: tuple[Hunk, ...] | None = None
+
+
+class Content(NamedTuple):
+    """What a text becomes with some of its hunks, and what it was when they were chosen, each with its permission bits."""
+
+    before: bytes
+    after: bytes
+    old_mode: int
+    mode: int
+
+
+def units(found: Differences) -> tuple[Unit, ...]:
+    """All changes, in the order of paths: what git keeps for itself together, and what is in a deleted directory with that.
+
+    A new directory goes with what is chosen in it, and is asked about where nothing is.
+    """
+    filled = {step.path.rpartition("/")[0] for step in found.steps}
+    groups: dict[str, set[str]] = {}
+    owner: dict[str, str] = {}
+    deleted: set[str] = set()
+    for step in found.steps:
+        inside = next((above for above in _above(step.path) if above in deleted), None)
+        key = inside or repository_of(step.path)[0] or step.path
+        if key == step.path and step.kind == "directory" and key not in groups and key in filled:
+            continue
+        if step.kind == "drop" and step.found is not None and stat.S_ISDIR(step.found.st_mode):
+            deleted.add(key)
+        groups.setdefault(key, set()).add(step.path)
+        owner[step.path] = key
+    changes: dict[str, list[FileChange]] = {key: [] for key in groups}
+    for change in found.changes():
+        key = owner.get(change.path) or next((above for above in _above(change.path) if above in deleted), None)
+        if key is not None:
+            changes[key].append(change)
+    return tuple(
+        Unit(key, frozenset(groups[key]), tuple(made), hunks_of(made[0]) if len(made) == 1 else ())
+        for key, made in changes.items()
+        if made
+    )
+
+
+def hunks_of(change: FileChange) -> tuple[Hunk, ...]:
+    """The parts of a text's change, that of its mode first; none for what has no lines, or is new, or deleted."""
+    before, after = change.before, change.after
+    if before is None or after is None:
+        return ()
+    head, *bodies = re.split(r"^(?=@@ )", change.diff(), flags=re.MULTILINE)
+    if not bodies:
+        return ()
+    modes = () if before.mode == after.mode else (Hunk(head.partition("\n")[0] + "\n", (), after.mode),)
+    return (*modes, *(_hunk(body) for body in bodies))
+
+
+def split(hunk: Hunk) -> tuple[Hunk, ...]:
+    """The same in as many parts as have unchanged lines between them."""
+    start, new_start = _starts(hunk.text)
+    lines = hunk.text.split("\n")[1:-1]
+    changed = [line[:1] in "+-\\" for line in lines]
+    runs = [at for at in range(len(lines)) if changed[at] and (not at or not changed[at - 1])]
+    ends = [next((at for at in range(run, len(lines)) if not changed[at]), len(lines)) for run in runs]
+    parts: list[Hunk] = []
+    for number in range(len(runs)):
+        first = ends[number - 1] if number else 0
+        last = runs[number + 1] if number + 1 < len(runs) else len(lines)
+        body = lines[first:last]
+        olds, news = (sum(line[:1] in kinds for line in body) for kinds in (" -", " +"))
+        old = start + sum(line[:1] in " -" for line in lines[:first])
+        new = new_start + sum(line[:1] in " +" for line in lines[:first])
+        header = f"@@ -{old + bool(olds)},{olds} +{new + bool(news)},{news} @@"
+        parts.append(_hunk("\n".join((header, *body)) + "\n"))
+    return tuple(parts)
+
+
+def content_of(picked: Picked) -> Content | None:
+    """What the text becomes where only a part of it was chosen; None for all of it."""
+    if picked.hunks is None or set(picked.hunks) == set(picked.unit.hunks):
+        return None
+    (change,) = picked.unit.changes
+    assert change.before is not None, "only what was and is a text has hunks"
+    before = change.before.content()
+    assert before is not None, "its diff has just been shown"
+    lines = re.findall(r"[^\n]*\n|[^\n]+", before.decode())
+    for edit in sorted((edit for hunk in picked.hunks for edit in hunk.edits), reverse=True):
+        lines[edit.start : edit.start + edit.length] = edit.lines
+    mode = next((hunk.mode for hunk in picked.hunks if hunk.mode is not None), change.before.mode)
+    made = Content(before, "".join(lines).encode(), change.before.mode, mode)
+    # All of it, too, where each part of a hunk that was split was chosen.
+    is_whole = change.after is not None and (made.after, made.mode) == (change.after.content(), change.after.mode)
+    return None if is_whole else made
+
+
+def _hunk(text: str) -> Hunk:
+    return Hunk(text, tuple(_edits(text.split("\n")[1:-1], _starts(text)[0])))
+
+
+def _starts(text: str) -> tuple[int, int]:
+    """How many lines come before a hunk, in the old text and in the new one; without lines, the number is that of the one before."""
+    found = _HEADER.match(text)
+    assert found is not None, "a unified diff"
+    old, olds, new, news = (1 if one is None else int(one) for one in found.groups())
+    return old - bool(olds), new - bool(news)
+
+
+def _edits(lines: Iterable[str], at: int) -> Iterator[Edit]:
+    start, new, last = at, list[str](), ""
+    for line in (*lines, " "):
+        if line[:1] == "\\":
+            if last == "+":
+                new[-1] = new[-1].removesuffix("\n")
+            continue
+        last = line[:1]
+        if last == "+":
+            new.append(f"{line[1:]}\n")
+            continue
+        if last == " ":
+            if at > start or new:
+                yield Edit(start, at - start, tuple(new))
+            start, new = at + 1, []
+        at += 1
+
+
+def _above(path: str) -> Iterator[str]:
+    return (path[:at] for at in range(len(path)) if path[at] == "/")

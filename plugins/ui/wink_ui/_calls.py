@@ -1,0 +1,145 @@
+"""Show calls: as a list that goes on, and each with all that is known of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from starlette.responses import Response
+
+from wink.errors import UnknownCall
+from wink.filesystem import FileChange
+from wink.record import WORDS, CallView, PromptRow
+from wink.workspace import UNSEEN
+from wink_ui._asked import Asked
+from wink_ui._diffs import LONGEST, FileDiff, file_diff
+from wink_ui._glance import glance
+from wink_ui._pages import address, answer
+from wink_ui._words import arguments_of
+
+PAGE: Final = 50
+"""So many calls are shown at once."""
+_MOST: Final = 500
+ROWS: Final = 600
+"""So many rows of diffs are shown with a call; those of the other files when they are asked for."""
+LISTED: Final = 500
+_WIDTH: Final = 600
+"""So many characters of a call's arguments are read for its row."""
+
+
+def timeline(asked: Asked) -> Response:
+    """The page of calls; nothing is chosen."""
+    if asked.is_part:
+        return rows(asked)
+    # Not `calls`, which is how many there are.
+    return answer(asked, "calls.html", **_list(asked), **glance(asked), call=None, **_choices(asked))
+
+
+def rows(asked: Asked) -> Response:
+    """Only the rows, for a page that is open."""
+    return answer(asked, "rows.html", **_list(asked))
+
+
+def show_glance(asked: Asked) -> Response:
+    """Only what stands above the calls, for a page that is open."""
+    return answer(asked, "glance.html", **glance(asked))
+
+
+def call(asked: Asked) -> Response:
+    """One call: with the list beside it, or alone for a page that is open."""
+    details = _details(asked, _row(asked))
+    if asked.is_part:
+        return answer(asked, "call.html", **details)
+    return answer(asked, "calls.html", **{**_list(asked), **glance(asked), **_choices(asked), **details})
+
+
+def file_of_call(asked: Asked) -> Response:
+    """The diff of one file of a call, whole."""
+    row = _row(asked)
+    number = int(asked.place["file"])
+    if number >= len(row.changes):
+        raise UnknownCall(row.position)
+    change = asked.workspace.diff(row.position)[number]
+    back = f"/calls/{row.position}"
+    return answer(asked, "file.html", diff=file_diff(change, LONGEST), back=back, name=f"c{row.position}")
+
+
+def prompt_of_call(asked: Asked) -> Response:
+    """The prompt that the model had read when it made a call."""
+    row = _row(asked)
+    found = _prompt(asked, row)
+    if found is None:
+        raise UnknownCall(row.position)
+    return answer(asked, "prompt.html", prompt=found, row=row)
+
+
+def _prompt(asked: Asked, row: CallView) -> PromptRow | None:
+    number = row.run.removeprefix("r")
+    if not (number.isascii() and number.isdigit()):
+        return None
+    prompts = asked.workspace.record.runs.prompts(int(number))
+    return next((one for one in reversed(prompts) if one.position < row.position), None)
+
+
+def _row(asked: Asked) -> CallView:
+    return asked.workspace.call(int(asked.place["call"]))
+
+
+def _list(asked: Asked) -> dict[str, object]:
+    before, query = asked.number("before"), asked.filters
+    limit = min(asked.number("limit") or PAGE, _MOST)
+    found = asked.queries.page(asked.wanted, before=before, limit=limit + 1, brief=True, width=_WIDTH)
+    shown = found[:limit]
+    older = address("/", query, before=shown[-1].position) if len(found) > limit else None
+    return {
+        "calls_shown": shown,
+        "query": query,
+        "older": older,
+        "several": len({call.session for call in shown}) > 1,
+        "before": before,
+        "chosen": int(asked.place["call"]) if "call" in asked.place else asked.number("chosen"),
+    }
+
+
+def _choices(asked: Asked) -> dict[str, object]:
+    sums = asked.sums.rows()
+    return {
+        "sessions": sorted({one.session for one in sums}),
+        "tools": sorted({one.tool for one in sums}),
+        "outcomes": tuple(WORDS),
+    }
+
+
+def _details(asked: Asked, row: CallView) -> dict[str, object]:
+    changes = asked.workspace.diff(row.position)
+    return {
+        "call": row,
+        "arguments": arguments_of(row),
+        "files": files_of(changes),
+        "files_left": max(len(changes) - LISTED, 0),
+        "query": asked.filters,
+        "has_prompt": bool(row.run) and _prompt(asked, row) is not None,
+        "can_undo": row.word == "ok" and _has_effect(asked, row),
+    }
+
+
+def _has_effect(asked: Asked, row: CallView) -> bool:
+    """Whether there is anything to undo that a person would see."""
+    if row.changes or row.effects == "read":
+        return bool(row.changes)
+    record = asked.workspace.record
+    return any(not record.types_written(past) <= UNSEEN for past in record.past(row.transaction, row.transaction))
+
+
+def files_of(changes: Sequence[FileChange], most_rows: int = ROWS) -> list[FileDiff | FileChange]:
+    """The diffs of the first files, up to so many rows, and the names of the others."""
+    found: list[FileDiff | FileChange] = []
+    rows = 0
+    for change in changes[:LISTED]:
+        if rows >= most_rows:
+            found.append(change)
+            continue
+        diff = file_diff(change)
+        rows += len(diff.rows) + 1
+        found.append(diff)
+    return found

@@ -1,0 +1,102 @@
+"""Render templates into answers, so that nothing of what they show is taken for anything but text."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+from starlette.responses import Response
+
+from wink.runtime import pending_approvals
+from wink_sandbox.tries import tries
+from wink_ui._asked import Asked, path_field
+from wink_ui._text import one_line, shown, shown_line, visible
+from wink_ui._words import brief, clock, length, plural, pretty
+
+HERE: Final = os.path.dirname(__file__)
+STATIC: Final = os.path.join(HERE, "static")
+
+
+def answer(asked: Asked, template: str, status: int = 200, /, **values: object) -> Response:
+    """A page; only its middle where only a part is wanted."""
+    return html(render(template, asked=asked, chrome=None if asked.is_part else chrome(asked), **values), status)
+
+
+def chrome(asked: Asked) -> dict[str, object]:
+    """What stands on every page: where it is, and what waits for somebody."""
+    workspace = asked.workspace
+    waiting = len(pending_approvals(workspace)) + len(tries(workspace))
+    return {"name": os.path.basename(workspace.root) or workspace.root, "root": workspace.root, "waiting": waiting}
+
+
+def render(template: str, /, **values: object) -> str:
+    """A template's text."""
+    return _environment().get_template(template).render(values)
+
+
+def html(text: str, status: int = 200) -> Response:
+    """Text of a page as an answer."""
+    return Response(text.encode("utf-8", "backslashreplace"), status, media_type="text/html; charset=utf-8")
+
+
+def problem(title: str, text: str, status: int, remedy: str = "") -> Response:
+    """A page of its own that says what is wrong; it needs nothing of a workspace."""
+    return html(render("problem.html", title=title, text=text, remedy=remedy), status)
+
+
+def address(place: str, query: Mapping[str, object] | None = None, /, **more: object) -> str:
+    """A place of this page with a query, from which what is empty is left out."""
+    fields = {**(query or {}), **more}
+    text = urlencode({name: str(value) for name, value in fields.items() if value not in (None, "")}, errors="replace")
+    return f"{place}?{text}" if text else place
+
+
+@cache
+def _environment() -> Environment:
+    made = Environment(
+        loader=FileSystemLoader(os.path.join(HERE, "templates")),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_text_only,
+        auto_reload=False,
+    )
+    made.filters.update(
+        shown=shown,
+        line=shown_line,
+        flat=one_line,
+        clock=clock,
+        lasting=length,
+        brief=brief,
+        pretty=pretty,
+        path_field=path_field,
+        count=_counted,
+    )
+    names: dict[str, Any] = made.globals  # whose type knows only what Jinja itself puts there
+    names |= {"address": address, "asset": _asset, "plural": plural}
+    return made
+
+
+def _text_only(value: Any) -> Any:
+    """What a template writes out: markup as it is, and text with what cannot be seen written out."""
+    if isinstance(value, Markup) or not isinstance(value, str):
+        return value
+    return escape(visible(value))
+
+
+@cache
+def _asset(name: str) -> str:
+    """The address of a file beside the templates; another one when the file is another."""
+    with open(os.path.join(STATIC, name), "rb") as file:
+        return f"/static/{name}?v={hashlib.sha256(file.read()).hexdigest()[:12]}"
+
+
+def _counted(number: int) -> str:
+    return f"{number:,}"

@@ -1,0 +1,56 @@
+"""`wink ui`: a local page to watch what agents do, and to take it back."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import ExitStack
+
+import click
+
+from wink.cli import open_workspace, visible, workspace_option
+from wink.errors import WinkError
+
+
+@click.command()
+@workspace_option
+@click.option(
+    "--port", default=0, show_default=True, type=click.IntRange(0, 65535), help="Where to listen; 0 takes a free port."
+)
+@click.option("--open/--no-open", "opens", default=True, help="Whether to open the page in a browser.")
+def ui(workspace: str, port: int, opens: bool) -> int:
+    """Serve a page with the calls as they happen, their diffs, and what waits for you.
+
+    It listens on this machine only, and opens only with the address that is printed. Ctrl-C ends it.
+    """
+    from wink.workspace import workspace_root
+    from wink_ui import leading_to, serve_page
+
+    with ExitStack() as page:
+
+        def listening(url: str) -> None:
+            click.echo(url)
+            click.echo("wink: the page is open to whoever has this address; Ctrl-C ends it", err=True)
+            sys.stdout.flush()
+            if not opens or not _has_screen():
+                return
+            try:
+                _open(page.enter_context(leading_to(url)))
+            except (WinkError, OSError) as error:
+                click.echo(visible(f"wink: open the address yourself; no file could be made for it: {error}"), err=True)
+
+        root = workspace_root(workspace)
+        return serve_page(lambda: open_workspace(root), port, listening=listening)
+
+
+def _has_screen() -> bool:
+    """Whether there is a screen; without one, only a browser that the user has chosen: one for the terminal would take that over."""
+    return sys.platform == "darwin" or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
+
+
+def _open(url: str) -> None:
+    """Open a page, on a thread: some browsers keep whoever started them."""
+    import threading
+    import webbrowser
+
+    threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
