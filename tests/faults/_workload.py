@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
-from wink.filesystem import Filesystem
+from wink.filesystem import COPIED_BYTES, Filesystem
 from wink.prompt import MarkdownSection, Prompt, PromptTemplate
 from wink.runtime import ToolCall, ToolExecutor, ToolReply
 from wink.session import Session
@@ -54,14 +55,14 @@ def make_tree(root: Path) -> None:
     os.utime(root, ns=(10**18, 10**18))
 
 
-def _through_frame(context: ToolContext, path: str, change: Callable[[Any], None]) -> None:
+def _through_change_set(context: ToolContext, path: str, change: Callable[[Any], None]) -> None:
     """What stores can do and tools have no method for yet."""
 
     def operation(part: Any) -> None:
-        with part.changing(path) as frame:
-            change(frame)
+        with part.changing(path) as change_set:
+            change(change_set)
 
-    context.filesystem._access.run(operation)  # type: ignore[arg-type]
+    context.filesystem._transaction.run("change", operation)  # type: ignore[arg-type]
 
 
 def overwrite(context: ToolContext) -> None:
@@ -90,11 +91,11 @@ def move_directory(context: ToolContext) -> None:
 
 
 def change_mode(context: ToolContext) -> None:
-    _through_frame(context, "tool.sh", lambda frame: frame.chmod("tool.sh", 0o600))
+    _through_change_set(context, "tool.sh", lambda change_set: change_set.chmod("tool.sh", 0o600))
 
 
 def make_link(context: ToolContext) -> None:
-    _through_frame(context, "fresh-link", lambda frame: frame.symlink("fresh-link", "notes/b.txt"))
+    _through_change_set(context, "fresh-link", lambda change_set: change_set.symlink("fresh-link", "notes/b.txt"))
     context.filesystem.write("link", "through the link\n")
 
 
@@ -184,7 +185,10 @@ HANDLERS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """What is tried: the call of a tool, or with `act` what a workspace does to earlier calls; and in what kind of workspace."""
+    """What is tried: the call of a tool, or with `act` what a workspace does to earlier calls; and in what kind of workspace.
+
+    With `moving` every file is as good as too large to be copied.
+    """
 
     name: str
     tool: str = ""
@@ -192,6 +196,7 @@ class Operation:
     portable: bool = False
     power: bool = False
     act: str = ""
+    moving: bool = False
 
     @property
     def template(self) -> str:
@@ -219,6 +224,9 @@ OPERATIONS: Final = (
     Operation("restore, no exchange", act="restore", portable=True),
     Operation("fold", act="fold"),
     Operation("durable, undo", act="undo", power=True),
+    Operation("undo, moving", act="undo", moving=True),
+    Operation("redo, moving", act="redo", moving=True),
+    Operation("restore, moving, no exchange", act="restore", moving=True, portable=True),
 )
 
 CHECKPOINT: Final = "start"
@@ -245,8 +253,10 @@ _TOOLS: Final = [_tool(handler) for handler in HANDLERS]
 def open_workspace(root: str, operation: Operation) -> Workspace:
     """The workspace as the operation wants it."""
     workspace = Workspace.open(root, durability="power" if operation.power else "process")
+    for module in ("wink.filesystem.undo._putting_back", "wink.workspace._undo"):
+        vars(import_module(module))["COPIED_BYTES"] = -1 if operation.moving else COPIED_BYTES
     if operation.portable:
-        workspace.filesystem._store._ground.can_exchange = False
+        workspace.filesystem._store._root.can_exchange = False
     return workspace
 
 

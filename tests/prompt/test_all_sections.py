@@ -1,6 +1,7 @@
 """Every section that there is can be copied, prepared and let go, alone and together with all others."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from wink.prompt import (
     Prompt,
     PromptTemplate,
     Section,
+    SectionOptions,
     SectionVisibility,
     TaskExample,
     TaskExamplesSection,
@@ -25,6 +27,7 @@ from wink.prompt import (
 )
 from wink.runtime import ToolCall, ToolExecutor
 from wink.session import Session
+from wink.tools import Image
 from wink_asteval import AstevalSection
 from wink_files import VfsToolsSection
 from wink_planning import PlanningToolsSection
@@ -144,3 +147,38 @@ def test_all_of_them_work_in_one_prompt() -> None:
     assert log == ["install whole", "cleanup whole"]
     assert prompt.resources.get(Counter) is not counter
     prompt.cleanup()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        partial(MarkdownSection[Any], "Some", "Text."),
+        partial(TextSection[Any], "Some", "Text."),
+        partial(ToolsSection[Any], "Some", ()),
+        partial(TaskExamplesSection[Any], "Some"),
+        partial(WorkspaceSection[Any], "Some", offers=()),
+        VfsToolsSection,
+        PlanningToolsSection,
+        ShellSection,
+        AstevalSection,
+    ],
+)
+def test_every_section_takes_what_all_sections_take(make: Callable[..., Section[Any]]) -> None:
+    """None drops an option that another one has."""
+    child, image = MarkdownSection[Any]("Child", "Text."), Image(b"GIF89a")
+    options = SectionOptions(
+        children=[child],
+        enabled=lambda: False,
+        policies=(),
+        summary="In short.",
+        visibility=SectionVisibility.SUMMARY,
+        attachments=(image,),
+    )
+
+    section = make(**options)
+
+    assert section.children == (child,)
+    assert not section.is_enabled()
+    assert section.render_summary(None) == "In short."
+    assert section.visibility is SectionVisibility.SUMMARY
+    assert section.attachments(None) == (image,)

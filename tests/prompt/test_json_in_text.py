@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wink.prompt._json_in_text import Broken, Found, json_in
+from wink.prompt.output._json_in_text import Broken, Found, json_in
 
 
 def found(text: str) -> list[Any]:

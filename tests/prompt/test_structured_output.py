@@ -20,7 +20,7 @@ from wink.prompt import (
     TextSection,
     parse_structured_output,
 )
-from wink.prompt._response_format import laid_out
+from wink.prompt.output._response_format import laid_out
 from wink.serde import dumps, schema
 
 T = TypeVar("T")

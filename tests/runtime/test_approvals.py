@@ -94,7 +94,7 @@ def test_an_approved_call_runs_once_and_what_is_seen_of_it_is_one_call(rig: Rig)
         rig.session.dispatcher.subscribe(kind, told.append)
 
     def free(request: ApprovalRequest) -> Answer:
-        assert not rig.filesystem.turns.is_held
+        assert not rig.filesystem.write_lock.is_held
         return YES
 
     people = People([free])
@@ -200,6 +200,7 @@ def test_arguments_that_the_tool_does_not_take_are_told(rig: Rig, arguments: str
     assert not reply.success
     assert "not valid" in reply.text
     assert ran(rig) == []
+    assert [verdict.asks for verdict in rig.event.decisions] == [True]
 
 
 def test_another_reason_is_another_question(rig: Rig) -> None:
@@ -460,7 +461,7 @@ def test_an_interrupt_at_the_prompt_ends_the_call(rig: Rig) -> None:
     with pytest.raises(KeyboardInterrupt):
         rig.call("change", text="x")
 
-    assert not rig.filesystem.turns.is_held
+    assert not rig.filesystem.write_lock.is_held
     assert ran(rig) == []
 
 
@@ -664,7 +665,6 @@ def test_what_a_person_may_have_seen_does_not_change_under_its_name(tmp_path: Pa
 def test_where_a_request_cannot_be_stored_the_call_is_denied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It must not run unasked because a disk is full."""
     from wink.errors import CommitFailed
-    from wink.record._ledger import Ledger
 
     def full(*_: Any) -> Any:
         raise CommitFailed("nothing was stored: the disk is full")
@@ -672,7 +672,7 @@ def test_where_a_request_cannot_be_stored_the_call_is_denied(tmp_path: Path, mon
     with Workspace.open(tmp_path) as workspace:
         rig = Rig(workspace.filesystem, workspace.session())
         asking(rig, People([YES]))
-        monkeypatch.setattr(Ledger, "change", full)
+        monkeypatch.setattr("wink.record._ledger.Ledger.change", full)
 
         reply = rig.call("change", text="x")
 

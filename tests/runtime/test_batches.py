@@ -180,7 +180,7 @@ def test_cancelling_a_batch_rolls_back_the_call_in_flight(rig: Rig) -> None:
 
     assert rig.files()["a.txt"] == "succeed0"
     assert len(rig.events) == 3
-    assert not rig.filesystem.turns.is_held
+    assert not rig.filesystem.write_lock.is_held
 
 
 def test_writing_calls_from_many_tasks_come_one_at_a_time(rig: Rig) -> None:

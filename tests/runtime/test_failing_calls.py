@@ -103,7 +103,7 @@ def assert_failed(rig: Rig, reply: ToolReply, name: str = "fail") -> None:
     assert [event.success for event in rig.events] == [False]
     assert rig.event.outcome != "raised"
     assert len(rig.event.error or "") < 20_000
-    assert not rig.filesystem.turns.is_held
+    assert not rig.filesystem.write_lock.is_held
 
 
 @pytest.mark.parametrize("how", HOW)

@@ -198,7 +198,7 @@ def test_what_a_handler_raises_does_not_end_the_loop(
     assert reply.text.startswith(f"fail failed with {type(error).__name__} (error ")
     rig.assert_nothing_happened()
     assert len(rig.events) == 1
-    assert not rig.filesystem.turns.is_held
+    assert not rig.filesystem.write_lock.is_held
 
 
 class Scoped:
@@ -241,7 +241,7 @@ def test_a_resource_that_cannot_be_closed_leaves_nothing_set(rig: Rig, end: str)
 
     assert rig.files()["a.txt"] == "after"
     assert current_transaction() is None
-    assert not rig.filesystem.turns.is_held
+    assert not rig.filesystem.write_lock.is_held
     assert len(rig.events) == 1
 
 
@@ -262,7 +262,7 @@ def test_a_subscriber_that_raises_changes_nothing(rig: Rig, end: str) -> None:
             rig.call("succeed")
 
     assert rig.files()["a.txt"] == "after"
-    assert not rig.filesystem.turns.is_held
+    assert not rig.filesystem.write_lock.is_held
     assert len(rig.events) == 1
 
 
@@ -400,7 +400,7 @@ def test_a_resource_that_cannot_be_restored_is_reported_and_the_rest_undone(rig:
     assert rig.prompt.resources.get(Counter).value == 0
     assert not rig.event.success
     assert not rig.event.change.rolled_back
-    assert not rig.filesystem.turns.is_held
+    assert not rig.filesystem.write_lock.is_held
 
 
 def test_nothing_of_a_call_is_left_in_the_context(rig: Rig) -> None:
@@ -427,10 +427,10 @@ def test_a_block_waits_for_its_turn(rig: Rig) -> None:
     inside: list[bool] = []
 
     with tool_transaction(rig.session, rig.prompt.resources):
-        inside.append(rig.filesystem.turns.is_held)
+        inside.append(rig.filesystem.write_lock.is_held)
 
     assert inside == [True]
-    assert not rig.filesystem.turns.is_held
+    assert not rig.filesystem.write_lock.is_held
 
 
 @pytest.fixture(autouse=True)

@@ -218,7 +218,7 @@ class Calls(RuleBasedStateMachine):
         """About files, notes, events and the turn."""
         assert (self.rig.files(), self.rig.notes()) == self.state
         assert len(self.rig.events) == self.count
-        assert not self.rig.filesystem.turns.is_held
+        assert not self.rig.filesystem.write_lock.is_held
 
 
 class CallsOnDisk(Calls):

@@ -45,17 +45,17 @@ def test_another_call_changes_files_while_the_program_runs(rig: Rig) -> None:
 
     @rig.tool(effects="process")
     def program(params: Text, *, context: ToolContext) -> ToolResult[Note]:
-        assert not rig.filesystem.turns.is_held
+        assert not rig.filesystem.write_lock.is_held
         in_thread(lambda: replies.append(rig.executor.execute(ToolCall("overwrite", {"text": "theirs"})))).join(60)
         context.filesystem.write("b.txt", context.filesystem.read("a.txt").content)
-        assert rig.filesystem.turns.is_held
+        assert rig.filesystem.write_lock.is_held
         return noted("program")
 
     assert rig.call("program").success
     assert [reply.success for reply in replies] == [True]
     assert rig.files()["b.txt"] == "theirs"
     assert rig.notes() == ["before", "theirs", "program"]
-    assert not rig.filesystem.turns.is_held
+    assert not rig.filesystem.write_lock.is_held
 
 
 def test_the_turn_can_be_taken_before_the_first_change_and_shows_what_was_committed_meanwhile(rig: Rig) -> None:
@@ -68,13 +68,13 @@ def test_the_turn_can_be_taken_before_the_first_change_and_shows_what_was_commit
         in_thread(rig.executor.execute, ToolCall("overwrite", {"text": "theirs"})).join(60)
         take_turn()
         take_turn()
-        assert rig.filesystem.turns.is_held
+        assert rig.filesystem.write_lock.is_held
         seen.append([note.text for note in context.session[Note].all()])
         return noted("program")
 
     assert rig.call("program").success
     assert seen == [["before", "theirs"]]
-    assert not rig.filesystem.turns.is_held
+    assert not rig.filesystem.write_lock.is_held
 
 
 def test_a_call_without_changes_never_waits_for_the_turn(rig: Rig) -> None:
@@ -84,11 +84,11 @@ def test_a_call_without_changes_never_waits_for_the_turn(rig: Rig) -> None:
     def program(params: Text, *, context: ToolContext) -> ToolResult[Note]:
         return noted("program")
 
-    rig.filesystem.turns.acquire(1)
+    rig.filesystem.write_lock.acquire(1)
     try:
         assert rig.call("program").success
     finally:
-        rig.filesystem.turns.release()
+        rig.filesystem.write_lock.release()
 
 
 def test_a_failure_takes_back_what_the_program_brought(rig: Rig) -> None:
@@ -102,7 +102,7 @@ def test_a_failure_takes_back_what_the_program_brought(rig: Rig) -> None:
     before = rig.files()
     assert not rig.call("program").success
     assert rig.files() == before
-    assert not rig.filesystem.turns.is_held
+    assert not rig.filesystem.write_lock.is_held
 
 
 def test_a_call_that_ended_while_it_waited_for_its_turn_gets_none(rig: Rig) -> None:
@@ -121,15 +121,15 @@ def test_a_call_that_ended_while_it_waited_for_its_turn_gets_none(rig: Rig) -> N
             tried.set()
         return noted("program")
 
-    rig.filesystem.turns.acquire(1)
+    rig.filesystem.write_lock.acquire(1)
     reply = rig.call("program")
-    rig.filesystem.turns.release()
+    rig.filesystem.write_lock.release()
 
     assert tried.wait(60)
     assert "timed out" in reply.text
     assert [type(error) for error in raised] == [HandleRevoked]
     assert rig.files()["a.txt"] == "before\n"
-    assert not rig.filesystem.turns.is_held
+    assert not rig.filesystem.write_lock.is_held
 
 
 def test_when_the_turn_does_not_come_the_call_fails_and_says_so(rig: Rig) -> None:
@@ -143,12 +143,12 @@ def test_when_the_turn_does_not_come_the_call_fails_and_says_so(rig: Rig) -> Non
         context.filesystem.write("a.txt", "never")
         return noted("program")
 
-    rig.filesystem.turns.acquire(1)
+    rig.filesystem.write_lock.acquire(1)
     try:
         with pytest.raises(PromptEvaluationError):
             rig.call("program")
     finally:
-        rig.filesystem.turns.release()
+        rig.filesystem.write_lock.release()
     assert rig.files()["a.txt"] == "before\n"
     assert len(rig.events) == 1
 
@@ -274,7 +274,7 @@ def test_cancellation_stops_the_program_and_changes_nothing(rig: Rig) -> None:
     asyncio.run(main())
     assert stopped.is_set()
     assert rig.files()["a.txt"] == "before\n"
-    assert not rig.filesystem.turns.is_held
+    assert not rig.filesystem.write_lock.is_held
 
 
 def test_a_program_inside_a_call_is_a_savepoint_of_it(rig: Rig) -> None:
@@ -295,7 +295,7 @@ def test_a_program_inside_a_call_is_a_savepoint_of_it(rig: Rig) -> None:
     before = rig.files()
     assert not rig.call("outer").success
     assert rig.files() == before
-    assert not rig.filesystem.turns.is_held
+    assert not rig.filesystem.write_lock.is_held
 
 
 def test_threads_of_one_program_call_take_its_turn_once(rig: Rig) -> None:
@@ -318,4 +318,4 @@ def test_threads_of_one_program_call_take_its_turn_once(rig: Rig) -> None:
 
     assert rig.call("program").success
     assert {f"{at}.txt" for at in range(4)} <= set(rig.files())
-    assert not rig.filesystem.turns.is_held
+    assert not rig.filesystem.write_lock.is_held

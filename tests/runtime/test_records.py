@@ -13,7 +13,6 @@ from tests.runtime.conftest import Note, Rig, Text, change_everything, press_ctr
 from tests.states import state_of
 
 from wink.errors import CommitFailed, PromptEvaluationError, RollbackFailed, WorkspaceNeedsRecovery
-from wink.filesystem._journal_undo import Undo
 from wink.policies import PolicyDecision
 from wink.runtime import ToolCall, tool_transaction
 from wink.session import Append, Session, SlicePolicy
@@ -288,7 +287,7 @@ def test_an_interruption_after_the_commit_point_does_not_undo(rig: Rig) -> None:
     assert rig.files()["a.txt"] == "after"
     assert rig.notes() == ["before", "after"]
     assert [event.success for event in rig.events] == [True]
-    assert not rig.filesystem.turns.is_held
+    assert not rig.filesystem.write_lock.is_held
 
 
 def test_an_interruption_before_the_commit_point_undoes(rig: Rig) -> None:
@@ -313,7 +312,7 @@ def test_where_nobody_knows_nothing_is_undone(rig: Rig) -> None:
 
     assert rig.notes() == ["before"]
     assert [event.success for event in rig.events] == [False]
-    assert not rig.filesystem.turns.is_held
+    assert not rig.filesystem.write_lock.is_held
 
 
 def test_a_reducer_that_fails_when_it_is_asked_again_undoes_the_call(rig: Rig) -> None:
@@ -364,7 +363,7 @@ def test_what_cannot_be_taken_back_is_named(workspace: Workspace, sabotaged: Rig
     assert not sabotaged.event.success
     assert not sabotaged.event.change.rolled_back
     assert rows(workspace) == [("sabotage", "raised", False)]
-    assert not workspace.filesystem.turns.is_held
+    assert not workspace.filesystem.write_lock.is_held
 
 
 @pytest.mark.parametrize("error", [OSError(errno.EIO, "the disk fails"), MemoryError()], ids=["disk", "memory"])
@@ -388,7 +387,7 @@ def test_a_rollback_that_can_be_tried_again_refuses_writes_until_it_was(
         raise error
 
     with monkeypatch.context() as patch:
-        patch.setattr(Undo, "take_back", broken)
+        patch.setattr("wink.filesystem.disk._undo.Undo.take_back", broken)
         with pytest.raises(RollbackFailed) as raised:
             kept.call("fail")
         refused, seen = kept.call("succeed"), kept.call("look")
@@ -423,7 +422,7 @@ def test_a_rollback_that_is_interrupted_is_finished_before_the_next_change(
         press_ctrl_c()
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(Undo, "take_back", interrupted)
+        patch.setattr("wink.filesystem.disk._undo.Undo.take_back", interrupted)
         kept.call("fail")
     seen = kept.call("look")
 

@@ -186,4 +186,4 @@ def test_a_block_whose_files_cannot_be_written_leaves_the_turn_free(
         transaction.filesystem.delete("nothing")
 
     assert not filesystem.exists("a.txt")
-    assert not filesystem.turns.is_held
+    assert not filesystem.write_lock.is_held

@@ -55,7 +55,7 @@ def test_a_nested_call_that_is_still_running_is_taken_back_when_the_outer_one_co
     assert rig.notes() == ["before", "outer"]
     assert [reply.success for reply in replies] == [False]
     assert sorted((event.name, event.success) for event in rig.events) == [("inner", False), ("outer", True)]
-    assert not rig.filesystem.turns.is_held
+    assert not rig.filesystem.write_lock.is_held
 
 
 def test_a_nested_call_that_is_still_running_is_taken_back_when_the_outer_one_fails(rig: Rig) -> None:
@@ -265,16 +265,16 @@ def test_a_call_may_be_cancelled_after_any_step(rig: Rig, steps: int) -> None:
         return ToolResult[Note].ok(Note("slowly"))
 
     async def main() -> bool:
-        await rig.filesystem.turns.aacquire(60)
+        await rig.filesystem.write_lock.aacquire(60)
         call = asyncio.ensure_future(rig.executor.aexecute(ToolCall("slowly", {})))
         for step in range(steps):
             await asyncio.sleep(0)
             if step == 1:
-                rig.filesystem.turns.release()
+                rig.filesystem.write_lock.release()
         if steps < 2:
             call.cancel()
             await asyncio.sleep(0)
-            rig.filesystem.turns.release()
+            rig.filesystem.write_lock.release()
         call.cancel()
         return (await asyncio.gather(call, return_exceptions=True))[0].__class__ is not asyncio.CancelledError
 
@@ -285,7 +285,7 @@ def test_a_call_may_be_cancelled_after_any_step(rig: Rig, steps: int) -> None:
     else:
         rig.assert_nothing_happened()
     assert [event.success for event in rig.events] in ([done], [] if steps == 0 else [done])
-    assert not rig.filesystem.turns.is_held
+    assert not rig.filesystem.write_lock.is_held
 
 
 def test_a_timed_out_coroutine_does_not_keep_its_thread(rig: Rig) -> None:
@@ -328,9 +328,9 @@ def test_a_busy_workspace_is_a_reply(rig: Rig) -> None:
     rig.tool(succeed)
 
     async def main() -> ToolReply:
-        await rig.filesystem.turns.aacquire(60)
+        await rig.filesystem.write_lock.aacquire(60)
         reply = rig.executor.execute(ToolCall("succeed", {}))
-        rig.filesystem.turns.release()
+        rig.filesystem.write_lock.release()
         return reply
 
     reply = asyncio.run(main())
@@ -346,11 +346,11 @@ def test_a_deadline_that_passes_while_waiting_ends_the_run(rig: Rig) -> None:
     """There is no use in trying again."""
     rig.deadline = Deadline(datetime.now(UTC) - timedelta(seconds=1))
     rig.tool(succeed)
-    rig.filesystem.turns.acquire(0)
+    rig.filesystem.write_lock.acquire(0)
 
     with pytest.raises(PromptEvaluationError) as raised:
         rig.call("succeed")
-    rig.filesystem.turns.release()
+    rig.filesystem.write_lock.release()
 
     assert raised.value.phase == "tool"
     rig.assert_nothing_happened()

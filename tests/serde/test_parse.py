@@ -260,6 +260,21 @@ def test_a_lone_surrogate_survives() -> None:
     assert problems(Step, '{"title": 1, "x\\ud83d": 2}')[0] == "$.title: must be a string, not 1"
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("\ud800", "half of a surrogate pair stands where none may"),
+        ('{"x"\ud800: 1}', "half of a surrogate pair stands where none may"),
+        ('{"x": "a", "x": "\ud800"}', "has the key 'x' twice"),
+        ('{"x": "\ud800", "x": "a"}', "has the key 'x' twice"),
+    ],
+)
+def test_a_lone_surrogate_hides_nothing_that_is_wrong(text: str, message: str) -> None:
+    """Where no string is it is no JSON, and in a string other rules hold as before."""
+    with pytest.raises(ParseError, match=message):
+        parse(dict[str, str], text)
+
+
 def test_a_lone_surrogate_survives_among_the_unknown_fields() -> None:
     """What is kept aside is what was sent, too."""
     step = parse(Step, '{"title": "a", "x\\ud83d": ["half \\ud83d"]}', extra="allow")

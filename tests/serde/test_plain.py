@@ -34,6 +34,8 @@ class Outer:
     named: dict[str, int | None] = field(default_factory=dict[str, int | None])
     mode: Literal["a", "b"] = "a"
     anything: Any = None
+    tags: frozenset[str] = frozenset()
+    pairs: set[tuple[str, int]] = field(default_factory=set[tuple[str, int]])
 
     def __post_init__(self) -> None:
         if self.text == "bad":
@@ -64,6 +66,8 @@ outers = st.fixed_dictionaries(
         "named": st.just({"x": 1, "y": None}) | anything,
         "mode": st.just("b") | anything,
         "anything": anything,
+        "tags": st.lists(st.sampled_from("ab"), max_size=3) | anything,
+        "pairs": st.lists(st.tuples(st.sampled_from("ab"), st.just(1)), max_size=2) | anything,
         "unknown": anything,
     },
 )

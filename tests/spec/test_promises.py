@@ -6,6 +6,7 @@ import ast
 import inspect
 import re
 import tomllib
+from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -119,14 +120,25 @@ def _set_in_init(cls: type) -> set[str]:
 # -- arguments
 
 
+def _parameters(taking: Any) -> Iterator[inspect.Parameter]:
+    """What something takes, with the single options of `**options: Unpack[...]`; their defaults are those of a base."""
+    for parameter in inspect.signature(taking).parameters.values():
+        named = re.search(r"(\w+Options)\b", str(parameter.annotation))
+        if named is None or parameter.kind is not inspect.Parameter.VAR_KEYWORD:
+            yield parameter
+            continue
+        bases = taking.__mro__[1:] if inspect.isclass(taking) else ()
+        known = {name: one for base in reversed(bases) for name, one in inspect.signature(base).parameters.items()}
+        function = taking.__init__ if inspect.isclass(taking) else taking
+        for name in function.__globals__[named[1]].__annotations__:
+            default = known[name].default if name in known else ...
+            yield inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
+
+
 @rows("signature")
 def test_a_name_takes_its_arguments(row: dict[str, Any]) -> None:
     """By the names, in the order and with the defaults that programs rely on; more may be taken."""
-    real = [
-        parameter
-        for parameter in inspect.signature(found(row["name"])).parameters.values()
-        if parameter.name not in ("self", "_view")
-    ]
+    real = [parameter for parameter in _parameters(found(row["name"])) if parameter.name not in ("self", "_view")]
     by_name = {parameter.name: parameter for parameter in real}
     positional = [
         parameter.name
@@ -144,7 +156,7 @@ def test_a_name_takes_its_arguments(row: dict[str, Any]) -> None:
         assert name in by_name, f"{row['name']} does not take {name}"
         if default is not _NO_DEFAULT:
             assert by_name[name].default is not inspect.Parameter.empty, f"{row['name']}: {name} has no default"
-        if default not in (_NO_DEFAULT, ...):
+        if default not in (_NO_DEFAULT, ...) and by_name[name].default is not ...:
             assert by_name[name].default == default, f"{row['name']}: {name} is {by_name[name].default!r}"
 
 

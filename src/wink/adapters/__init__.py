@@ -1,26 +1,27 @@
 """Evaluate prompts with models."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from wink.adapters._adapter import ProviderAdapter
 from wink.adapters._agent_loop import AgentLoop
 from wink.adapters._conversation import Conversation, Exchange, ModelTurn
-from wink.adapters._evaluation import MAX_EXPANSIONS, MAX_TURNS, RETRIES
+from wink.adapters._evaluation import MAX_EXPANSIONS, MAX_TURNS, RETRIES, EvaluationOptions
 from wink.adapters._record_journal import RecordJournal
 from wink.adapters._requests import ModelDelta, RequestFailed, RequestSent
 from wink.adapters._response import ModelReplied, ModelTold, PromptResponse
-from wink.adapters._run_state import RunJournal, RunState
+from wink.adapters._run_state import RunJournal, RunState, told
 from wink.adapters._script import Expectation, Script, ScriptedTurn, parse_script
 from wink.adapters._scripted import ScriptedAdapter, Turn
 from wink.adapters._tracing import trace_calls
 from wink.errors import ModelUnusable, OutputParseError, PromptEvaluationError, RunStateError, RunSuspended
+from wink.spellings import FORWARDED, forwarded, lazily
 
 if TYPE_CHECKING:
-    from wink.adapters._anthropic import AnthropicMessages
-    from wink.adapters._openai_chat import OpenAIChat
-    from wink.adapters._openai_responses import OpenAIResponses
     from wink.adapters._remote import ModelSettings, RemoteAdapter
     from wink.adapters._tool_schemas import PROVIDERS, CompiledTool, Misfit, compile_tools
+
+    # The plugins that bring them have the types.
+    AnthropicMessages = OpenAIChat = OpenAIResponses = RemoteAdapter
 
 __all__ = [
     "MAX_EXPANSIONS",
@@ -28,9 +29,9 @@ __all__ = [
     "PROVIDERS",
     "RETRIES",
     "AgentLoop",
-    "AnthropicMessages",
     "CompiledTool",
     "Conversation",
+    "EvaluationOptions",
     "Exchange",
     "Expectation",
     "Misfit",
@@ -40,8 +41,6 @@ __all__ = [
     "ModelTold",
     "ModelTurn",
     "ModelUnusable",
-    "OpenAIChat",
-    "OpenAIResponses",
     "OutputParseError",
     "PromptEvaluationError",
     "PromptResponse",
@@ -60,27 +59,18 @@ __all__ = [
     "Turn",
     "compile_tools",
     "parse_script",
+    "told",
     "trace_calls",
 ]
 
 _HOMES = {
-    "AnthropicMessages": "_anthropic",
-    "CompiledTool": "_tool_schemas",
-    "Misfit": "_tool_schemas",
-    "ModelSettings": "_remote",
-    "OpenAIChat": "_openai_chat",
-    "OpenAIResponses": "_openai_responses",
-    "PROVIDERS": "_tool_schemas",
-    "RemoteAdapter": "_remote",
-    "compile_tools": "_tool_schemas",
+    "CompiledTool Misfit PROVIDERS compile_tools": "_tool_schemas",
+    "ModelSettings RemoteAdapter": "_remote",
 }
 
-if not TYPE_CHECKING:  # a checker that saw this would take any name for granted
+if not TYPE_CHECKING:
+    _find = lazily(__name__, _HOMES)
 
-    def __getattr__(name: str) -> Any:
-        """What speaks with providers, imported when it is asked for."""
-        if name not in _HOMES:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from importlib import import_module
-
-        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    def __getattr__(name: str) -> object:
+        """What most programs do without, and the models that plugins bring."""
+        return forwarded(name, __name__) if name in FORWARDED else _find(name)

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from types import GenericAlias
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from wink.adapters._conversation import Conversation, ModelTurn
-from wink.adapters._evaluation import MAX_TURNS, Evaluation
+from wink.adapters._evaluation import MAX_TURNS, Evaluation, EvaluationOptions
 from wink.adapters._response import Out_co, PromptResponse
-from wink.adapters._run_state import RunJournal, RunState
-from wink.limits import Budget, Deadline, Heartbeat, RunContext
 from wink.prompt import Prompt
 from wink.runtime import ToolCall, ToolExecutor, ToolReply, drive, in_own_loop
 from wink.session import Session
-from wink.tools import Image
 
 
 class ProviderAdapter:
@@ -38,25 +35,20 @@ class ProviderAdapter:
 
         return await asyncio.to_thread(self.respond, conversation)
 
+    def check(self) -> None:
+        """Raise `ExtraMissing` or `ModelUnusable` if it is clear before any request that the model cannot be asked."""
+
     def close(self) -> None:
         """Let go of what the adapter holds, such as connections; it can be used again."""
 
     def evaluate(
-        self,
-        prompt: Prompt[Out_co],
-        *,
-        session: Session,
-        deadline: Deadline | None = None,
-        budget: Budget | None = None,
-        heartbeat: Heartbeat | None = None,
-        run_context: RunContext | None = None,
-        max_turns: int = MAX_TURNS,
-        approvals: Any = None,
-        journal: RunJournal | None = None,
-        resume: RunState | None = None,
-        images: Sequence[Image] = (),
+        self, prompt: Prompt[Out_co], *, session: Session, **options: Unpack[EvaluationOptions]
     ) -> PromptResponse[Out_co]:
         """Work on `prompt` until the model answers without calling a tool, and its answer is what the prompt asks for.
+
+        The options are those of `EvaluationOptions`, all of which can be left out: a `deadline`, a `budget`, and `max_turns`,
+        how many answers the model may give (`MAX_TURNS` unless given), bound it; `heartbeat` is told that it is alive, and
+        `run_context` names it.
 
         A tool call never ends the evaluation, whatever becomes of it. Inside a tool call the deadline and the budget of
         the run around it count as well.
@@ -69,70 +61,19 @@ class ProviderAdapter:
         when a limit is passed, `tool` when a limit is passed inside a call, `response` when the output that the prompt
         declares could not be had, `completion` when the task stays incomplete, and `approval` for `RunSuspended`.
         """
-        evaluation = Evaluation(
-            self,
-            prompt,
-            session,
-            deadline,
-            budget,
-            heartbeat,
-            run_context,
-            max_turns,
-            approvals,
-            journal,
-            resume,
-            tuple(images),
-        )
-        return drive(evaluation.run(self._ask, _execute))
+        return drive(Evaluation(self, prompt, session, **options).run(self._ask, _execute))
 
     async def aevaluate(
-        self,
-        prompt: Prompt[Out_co],
-        *,
-        session: Session,
-        deadline: Deadline | None = None,
-        budget: Budget | None = None,
-        heartbeat: Heartbeat | None = None,
-        run_context: RunContext | None = None,
-        max_turns: int = MAX_TURNS,
-        approvals: Any = None,
-        journal: RunJournal | None = None,
-        resume: RunState | None = None,
-        images: Sequence[Image] = (),
+        self, prompt: Prompt[Out_co], *, session: Session, **options: Unpack[EvaluationOptions]
     ) -> PromptResponse[Out_co]:
         """Like `evaluate`, on the running event loop. Cancelling it takes back the call that is under way."""
         if type(self).evaluate is not ProviderAdapter.evaluate:
             import asyncio
 
-            given: dict[str, Any] = {
-                "deadline": deadline,
-                "budget": budget,
-                "heartbeat": heartbeat,
-                "run_context": run_context,
-                "max_turns": None if max_turns == MAX_TURNS else max_turns,
-                "approvals": approvals,
-                "journal": journal,
-                "resume": resume,
-                "images": images or None,
-            }
-            # Only what the caller gave: one that was written before an argument existed does not take it.
-            given = {name: value for name, value in given.items() if value is not None}
+            # Only what says something: one that was written before an argument existed does not take it.
+            given: dict[str, Any] = {name: one for name, one in options.items() if one not in (None, (), [], MAX_TURNS)}
             return await asyncio.to_thread(self.evaluate, prompt, session=session, **given)
-        evaluation = Evaluation(
-            self,
-            prompt,
-            session,
-            deadline,
-            budget,
-            heartbeat,
-            run_context,
-            max_turns,
-            approvals,
-            journal,
-            resume,
-            tuple(images),
-        )
-        return await evaluation.run(self.arespond, _aexecute)
+        return await Evaluation(self, prompt, session, **options).run(self.arespond, _aexecute)
 
     async def _ask(self, conversation: Conversation) -> ModelTurn:
         return self.respond(conversation)

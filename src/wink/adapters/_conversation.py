@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
+from wink.dataclass import dataclass, field
 from wink.limits import TokenUsage
 from wink.prompt import RenderedPrompt
 from wink.runtime import ToolCall, ToolReply

@@ -6,13 +6,14 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 from wink.adapters._conversation import Conversation, Exchange, ModelTurn
 from wink.adapters._response import ModelReplied, ModelTold, PromptResponse
 from wink.adapters._run_state import KeepsPrompts, RunJournal, RunState, told
 from wink.adapters._tracing import Tracing, tracing
 from wink.errors import (
+    ApprovalRequired,
     BudgetExceededError,
     DeadlineExceededError,
     OutputParseError,
@@ -24,6 +25,7 @@ from wink.limits import Budget, BudgetTracker, Deadline, Heartbeat, RunContext, 
 from wink.prompt import Prompt
 from wink.runtime import (
     READ_RESULT,
+    Approvals,
     PromptExecuted,
     PromptRendered,
     RenderedTools,
@@ -49,6 +51,20 @@ Asking = Callable[[Conversation], Awaitable[ModelTurn]]
 Executing = Callable[[ToolExecutor, Sequence[ToolCall]], Awaitable[Sequence[ToolReply | Exception]]]
 
 
+class EvaluationOptions(TypedDict, total=False):
+    """What `ProviderAdapter.evaluate`, which says what each is, can be given by name."""
+
+    deadline: Deadline | None
+    budget: Budget | None
+    heartbeat: Heartbeat | None
+    run_context: RunContext | None
+    max_turns: int
+    approvals: Approvals | None
+    journal: RunJournal | None
+    resume: RunState | None
+    images: Sequence[Image]
+
+
 @dataclass(slots=True)
 class Evaluation:
     """What one evaluation works with; `run` is its life."""
@@ -61,20 +77,20 @@ class Evaluation:
     heartbeat: Heartbeat | None = None
     run_context: RunContext | None = None
     max_turns: int = MAX_TURNS
-    approvals: Any = None
+    approvals: Approvals | None = None
     journal: RunJournal | None = None
     resume: RunState | None = None
-    images: tuple[Image, ...] = ()
-    started_at: datetime = field(default_factory=utc_now)
-    _started: float = field(default_factory=time.perf_counter)
-    _used: TokenUsage = field(default_factory=TokenUsage)
-    _trackers: tuple[BudgetTracker, ...] = ()
+    images: Sequence[Image] = ()
+    started_at: datetime = field(init=False, default_factory=utc_now)
+    _started: float = field(init=False, default_factory=time.perf_counter)
+    _used: TokenUsage = field(init=False, default_factory=TokenUsage)
+    _trackers: tuple[BudgetTracker, ...] = field(init=False, default=())
     _conversation: Conversation = field(init=False)
     _executor: ToolExecutor = field(init=False)
-    _ids: set[str] = field(default_factory=set[str])
-    _expansions: int = 0
-    _tracing: Tracing | None = None
-    _retried: dict[str, int] = field(default_factory=dict[str, int])
+    _ids: set[str] = field(init=False, default_factory=set[str])
+    _expansions: int = field(init=False, default=0)
+    _tracing: Tracing | None = field(init=False, default=None)
+    _retried: dict[str, int] = field(init=False, default_factory=dict[str, int])
 
     async def run(self, ask: Asking, execute: Executing) -> PromptResponse[Any]:
         """Work until the model answers without calling a tool, and nothing is missing from its answer."""
@@ -135,7 +151,7 @@ class Evaluation:
         self.session.publish(RenderedTools(rendered.prompt_name, names, utc_now()))
         if isinstance(self.journal, KeepsPrompts):
             self.journal.rendered(rendered.prompt_name, rendered.text, names)
-        self._conversation = Conversation(rendered, exchanges, self.images, self.session.dispatcher.dispatch)
+        self._conversation = Conversation(rendered, exchanges, tuple(self.images), self.session.dispatcher.dispatch)
         self._executor = ToolExecutor(
             prompt=self.prompt,
             rendered=rendered,
@@ -145,7 +161,7 @@ class Evaluation:
             budget_tracker=self._trackers[-1] if self._trackers else None,
             heartbeat=self.heartbeat,
             run_context=self.run_context,
-            **({} if self.approvals is None else {"approvals": self.approvals}),
+            approvals=self.approvals,
         )
 
     def _pending(self) -> tuple[ModelTurn | None, tuple[ToolReply | None, ...]]:
@@ -205,10 +221,8 @@ class Evaluation:
             elif isinstance(outcome, VisibilityExpansionRequired):
                 replies[index] = reply = self._opened(call, outcome)
                 opened = opened or reply.success
-            elif (request := getattr(outcome, "request", None)) is not None and not isinstance(
-                outcome, PromptEvaluationError
-            ):
-                waiting.append(request)
+            elif isinstance(outcome, ApprovalRequired):
+                waiting.append(outcome.request)
             else:
                 failure = failure or outcome
         if failure is not None:

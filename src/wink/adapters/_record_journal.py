@@ -42,12 +42,8 @@ class RecordJournal:
 
     def __init__(self, record: Record, row: RunRow, attempt: int) -> None:
         """A journal of a run that is in the record; see `begin` and `resume`."""
-        import os
-
-        from wink.record import RunLock
-
         self._record, self._number = record, row.number
-        self._lock = RunLock(os.path.dirname(record.path), row.number)
+        self._lock = record.runs.lock(row.number)
         self._position = 0
         self._turn: ModelTurn | None = None
         self._is_over = self._is_told = False

@@ -10,7 +10,6 @@ import re
 from abc import abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Final
 from weakref import WeakKeyDictionary, finalize
 
@@ -19,6 +18,7 @@ from wink.adapters._background import BackgroundLoop
 from wink.adapters._conversation import Conversation, ModelTurn
 from wink.adapters._requests import ModelDelta, RequestFailed, RequestSent
 from wink.adapters._wire import encodable
+from wink.dataclass import dataclass, field, replace
 from wink.errors import ModelUnusable, PromptEvaluationError
 from wink.limits import utc_now
 
@@ -66,6 +66,10 @@ class ModelSettings:
         except (TypeError, ValueError) as error:
             raise ValueError(f"options cannot be written as JSON: {error}") from error
 
+    def changed(self, **changes: Any) -> ModelSettings:
+        """The same with some fields changed; one that is None stays as it is. Raises `TypeError` for a field that there is not."""
+        return replace(self, **{name: value for name, value in changes.items() if value is not None})
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:
@@ -109,7 +113,9 @@ class RemoteAdapter(ProviderAdapter):
             raise ModelUnusable(self.provider, "no model was named; say which, as in openai:gpt-5")
         self.model = model
         self.settings = ModelSettings() if settings is None else settings
-        self._api_key, self._sleep = api_key, sleep
+        self.api_key = api_key
+        """The key that was given; None leaves it to the SDK, which looks for one in the environment."""
+        self._sleep = sleep
         self._background = BackgroundLoop()
         self._secrets: frozenset[str] = frozenset()
         self.refused: tuple[str, ...] = ()

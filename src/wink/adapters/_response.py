@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from types import GenericAlias
 from typing import TYPE_CHECKING, Any, Generic
 
 from wink.adapters._conversation import ModelTurn
+from wink.dataclass import dataclass
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, runtime_checkable
 
 from wink.adapters._conversation import Exchange, ModelTurn
+from wink.dataclass import dataclass, field
 from wink.errors import RunStateError
 from wink.limits import TokenUsage
 from wink.runtime import ToolCall, ToolReply

@@ -16,10 +16,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, cast
 
 from wink.adapters._conversation import ModelTurn
+from wink.dataclass import dataclass
 from wink.errors import ScriptError
 from wink.runtime import ToolCall, ToolReply
 

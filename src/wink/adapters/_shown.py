@@ -5,20 +5,18 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from typing import Final
 
 from wink.adapters._conversation import Conversation
+from wink.dataclass import dataclass
 from wink.runtime import ToolReply
 from wink.tools import Attachment, Audio, EmbeddedResource, Image
 
 IMAGES: Final = "images"
+"""Content that a protocol takes: images."""
+
 AUDIO: Final = "audio"
-
-STRICT: Final = "strict"
-
-FAILED: Final = "Error: "
-"""How the text of a failed call begins, where a protocol has no other place to say so."""
+"""Content that a protocol takes: sounds."""
 
 MOST_IMAGE_BYTES: Final = 3_750_000
 """The largest image that every provider takes, in bytes: 5 MB when it is written as base64."""
@@ -83,13 +81,3 @@ def shown(attachments: Iterable[Attachment], takes: AbstractSet[str]) -> Shown:
         else:
             notes.append(f"[{one.described}; not {'played' if isinstance(one, Audio) else 'shown'} to you]")
     return Shown(tuple(images), tuple(sounds), tuple(notes))
-
-
-def told(reply: ToolReply) -> str:
-    """The text of a reply, which says itself that the call failed."""
-    return reply.text if reply.success or reply.text.startswith(FAILED) else FAILED + reply.text
-
-
-def data_url(image: Image, data: str) -> str:
-    """An image as a URL that holds it (RFC 2397)."""
-    return f"data:{image.media_type};base64,{data}"

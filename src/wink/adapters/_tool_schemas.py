@@ -6,9 +6,9 @@ import copy
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, Literal, cast
 
+from wink.dataclass import dataclass
 from wink.prompt import RenderedPrompt
 from wink.tools import Tool
 
@@ -27,21 +27,10 @@ MOST_TOOLS: Final[Mapping[Provider, int]] = {"openai": 128, "openai-chat": 128, 
 _ROOT_COMBINATORS: Final = ("anyOf", "oneOf", "allOf", "not", "if", "then", "else", "enum", "const")
 # OpenAI's strict mode knows these and promises to keep to them; another word is refused or passed over, which would
 # change what the schema says (platform documentation, "Structured Outputs: supported schemas").
-_STRICT_WORDS: Final = frozenset(
-    {
-        "$defs",
-        "$ref",
-        "additionalProperties",
-        "anyOf",
-        "const",
-        "description",
-        "enum",
-        "items",
-        "properties",
-        "required",
-    }
-    | {"title", "type"}
-)
+_STRICT_WORDS: Final = frozenset((
+    "$defs", "$ref", "additionalProperties", "anyOf", "const", "description", "enum", "items", "properties", "required", "title",
+    "type",
+))  # fmt: skip
 _STRICT_DEPTH, _STRICT_PROPERTIES, _STRICT_OPTIONS = 10, 5_000, 1_000
 
 

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from typing import Any, Final, cast
 
 from wink.adapters._conversation import ModelTurn
-from wink.limits import TokenUsage
 from wink.runtime import ToolCall
 
 BEGIN: Final = "Begin."
@@ -94,21 +93,3 @@ def encodable(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [encodable(one) for one in cast("list[Any]", value)]
     return value
-
-
-def usage_of(reported: Any) -> TokenUsage:
-    """What a request cost; whatever is missing or makes no sense counts as nothing."""
-    if not isinstance(reported, Mapping):
-        return TokenUsage()
-    usage = cast("Mapping[str, Any]", reported)
-    details: Any = usage.get("input_tokens_details") or usage.get("prompt_tokens_details") or {}
-    cached = details.get("cached_tokens") if isinstance(details, Mapping) else 0  # type: ignore[reportUnknownMemberType]
-    return TokenUsage(
-        _count(usage.get("input_tokens", usage.get("prompt_tokens"))),
-        _count(usage.get("output_tokens", usage.get("completion_tokens"))),
-        _count(cached),  # type: ignore[reportUnknownArgumentType]
-    )
-
-
-def _count(value: object) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0

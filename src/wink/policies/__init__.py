@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from wink.policies._rules import Rule
+    from wink.policies._rules_globs import is_wild
     from wink.policies._rules_memory import RuleState
     from wink.policies._rules_part import RuleMatch
     from wink.policies._rules_policy import RuleJudgement, RulesPolicy
@@ -28,6 +29,7 @@ __all__ = [
     "RulesPolicy",
     "SequentialDependencyPolicy",
     "ToolPolicy",
+    "is_wild",
     "policy_state",
     "read_rules",
     "remember",
@@ -40,6 +42,7 @@ _LATER = {
     "RuleMatch": "_rules_part",
     "RuleState": "_rules_memory",
     "RulesPolicy": "_rules_policy",
+    "is_wild": "_rules_globs",
     "read_rules": "_rules_reading",
 }
 
@@ -53,6 +56,6 @@ if not TYPE_CHECKING:  # a checker that saw this would take any name for granted
             found = getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
             globals()[name] = found
             return found
-        from wink.policies._forward import forwarded
+        from wink.spellings import forwarded
 
         return forwarded(name, __name__)

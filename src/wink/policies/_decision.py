@@ -1,7 +1,8 @@
 """What a policy answers when it is asked about a call."""
 
-from dataclasses import dataclass
 from typing import cast
+
+from wink.dataclass import dataclass
 
 __all__ = ["PolicyDecision"]
 

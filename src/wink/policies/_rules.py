@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, Literal, cast, get_args
 
+from wink.dataclass import dataclass, field
 from wink.errors import RulesError
 from wink.policies._rules_paths import problem_with
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from wink.dataclass import dataclass
 from wink.errors import ToolValidationError
 
 if TYPE_CHECKING:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from wink.dataclass import dataclass
 from wink.errors import PathRefused
 from wink.policies._rules import Action, Rule
 from wink.policies._rules_facts import Facts, Placed

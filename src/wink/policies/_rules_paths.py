@@ -12,8 +12,7 @@ from functools import lru_cache
 from typing import Final
 
 from wink.errors import PatternError
-from wink.filesystem._paths import _IGNORABLE  # pyright: ignore[reportPrivateUsage]
-from wink.filesystem._pattern import Pattern
+from wink.filesystem import IGNORABLE, Pattern
 from wink.policies._rules_globs import is_wild
 
 _WILD: Final = "*?[{"
@@ -107,7 +106,7 @@ def folded(path: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _folded_name(name: str) -> str:
-    plain = _caseless(re.sub(_IGNORABLE, "", name))
+    plain = _caseless(re.sub(IGNORABLE, "", name))
     return plain.split(":", 1)[0].rstrip(". ") or plain
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from wink.dataclass import dataclass
 from wink.errors import RulesError, ToolValidationError
 from wink.policies._decision import PolicyDecision
 from wink.policies._rules import ACTIONS, Action, Rule

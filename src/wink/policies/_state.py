@@ -1,7 +1,8 @@
 """What policies remember about a session."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from wink.dataclass import dataclass
 
 if TYPE_CHECKING:
     from wink.session import Session, SliceView, Upsert

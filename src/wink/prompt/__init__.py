@@ -23,18 +23,14 @@ from wink.prompt._expansion import (
     VisibilityOverrides,
     apply_expansion,
 )
-from wink.prompt._markdown_section import MarkdownSection
+from wink.prompt._params import param_descriptions
 from wink.prompt._prompt import Prompt
 from wink.prompt._rendered import RenderedPrompt
 from wink.prompt._resources import PromptResources
-from wink.prompt._section import Section
-from wink.prompt._structured_output import parse_structured_output
-from wink.prompt._task_examples import TaskExample, TaskExamplesSection, TaskStep
+from wink.prompt._section import Section, SectionOptions
 from wink.prompt._template import PromptTemplate
-from wink.prompt._text_section import TextSection
-from wink.prompt._tools_section import ToolsSection
 from wink.prompt._visibility import SectionVisibility, Visibility
-from wink.prompt._workspace_section import WorkspaceSection
+from wink.prompt.examples import TaskExample, TaskExamplesSection, TaskStep
 from wink.prompt.guardrails import (
     CompositeChecker,
     DeadlineFeedback,
@@ -53,13 +49,14 @@ from wink.prompt.guardrails import (
     collect_feedback,
     watch_feedback,
 )
+from wink.prompt.output import parse_structured_output
+from wink.prompt.sections import MarkdownSection, TextSection, ToolsSection, WorkspaceSection
 from wink.tools import Tool, ToolContext, ToolExample, ToolHandler, ToolRenderableResult, ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from wink.prompt.overrides import (
-        LocalPromptOverridesStore,
         PromptDescriptor,
         PromptOverride,
         PromptOverridesStore,
@@ -71,6 +68,7 @@ if TYPE_CHECKING:
         ToolExampleOverride,
         ToolOverride,
     )
+    from wink_overrides import LocalPromptOverridesStore
 
     ReadBeforeWritePolicy: Callable[..., ToolPolicy]
 
@@ -108,6 +106,7 @@ __all__ = [
     "RenderedSection",
     "Section",
     "SectionDescriptor",
+    "SectionOptions",
     "SectionOutline",
     "SectionOverride",
     "SectionVisibility",
@@ -142,6 +141,7 @@ __all__ = [
     "apply_expansion",
     "check_completion",
     "collect_feedback",
+    "param_descriptions",
     "parse_structured_output",
     "policy_state",
     "watch_feedback",
@@ -155,6 +155,6 @@ if not TYPE_CHECKING:  # a checker that saw this would take any name for granted
             from wink.prompt import overrides
 
             return getattr(overrides, name)
-        from wink.policies._forward import forwarded
+        from wink.spellings import forwarded
 
         return forwarded(name, __name__)

@@ -1,9 +1,9 @@
 """One section by itself, for a person who asks for it by name."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from wink.dataclass import dataclass, field
 from wink.errors import PromptRenderError, SectionNotFound
 from wink.prompt._plan import Node, Plan
 from wink.prompt._render import text_of

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from wink.errors import PromptValidationError
 from wink.serde import learn_names, type_name
-from wink.tools._types import BadType, Container, Result, matches, result_type
+from wink.tools.types import BadType, Container, Result, matches, result_type
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar

@@ -1,12 +1,13 @@
 """The tools with which a model opens and reads summarised sections."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final
 
+from wink.dataclass import dataclass, field
 from wink.errors import VisibilityExpansionRequired
 from wink.prompt._plan import RESERVED, Node, Plan
+from wink.prompt._rendered import RenderedPrompt
 from wink.prompt._selection import ATTACHED, Part
 from wink.prompt._visibility import SectionVisibility
 from wink.tools import Attachment, Tool, ToolContext, ToolResult
@@ -175,7 +176,7 @@ def _read_section(params: ReadSection, *, context: ToolContext) -> ToolResult[Se
 
 
 def _disclosure(context: ToolContext) -> Disclosure:
-    disclosure = getattr(context.rendered_prompt, "disclosure", None)
-    if disclosure is None:
+    rendered = context.rendered_prompt
+    if not isinstance(rendered, RenderedPrompt) or rendered.disclosure is None:
         raise LookupError("no section is summarised")
-    return disclosure
+    return rendered.disclosure

@@ -1,9 +1,9 @@
 """Which sections have been opened and closed in a session."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from wink.dataclass import dataclass, field
 from wink.errors import PromptValidationError, VisibilityExpansionRequired
 from wink.prompt._visibility import SectionVisibility
 

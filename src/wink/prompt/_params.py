@@ -7,8 +7,9 @@ from functools import cached_property
 from typing import Any
 
 from wink.errors import PromptValidationError
+from wink.tools import Tool
 
-__all__ = ["instance_of", "names_in", "refuse_unknown", "required_fields", "type_and_default"]
+__all__ = ["instance_of", "names_in", "param_descriptions", "refuse_unknown", "required_fields", "type_and_default"]
 
 
 def names_in(params_type: type[Any]) -> frozenset[str]:
@@ -72,3 +73,10 @@ def refuse_unknown(
 
 def _written(names: Iterable[str]) -> str:
     return ", ".join(f"${name}" for name in sorted(names))
+
+
+def param_descriptions(tool: Tool[Any, Any]) -> dict[str, str]:
+    """The descriptions of a tool's parameters as a model is sent them, by the names of the fields."""
+    described = () if tool.params_type is None else dataclasses.fields(tool.params_type)
+    told = {one.name: tool.param_descriptions.get(one.name) or one.metadata.get("description") for one in described}
+    return {name: text for name, text in told.items() if text}

@@ -12,7 +12,7 @@ from wink.prompt._checks import all_of
 from wink.prompt._expansion import install_visibility
 from wink.prompt._params import refuse_unknown, required_fields
 from wink.prompt._section import Section
-from wink.prompt._task_examples import TaskExamplesSection
+from wink.prompt.examples import TaskExamplesSection
 from wink.tools import Tool
 
 if TYPE_CHECKING:

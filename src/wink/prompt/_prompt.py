@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from types import GenericAlias
 from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar, cast, overload
 
-from wink._spellings import explained
 from wink.errors import PromptValidationError
 from wink.policies import ToolPolicy
 from wink.prompt._alone import RenderedSection, SectionOutline, outlines, render_alone
@@ -19,13 +18,13 @@ from wink.prompt._selection import chosen_visibilities, selected
 from wink.prompt._template import PromptTemplate
 from wink.prompt._visibility import SectionVisibility
 from wink.prompt.guardrails import watch_feedback
+from wink.spellings import explained
 from wink.tools import Tool
 
 if TYPE_CHECKING:
     from wink.filesystem import Filesystem
     from wink.prompt._plan import Plan
-    from wink.prompt.overrides import PromptOverridesStore
-    from wink.prompt.overrides._overlay import OverriddenPlan
+    from wink.prompt.overrides import OverriddenPlan, PromptOverridesStore
     from wink.resources import ResourceRegistry
     from wink.session import Session
 
@@ -223,7 +222,7 @@ class Prompt(Generic[Out_co]):
         if self.overrides_store is None:
             return self.template.plan
         if self._overridden is None:
-            from wink.prompt.overrides._overlay import OverriddenPlan
+            from wink.prompt.overrides import OverriddenPlan
 
             self._overridden = OverriddenPlan(self.template, self.overrides_store, self.overrides_tag)
         return self._overridden.now()

@@ -8,13 +8,12 @@ from wink.policies import ToolPolicy
 from wink.prompt._answer import Answer
 from wink.prompt._checks import checked_attachments
 from wink.prompt._disclosure import Disclosure, disclosing_tools, how_to_open
-from wink.prompt._examples import examples_block
 from wink.prompt._plan import Node, Plan, distinct, refuse_reserved_names, tools_by_name
 from wink.prompt._rendered import RenderedPrompt
-from wink.prompt._response_format import response_format
 from wink.prompt._selection import APART, ATTACHED, BARE, Part, raised, selected
-from wink.prompt._task_examples import TaskExamplesSection
 from wink.prompt._visibility import SectionVisibility
+from wink.prompt.examples import TaskExamplesSection, examples_block
+from wink.prompt.output import response_format
 from wink.tools import Attachment, Tool
 
 if TYPE_CHECKING:

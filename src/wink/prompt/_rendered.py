@@ -1,12 +1,13 @@
 """What a rendering gives: the text for the model, and the tools and rules that go with it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
 from types import GenericAlias, MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic
 
+from wink.dataclass import dataclass, field
 from wink.policies import ToolPolicy
 from wink.prompt._answer import Container, Out_co
+from wink.prompt._params import param_descriptions
 from wink.tools import Attachment, Tool
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from wink.prompt._template import PromptTemplate
     from wink.prompt.overrides import PromptDescriptor
 
-__all__ = ["RenderedPrompt", "param_descriptions"]
+__all__ = ["RenderedPrompt"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,10 +91,3 @@ class RenderedPrompt(Generic[Out_co]):
 
     def __str__(self) -> str:
         return self.text
-
-
-def param_descriptions(tool: Tool[Any, Any]) -> dict[str, str]:
-    """The descriptions of a tool's parameters as a model is sent them, by the names of the fields."""
-    described = () if tool.params_type is None else fields(tool.params_type)
-    told = {one.name: tool.param_descriptions.get(one.name) or one.metadata.get("description") for one in described}
-    return {name: text for name, text in told.items() if text}

@@ -3,7 +3,7 @@
 import copy
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, Self, get_origin
+from typing import TYPE_CHECKING, Any, Generic, Self, TypedDict, get_origin
 from weakref import WeakValueDictionary
 
 from wink.errors import DuplicateToolName, PromptValidationError
@@ -28,9 +28,20 @@ else:
 
     P = TypeVar("P")
 
-__all__ = ["P", "Section"]
+__all__ = ["P", "Section", "SectionOptions"]
 
 _specialised: "WeakValueDictionary[tuple[type, type], type]" = WeakValueDictionary()
+
+
+class SectionOptions(TypedDict, total=False):
+    """What sections of every kind can be given by name and hand on to `Section`, which says what each is."""
+
+    children: "Sequence[Section[Any]] | None"
+    enabled: Enabled | None
+    policies: Sequence[ToolPolicy] | None
+    summary: str | None
+    visibility: Visibility | None
+    attachments: Sequence[Attachment]
 
 
 class Section(Generic[P]):

@@ -11,7 +11,7 @@ from wink.prompt._answer import Answer, Container, Out_co, answer_of
 from wink.prompt._checks import KEY, all_of
 from wink.prompt._plan import Plan
 from wink.prompt._section import Section
-from wink.prompt._task_examples import TaskExamplesSection
+from wink.prompt.examples import TaskExamplesSection
 from wink.prompt.guardrails import FeedbackProviderConfig, TaskCompletionChecker, checked_checker
 
 if TYPE_CHECKING:

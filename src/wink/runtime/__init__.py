@@ -2,7 +2,7 @@
 
 from wink.errors import SnapshotRestoreError, SnapshotSerializationError
 from wink.limits import Budget, BudgetTracker, Deadline, Heartbeat, RunContext, TokenUsage
-from wink.runtime._approval_answers import answer_approval, edited_arguments, pending_approvals
+from wink.runtime._approval_answers import answer_approval, edited_arguments, pending_approvals, request_to_answer
 from wink.runtime._approvals import Answer, ApprovalRequest, Approvals, SuspendRun
 from wink.runtime._call import READ_RESULT, RESULT_LIMIT, PolicyVerdict, ToolCall, ToolReply
 from wink.runtime._events import (
@@ -14,7 +14,9 @@ from wink.runtime._events import (
     ToolInvoked,
 )
 from wink.runtime._executor import ToolExecutor
+from wink.runtime._order import Place, ReadWriteQueue
 from wink.runtime._outcomes import OUTCOMES, Ending
+from wink.runtime._policing import ask_now
 from wink.runtime._snapshots import CompositeSnapshot, create_snapshot, restore_snapshot, tool_transaction
 from wink.runtime._spill import ResultKept, with_read_result
 from wink.runtime._threads import in_thread
@@ -66,11 +68,13 @@ __all__ = [
     "InProcessDispatcher",
     "InitializeSlice",
     "OUTCOMES",
+    "Place",
     "PolicyVerdict",
     "PromptExecuted",
     "PromptRendered",
     "READ_RESULT",
     "RESULT_LIMIT",
+    "ReadWriteQueue",
     "RenderedTools",
     "Replace",
     "ResultKept",
@@ -89,6 +93,7 @@ __all__ = [
     "ToolReply",
     "Upsert",
     "append_all",
+    "ask_now",
     "create_snapshot",
     "drive",
     "edited_arguments",
@@ -97,6 +102,7 @@ __all__ = [
     "reducer",
     "replace_latest",
     "replace_latest_by",
+    "request_to_answer",
     "restore_snapshot",
     "tool_transaction",
     "upsert_by",

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Final
 
 from wink.errors import ApprovalChanged, UnknownApproval
 from wink.runtime._approval_state import differences, facts_of, is_nested, noted_in
-from wink.runtime._approval_step import LIVE, canonical_json, fingerprint_of, request_of, state_now
-from wink.runtime._approval_store import Store, store_of
+from wink.runtime._approval_step import canonical_json, fingerprint_of, request_of, state_now
+from wink.runtime._approval_store import store_of
 from wink.runtime._approvals import Answer, ApprovalRequest, approval_id, approval_number
-from wink.session import Session
+from wink.session import ApprovalRow, ApprovalStore, Session
 
 if TYPE_CHECKING:
     from wink.filesystem import Filesystem
-    from wink.record import ApprovalRow
     from wink.workspace import Workspace
 
 _GONE: Final = {
@@ -58,7 +57,9 @@ def answer_approval(where: Workspace | Session, request_id: str, answer: Answer)
     return request_of(row)
 
 
-def keep_answer(store: Store, row: ApprovalRow, answer: Answer, session: Session, files: Filesystem | None) -> None:
+def keep_answer(
+    store: ApprovalStore, row: ApprovalRow, answer: Answer, session: Session, files: Filesystem | None
+) -> None:
     """Store an answer with the state of what it concerns; raises `UnknownApproval` where the request is gone."""
     edited = edited_facts = None
     if answer.approved and answer.arguments is not None:
@@ -91,7 +92,7 @@ def edited_arguments(text: str) -> str:
     return canonical_json(text)
 
 
-def _refuse_changed(store: Store, row: ApprovalRow, session: Session, files: Filesystem) -> None:
+def _refuse_changed(store: ApprovalStore, row: ApprovalRow, session: Session, files: Filesystem) -> None:
     now = state_now(row, session, files, store)
     if now == row.facts:
         return
@@ -100,16 +101,16 @@ def _refuse_changed(store: Store, row: ApprovalRow, session: Session, files: Fil
     raise ApprovalChanged(approval_id(row.number), differences(row.facts, now), request_of(again))
 
 
-def _find(store: Store, request_id: str) -> ApprovalRow:
+def _find(store: ApprovalStore, request_id: str) -> ApprovalRow:
     number = approval_number(request_id)
     row = None if number is None else store.find(number)
     if row is None:
         raise UnknownApproval(request_id, known=_known(store))
-    if row.state not in LIVE:
+    if not row.is_live:
         instead = "" if row.instead is None else f"; it is asked again as {approval_id(row.instead)}"
         raise UnknownApproval(approval_id(row.number), _GONE[row.state] + instead, _known(store))
     return row
 
 
-def _known(store: Store) -> tuple[str, ...]:
+def _known(store: ApprovalStore) -> tuple[str, ...]:
     return tuple(approval_id(row.number) for row in store.rows(states=("pending",)))

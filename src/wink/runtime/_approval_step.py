@@ -9,20 +9,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from wink.dataclass import dataclass
 from wink.filesystem import Filesystem
 from wink.runtime._approval_state import facts_of, is_nested, noted_in
-from wink.runtime._approval_store import Store, store_of
+from wink.runtime._approval_store import store_of
 from wink.runtime._approvals import ApprovalRequest, approval_id
 from wink.runtime._call import PolicyVerdict
-from wink.session import Session
+from wink.session import ApprovalRow, ApprovalStore, Session
 
-if TYPE_CHECKING:
-    from wink.record import ApprovalRow
-
-LIVE: Final = ("pending", "approved", "denied")
 FIRM: Final = ("process", "external")
 """The effects that leave traces before the call commits: such a call takes its approval for good before it begins."""
 
@@ -47,7 +43,7 @@ class Inquiry:
         """The policies that ask, with their reasons, as JSON."""
         return policies_text(self.asking)
 
-    def facts(self, store: Store, noted: Sequence[str] | None = None) -> str:
+    def facts(self, store: ApprovalStore, noted: Sequence[str] | None = None) -> str:
         """The state of the files concerned."""
         return facts_of(
             self.files,
@@ -65,7 +61,7 @@ class Inquiry:
 class Consent:
     """An approval that a call may use."""
 
-    store: Store
+    store: ApprovalStore
     row: ApprovalRow
     is_edited: bool = False
 
@@ -118,7 +114,7 @@ class Edited:
 class Denied:
     """A person said no."""
 
-    store: Store
+    store: ApprovalStore
     row: ApprovalRow
 
     @property
@@ -131,7 +127,7 @@ class Denied:
 class Asked:
     """A person has to answer first; `is_new` when nobody can have been told of the request before."""
 
-    store: Store
+    store: ApprovalStore
     row: ApprovalRow
     is_new: bool = False
 
@@ -164,7 +160,7 @@ def consider(inquiry: Inquiry, edited: Edited | None) -> Consent | Edited | Deni
     return _ask(inquiry, store, tuple(replaced)) if given is None else given
 
 
-def _given_before(inquiry: Inquiry, store: Store) -> Edited | None:
+def _given_before(inquiry: Inquiry, store: ApprovalStore) -> Edited | None:
     """The arguments that a person gave for this very call, and about which they had to be asked anew."""
     for row in reversed(store.rows(session=inquiry.session.name, states=("replaced",), tool=inquiry.tool)):
         if row.edited is None or row.instead is None or row.arguments != inquiry.arguments:
@@ -176,22 +172,20 @@ def _given_before(inquiry: Inquiry, store: Store) -> Edited | None:
     return None
 
 
-def _candidates(inquiry: Inquiry, store: Store) -> list[ApprovalRow]:
+def _candidates(inquiry: Inquiry, store: ApprovalStore) -> list[ApprovalRow]:
     """What was asked about these arguments, newest first."""
-    rows = store.rows(session=inquiry.session.name, states=LIVE, tool=inquiry.tool)
+    rows = store.rows(session=inquiry.session.name, states=ApprovalRow.LIVE, tool=inquiry.tool)
     return [row for row in reversed(rows) if row.arguments == inquiry.arguments]
 
 
-def _still_agreed(inquiry: Inquiry, store: Store, row: ApprovalRow) -> bool:
+def _still_agreed(inquiry: Inquiry, store: ApprovalStore, row: ApprovalRow) -> bool:
     """Whether a call with the arguments that a person gave is what they agreed to."""
     if row.policies != inquiry.policies:
         return False
     return row.edited_facts is None or row.edited_facts == inquiry.facts(store, noted_in(row.edited_facts))
 
 
-def _ask(inquiry: Inquiry, store: Store, replaced: tuple[int, ...]) -> Asked:
-    from wink.record import ApprovalRow
-
+def _ask(inquiry: Inquiry, store: ApprovalStore, replaced: tuple[int, ...]) -> Asked:
     facts = inquiry.facts(store)
     row = ApprovalRow(
         number=0,
@@ -250,7 +244,7 @@ def request_of(row: ApprovalRow) -> ApprovalRequest:
     )
 
 
-def state_now(row: ApprovalRow, session: Session, files: Filesystem | None, store: Store) -> str:
+def state_now(row: ApprovalRow, session: Session, files: Filesystem | None, store: ApprovalStore) -> str:
     """The state that a request would be bound to now."""
     return facts_of(
         files,
@@ -263,9 +257,11 @@ def state_now(row: ApprovalRow, session: Session, files: Filesystem | None, stor
     )
 
 
-def standing(session: Session, files: Filesystem | None, store: Store, *, without: int) -> tuple[ApprovalRow, ...]:
+def standing(
+    session: Session, files: Filesystem | None, store: ApprovalStore, *, without: int
+) -> tuple[ApprovalRow, ...]:
     """The other requests of a session that stand for what is there now."""
-    rows = store.rows(session=session.name, states=LIVE)
+    rows = store.rows(session=session.name, states=ApprovalRow.LIVE)
     return tuple(
         row
         for row in rows
@@ -273,7 +269,7 @@ def standing(session: Session, files: Filesystem | None, store: Store, *, withou
     )
 
 
-def renew(rows: Sequence[ApprovalRow], session: Session, files: Filesystem | None, store: Store) -> None:
+def renew(rows: Sequence[ApprovalRow], session: Session, files: Filesystem | None, store: ApprovalStore) -> None:
     """Let requests stand for what is there now."""
     for row in rows:
         facts = state_now(row, session, files, store)

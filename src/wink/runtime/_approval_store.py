@@ -5,83 +5,24 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, Protocol, cast
+from datetime import datetime
+from typing import Final, TypeVar
 from weakref import WeakKeyDictionary
 
 from wink.filesystem import Filesystem
 from wink.limits import utc_now
-from wink.session import Session
+from wink.session import ApprovalRow, ApprovalRows, ApprovalStore, Session
+from wink.transactions import recorder_of
 
-if TYPE_CHECKING:
-    from wink.record import ApprovalRow
-
-_KEPT: Final = 500
-_LIVE: Final = ("pending", "approved", "denied")
+T = TypeVar("T")
 
 
-class Store(Protocol):
-    """Keeps requests and answers; see `wink.record.ApprovalTable`."""
-
-    @property
-    def is_durable(self) -> bool:
-        """Whether the transaction that stores a call uses its answer; otherwise the executor says when it is used."""
-        ...
-
-    def rows(
-        self, *, session: str | None = None, states: tuple[str, ...] = (), tool: str | None = None
-    ) -> tuple[ApprovalRow, ...]:
-        """Requests, oldest first."""
-        ...
-
-    def find(self, number: int) -> ApprovalRow | None:
-        """One request."""
-        ...
-
-    def ask(self, row: ApprovalRow, replaces: tuple[int, ...] = ()) -> ApprovalRow:
-        """Store a request; gives it with its number."""
-        ...
-
-    def asked_by(self, number: int, run_id: str, call_id: str) -> None:
-        """The call was made again."""
-        ...
-
-    def answer(
-        self, row: ApprovalRow, *, approved: bool, note: str, edited: str | None, edited_facts: str | None
-    ) -> bool:
-        """Store an answer; False when the request does not stand like this any more."""
-        ...
-
-    def claim(self, number: int) -> bool:
-        """Give an approval to one call; False when another one has it."""
-        ...
-
-    def give_back(self, number: int) -> None:
-        """The call that had the approval was taken back whole."""
-        ...
-
-    def use(self, number: int) -> None:
-        """The answer has been used."""
-        ...
-
-    def renew(self, row: ApprovalRow, facts: str, fingerprint: str) -> bool:
-        """The request stands for another state of the files from now on."""
-        ...
-
-    def position(self) -> int | None:
-        """The last recorded change to files; None where nothing is recorded."""
-        ...
-
-    def place(self) -> str:
-        """Where this store is: what was answered in a copy of it counts for nothing."""
-        ...
-
-
-class MemoryStore:
+class MemoryStore(ApprovalStore):
     """Requests and answers of one session that nothing records; they end with it."""
 
     __slots__ = ("_last", "_lock", "_rows")
 
-    is_durable: bool = False
+    is_durable = False
 
     def __init__(self) -> None:
         self._rows: dict[int, ApprovalRow] = {}
@@ -91,7 +32,7 @@ class MemoryStore:
     def rows(
         self, *, session: str | None = None, states: tuple[str, ...] = (), tool: str | None = None
     ) -> tuple[ApprovalRow, ...]:
-        """Requests, oldest first."""
+        """Requests in these states, or in any, oldest first."""
         with self._lock:
             rows = tuple(self._rows.values())
         return tuple(
@@ -106,56 +47,32 @@ class MemoryStore:
         """One request."""
         return self._rows.get(number)
 
-    def ask(self, row: ApprovalRow, replaces: tuple[int, ...] = ()) -> ApprovalRow:
-        """Store a request; gives it with its number."""
+    def change(self, work: Callable[[ApprovalRows], T]) -> T:
+        """Do something with the rows, beside nothing else."""
         with self._lock:
-            self._last += 1
-            kept = self._rows[self._last] = replace(row, number=self._last, at=utc_now())
-            for number in replaces:
-                replaced = self._rows.get(number)
-                if replaced is not None and replaced.state in _LIVE:
-                    self._rows[number] = replace(replaced, state="replaced", instead=kept.number)
-            while len(self._rows) > _KEPT:
-                del self._rows[next(iter(self._rows))]
-            return kept
+            return work(self)
 
-    def asked_by(self, number: int, run_id: str, call_id: str) -> None:
-        """The call was made again."""
-        self._change(number, _LIVE, lambda row: replace(row, run=run_id, call_id=call_id))
+    def now(self) -> datetime:
+        """The time of what is stored."""
+        return utc_now()
 
-    def answer(
-        self, row: ApprovalRow, *, approved: bool, note: str, edited: str | None, edited_facts: str | None
-    ) -> bool:
-        """Store an answer; False when the request does not stand like this any more."""
+    def get(self, number: int) -> ApprovalRow | None:
+        """One request."""
+        return self._rows.get(number)
 
-        def answered(kept: ApprovalRow) -> ApprovalRow:
-            state = "approved" if approved else "denied"
-            now = utc_now()
-            return replace(kept, state=state, answered_at=now, note=note, edited=edited, edited_facts=edited_facts)
+    def add(self, row: ApprovalRow) -> ApprovalRow:
+        """Store a request, and forget the oldest where they are too many."""
+        self._last += 1
+        kept = self._rows[self._last] = replace(row, number=self._last, at=utc_now())
+        self._rows.pop(self._last - self.KEPT, None)
+        return kept
 
-        return self._change(row.number, _LIVE, answered, row.fingerprint)
+    def put(self, row: ApprovalRow) -> None:
+        """Store what became of a request."""
+        self._rows[row.number] = row
 
-    def claim(self, number: int) -> bool:
-        """Give an approval to one call; False when another one has it."""
-        return self._change(number, ("approved",), lambda row: replace(row, state="claimed"))
-
-    def give_back(self, number: int) -> None:
-        """The call that had the approval was taken back whole."""
-        self._change(number, ("claimed",), lambda row: replace(row, state="approved"))
-
-    def use(self, number: int) -> None:
-        """The answer has been used."""
-        self._change(number, ("claimed", *_LIVE), lambda row: replace(row, state="used"))
-
-    def renew(self, row: ApprovalRow, facts: str, fingerprint: str) -> bool:
-        """The request stands for another state of the files from now on."""
-        changed = replace(row, facts=facts, fingerprint=fingerprint)
-        return self._change(
-            row.number,
-            _LIVE,
-            lambda kept: replace(kept, facts=changed.facts, fingerprint=changed.fingerprint),
-            row.fingerprint,
-        )
+    def tell(self, kind: str, row: ApprovalRow, **values: object) -> None:
+        """Nobody keeps events."""
 
     def position(self) -> None:
         """Nothing is recorded."""
@@ -163,20 +80,6 @@ class MemoryStore:
     def place(self) -> str:
         """In this process, and nowhere else."""
         return ""
-
-    def _change(
-        self,
-        number: int,
-        states: tuple[str, ...],
-        change: Callable[[ApprovalRow], ApprovalRow],
-        fingerprint: str | None = None,
-    ) -> bool:
-        with self._lock:
-            row = self._rows.get(number)
-            if row is None or row.state not in states or (fingerprint is not None and row.fingerprint != fingerprint):
-                return False
-            self._rows[number] = change(row)
-            return True
 
 
 _stores: Final[WeakKeyDictionary[Session, MemoryStore]] = WeakKeyDictionary()
@@ -192,10 +95,9 @@ def memory_store(session: Session) -> MemoryStore:
         return store
 
 
-def store_of(session: Session, files: Filesystem | None = None) -> Store:
+def store_of(session: Session, files: Filesystem | None = None) -> ApprovalStore:
     """The store of who records the session's calls, or the session's own where there is none or nothing can be stored."""
     if files is not None and files.read_only:
         return memory_store(session)
-    recorder = session.recorder or (None if files is None else files.recorder)
-    table = getattr(recorder, "approvals", None)
-    return memory_store(session) if table is None else cast("Store", table)
+    recorder = recorder_of(session, files)
+    return memory_store(session) if recorder is None else recorder.approvals

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Protocol
 
+from wink.dataclass import dataclass
 from wink.runtime._call import PolicyVerdict
 
 _ID: Final = re.compile(r"[aA]?([1-9][0-9]{0,14})")

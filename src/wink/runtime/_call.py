@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
+from wink.dataclass import dataclass
 from wink.tools import ToolResult
 
 RESULT_LIMIT: Final = 50_000

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from wink.dataclass import dataclass, replace
 from wink.limits import TokenUsage
 from wink.runtime._approvals import Answer, ApprovalRequest
 from wink.runtime._call import PolicyVerdict
@@ -32,7 +32,7 @@ class ToolInvoked:
     started_at: datetime
     duration: timedelta
     decisions: tuple[PolicyVerdict, ...] = ()
-    change: Change = Change()  # noqa: RUF009  frozen
+    change: Change = Change()
     error: str | None = None
     outcome: str = ""
 

@@ -3,46 +3,32 @@
 from __future__ import annotations
 
 import functools
-import itertools
-import logging
-import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future
-from typing import Any, Literal, overload
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, overload
 
-from wink.errors import (
-    ApprovalRequired,
-    ParseError,
-    RollbackFailed,
-    SerdeError,
-    WinkError,
-    WorkspaceBusy,
-    WorkspaceNeedsRecovery,
-)
+from wink.errors import ApprovalRequired
 from wink.filesystem import Filesystem
-from wink.limits import BudgetTracker, Deadline, Heartbeat, RunContext, is_interruption, utc_now
-from wink.resources import ResourceContext
-from wink.runtime._approval_desk import Desk
+from wink.limits import BudgetTracker, Deadline, Heartbeat, RunContext, is_interruption
+from wink.runtime._approval_flow import ApprovalFlow
 from wink.runtime._approvals import Approvals
-from wink.runtime._books import Books
-from wink.runtime._call import LEAST_LIMIT, READ_RESULT, RESULT_LIMIT, ToolCall, ToolReply
-from wink.runtime._in_flight import InFlight
-from wink.runtime._outcomes import CallFailed, failed_after, fails_with_words, failure_of, told
-from wink.runtime._policing import ask, held, tell
-from wink.runtime._results import check_result, new_values, rendered, unknown_tool
-from wink.runtime._waiting import LEASE_SECONDS, Apart, Blocking, Cooperative, HandlerTimedOut, Waiting, drive
+from wink.runtime._beginning import Surroundings
+from wink.runtime._call import LEAST_LIMIT, RESULT_LIMIT, PolicyVerdict, ToolCall, ToolReply
+from wink.runtime._call_recorder import CallRecorder
+from wink.runtime._handling import run_handler, settle
+from wink.runtime._order import ReadWriteQueue
+from wink.runtime._outcomes import CallFailed, failure_of, logger
+from wink.runtime._policing import ask, blocking
+from wink.runtime._stages import TRANSACTED, Approved, Ended, Judged, Progress, Requested, Stage
+from wink.runtime._waiting import Apart, Blocking, Cooperative, Waiting, drive
 from wink.session import Session
-from wink.tools import Tool, ToolContext, ToolResult
-from wink.transactions import (
-    Outcome,
-    Transaction,
-    heartbeats_around,
-    limits_around,
-    turns_to_take,
-)
+from wink.tools import AdapterLike
+from wink.transactions import current_transaction
 
-_log = logging.getLogger("wink.runtime")
-_call_ids = itertools.count(1)
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from wink.prompt import Prompt, RenderedPrompt
+    from wink.runtime._approval_step import Asked, Consent
 
 
 class ToolExecutor:
@@ -62,10 +48,10 @@ class ToolExecutor:
     def __init__(
         self,
         *,
-        prompt: Any,
-        rendered: Any,
+        prompt: Prompt[Any],
+        rendered: RenderedPrompt[Any],
         session: Session,
-        adapter: Any = None,
+        adapter: AdapterLike | None = None,
         deadline: Deadline | None = None,
         budget_tracker: BudgetTracker | None = None,
         heartbeat: Heartbeat | None = None,
@@ -75,25 +61,29 @@ class ToolExecutor:
     ) -> None:
         if result_limit < LEAST_LIMIT:
             raise ValueError(f"result_limit is {result_limit}; it is a number of characters, at least {LEAST_LIMIT}")
-        self._prompt, self._rendered, self._session, self._adapter = prompt, rendered, session, adapter
-        self._deadline, self._budget, self._heartbeat, self._run = deadline, budget_tracker, heartbeat, run_context
-        self._run_id = "" if run_context is None else run_context.run_id
-        self._desk = Desk(session, approvals, self._run_id, self._name)
-        self._books = Books(session, self._name, self._run_id, result_limit, rendered)
+        self._around = Surroundings(
+            prompt, rendered, session, adapter, deadline, budget_tracker, heartbeat, run_context
+        )
+        run = "" if run_context is None else run_context.run_id
+        self._approval = ApprovalFlow(session, approvals, run, rendered.prompt_name)
+        self._recorder = CallRecorder(session, rendered, run, result_limit)
+        self._together = ReadWriteQueue()
 
     def execute(self, call: ToolCall) -> ToolReply:
         """Execute one call and wait for its end; an async handler gets an event loop of its own."""
         return drive(self._execute(call, Blocking()))
 
-    async def aexecute(
-        self, call: ToolCall, *, apart: bool = False, queued: Callable[[], object] | None = None
-    ) -> ToolReply:
+    async def aexecute(self, call: ToolCall, *, apart: bool = False) -> ToolReply:
         """Execute one call without blocking the event loop, except for sync handlers without a timeout.
 
-        With `apart` every handler runs on a thread of its own, so that none can block the loop or end it; `queued` is
-        told when such a call has its place among those that change something, which it takes in the order of places.
+        Calls that are made at once on one loop, as with `asyncio.gather`, run in the order in which they were made, those
+        that run programs too; neighbouring calls of tools that only read run together. A call waits for those before it as
+        long as they take, within the deadline.
+
+        With `apart`, which is for servers, every handler runs on a thread of its own, so that none can block the loop or
+        end it, and whoever calls sees to the order: see `ReadWriteQueue`.
         """
-        return await self._execute(call, Apart(queued) if apart else Cooperative())
+        return await self._execute(call, Apart() if apart else Cooperative())
 
     @overload
     def execute_batch(
@@ -115,7 +105,7 @@ class ToolExecutor:
         """
         from wink.runtime._batch import run_batch
 
-        with self._desk.together() as asked:
+        with self._approval.together() as asked:
             ended = run_batch(self, calls)
         return self._replies(ended, asked, return_exceptions)
 
@@ -133,15 +123,15 @@ class ToolExecutor:
         """Like `execute_batch`, on the running event loop."""
         from wink.runtime._batch import arun_batch
 
-        with self._desk.together() as asked:
+        with self._approval.together() as asked:
             ended = await arun_batch(self, calls)
         return self._replies(ended, asked, return_exceptions)
 
     def _replies(
-        self, ended: Sequence[ToolReply | Exception], asked: Sequence[Any], return_exceptions: bool
+        self, ended: Sequence[ToolReply | Exception], asked: Sequence[Asked], return_exceptions: bool
     ) -> tuple[Any, ...]:
         if asked:
-            self._desk.settle(asked, self._prompt.resources.get_optional(Filesystem), ended)
+            self._approval.settle(asked, self._around.prompt.resources.get_optional(Filesystem), ended)
         for outcome in () if return_exceptions else ended:
             if isinstance(outcome, Exception):
                 raise outcome
@@ -153,303 +143,169 @@ class ToolExecutor:
 
     def skip(self, request: ToolCall) -> None:
         """Account for a call that is not executed, because the program is ending."""
-        call = InFlight(request, request.call_id or f"call-{next(_call_ids)}", utc_now(), time.perf_counter())
-        call.outcome, call.text = "refused", f"{request.name} was not run: the turn was interrupted"
-        call.result = ToolResult[Any].error(call.text)
-        self._books.record_attempt(call)
-        self._books.publish(call)
+        end = Ended(self._around.requested(request), "refused", f"{request.name} was not run: the turn was interrupted")
+        self._recorder.record_attempt(end)
+        self._recorder.publish(end)
 
     def only_reads(self, call: ToolCall) -> bool:
         """Whether a call may run beside others that only read."""
-        tool = self._rendered.tool(call.name)
+        tool = self._around.rendered.tool(call.name)
         return tool is not None and tool.effects == "read"
 
     # -- the life of a call
 
     async def _execute(self, request: ToolCall, waiting: Waiting, *, after: Future[None] | None = None) -> ToolReply:
-        call = InFlight(request, request.call_id or f"call-{next(_call_ids)}", utc_now(), time.perf_counter())
+        asked = self._around.requested(request)
+        so_far, end = Progress(asked), None
         try:
             try:
-                while True:
-                    self._look_up(call)
-                    self._parse(call)
-                    await self._take_turn(call, waiting)
-                    self._begin(call)
-                    if await self._ask_policies(call, waiting, after):
-                        break
-                    await self._ask_person(call, waiting)  # whose answer counts for what policies and files say then
-                self._check_limits(call)
-                self._desk.start(call, self._books)
-                await self._run_handler(call, waiting)
-                await self._await_siblings(call, waiting, after)
-                await self._settle(call, waiting)
-                self._commit(call)
+                if waiting.gathers:
+                    await self._take_place(so_far, request)
+                call = await self._admit(so_far, asked, waiting, after)
+                returned = await run_handler(call, self._around, waiting)
+                if after is not None:
+                    call = await self._await_siblings(so_far, call, waiting, after)
+                end = await settle(call, returned, self._around, self._recorder, waiting)
+                self._commit(call, end)
             except BaseException as error:
-                self._end_badly(call, error)
+                if not (isinstance(so_far.stage, TRANSACTED) and so_far.stage.transaction.state == "committed"):
+                    end = None  # what it was to end with is not so, should this be interrupted
+                end = self._failed(so_far.stage, error, asked)
+                self._account(so_far.stage, end)
+            return ToolReply(asked.call_id, request.name, end.text, end.outcome == "committed", end.result)
         finally:
             try:
-                self._release(call)
+                self._release(so_far)
             finally:
-                self._books.publish(call)
-        return self._books.reply(call)
+                if so_far.place is not None:
+                    self._together.leave(so_far.place)
+                self._recorder.publish(Ended(so_far.stage, "rolled back", "") if end is None else end)
 
-    def _look_up(self, call: InFlight) -> None:
-        call.tool = self._rendered.tool(call.request.name) or self._own_tool(call.request.name)
-        if call.tool is None:
-            raise CallFailed(unknown_tool(call.request.name, [tool.name for tool in self._rendered.tools]), "refused")
-        if call.tool.handler is None:
-            raise CallFailed(f"{call.tool.name} cannot be called: it has no handler", "refused")
-        resources: ResourceContext = self._prompt.resources
-        call.resources, call.root = resources, resources.get_optional(Filesystem)
+    async def _take_place(self, so_far: Progress, request: ToolCall) -> None:
+        """Wait for the calls that were made before on the same loop, and inside of the same call, if inside of one.
 
-    def _own_tool(self, name: str) -> Tool[Any, Any] | None:
-        """The tool that a shortened result speaks of, also where it was rendered before there was one."""
-        if name != READ_RESULT:
-            return None
-        from wink.runtime._spill import read_result_tool
+        What this one sees is what they have left. The place is kept to the end, also while a person is asked.
+        """
+        import asyncio
 
-        return read_result_tool()
+        line, deadline = (asyncio.get_running_loop(), current_transaction()), self._around.deadline
+        so_far.place = place = self._together.join(line, reads=self.only_reads(request))
+        while not (place.is_open or await place.reached(None if deadline is None else self._around.patience())):
+            if deadline is not None:
+                deadline.check()
 
-    def _parse(self, call: InFlight) -> None:
-        tool = _known(call.tool)
-        try:
-            call.params = tool.parse(call.request.arguments)
-        except ParseError as error:
-            raise CallFailed(f"the arguments of {tool.name} are not valid: {error}", "refused") from error
-        except BaseException as error:  # foreign code: `__post_init__` of the params
-            if is_interruption(error):
-                raise
-            text = f"the arguments of {tool.name} are not valid: {type(error).__name__}"
-            raise CallFailed(text, "refused", told(error)) from error
+    async def _admit(self, so_far: Progress, asked: Requested, waiting: Waiting, after: Future[None] | None) -> Judged:
+        """Bring a call to where its handler may run; from the beginning again when a person has answered for it."""
+        around = self._around
+        while True:
+            so_far.stage = parsed = around.parse(asked)
+            await around.take_turn(parsed, waiting, so_far.ends)
+            so_far.stage = begun = around.begin(parsed)
+            context = around.enter(begun, so_far.ends)
+            policies = around.rendered.policies_for_tool(parsed.tool.name)
+            verdicts = await ask(policies, parsed.tool, parsed.params, context, waiting)
+            so_far.stage = judged = Judged(begun, context, verdicts)
+            against = blocking(verdicts)
+            if against and after is not None:
+                # A sibling that is still running may be what the policy is waiting for.
+                await waiting.sibling(after)
+                verdicts = await ask(policies, parsed.tool, parsed.params, context, waiting)
+                so_far.stage = judged = Judged(begun, context, verdicts)
+                against = blocking(verdicts)
+            answer = await self._resolve(so_far, judged, against, waiting) if against else None
+            if not isinstance(answer, Requested):
+                return self._grant(so_far, judged, answer)
+            so_far.stage = asked = answer
 
-    async def _take_turn(self, call: InFlight, waiting: Waiting) -> None:
-        """One mutating call at a time, from before the policies to the commit; what they saw then still holds."""
-        if _known(call.tool).effects not in ("workspace", "external"):
-            return  # a read needs none, and what runs programs takes it to change files with what they did
-        turns = turns_to_take(self._session, call.root)
-        try:
-            await waiting.turn(turns, self._patience())
-        except (WorkspaceBusy, WorkspaceNeedsRecovery, RollbackFailed) as error:
-            raise self._no_turn(call, error, "was not run", "refused") from error
-        call.ends.append(turns.release)
+    async def _resolve(
+        self, so_far: Progress, call: Judged, against: Sequence[PolicyVerdict], waiting: Waiting
+    ) -> Consent | Requested:
+        """Deny the call, or find somebody's approval, for which others are given their turn meanwhile."""
+        if not against[0].asks:
+            raise CallFailed(against[0].reason or "", "denied")
 
-    def _patience(self) -> float:
-        """How many seconds a call may wait for its turn."""
-        if self._deadline is None:
-            return LEASE_SECONDS
-        return max(0.0, self._deadline.remaining().total_seconds())
+        def give_way() -> None:
+            call.transaction.abort()
+            self._release(so_far)
+            so_far.ends.clear()
 
-    def _no_turn(self, call: InFlight, error: WinkError, what: str, outcome: Outcome) -> CallFailed:
-        if not isinstance(error, WorkspaceBusy):
-            text = f"{call.request.name} {what}: nothing can be changed until `wink recover` has been run"
-            return CallFailed(text, outcome, str(error))
-        if self._deadline is not None:
-            self._deadline.check()
-        text = f"{call.request.name} {what}: another call has been busy for {error.waited_seconds:.0f} s; try again"
-        return CallFailed(text, outcome, str(error))
+        return await self._approval.resolve(call, against, waiting, self._around.deadline, give_way)
 
-    def _begin(self, call: InFlight) -> None:
-        resources = _known(call.resources)
-        call.transaction = transaction = Transaction(
-            self._session, resources, root=call.root, writable=_known(call.tool).effects != "read"
-        )
-        transaction.deadline, transaction.budget_tracker, transaction.heartbeat = self._limits(transaction.around)
-        transaction.run, transaction.call_id = self._run_id, call.call_id
-        if _known(call.tool).effects == "process":
-            turns = turns_to_take(self._session, call.root)
-            call.ends.append(transaction.wait_for_turn_late(turns, self._patience))
-        files = transaction.filesystem
-        scope = resources.call_scope({} if files is None else {Filesystem: files}, transaction.remember)
-        call.ends.append(scope.close)
-        call.context = ToolContext(
-            prompt=self._prompt,
-            rendered_prompt=self._rendered,
-            adapter=self._adapter,
-            session=self._session,
-            deadline=transaction.deadline,
-            budget_tracker=transaction.budget_tracker,
-            heartbeat=transaction.heartbeat,
-            run_context=self._run,
-            call_id=call.call_id,
-            scope=scope,
-        )
-        transaction.enter()
-        call.ends.append(transaction.leave)
+    def _grant(self, so_far: Progress, call: Judged, consent: Consent | None) -> Judged:
+        self._around.check_limits(call)
+        if consent is not None:
+            self._approval.take(consent)
+            so_far.stage = call = Approved(call, consent, call.verdicts)
+            self._approval.keep_others(call, so_far.ends)
+        if call.parsed.tool.effects == "external":
+            self._recorder.start(call)
+        return call
 
-    async def _ask_policies(self, call: InFlight, waiting: Waiting, after: Future[None] | None) -> bool:
-        """Whether the call may run now; False when a person has to be asked, or has given other arguments."""
-        tool, context = _known(call.tool), _known(call.context)
-        policies = self._rendered.policies_for_tool(tool.name)
-        call.verdicts = await ask(policies, tool, call.params, context, waiting)
-        verdicts = held(call.verdicts)
-        if not verdicts:
-            return True
-        if after is not None:
-            # A sibling that is still running may be what the policy is waiting for.
-            await waiting.sibling(after)
-            call.verdicts = await ask(policies, tool, call.params, context, waiting)
-            verdicts = held(call.verdicts)
-            if not verdicts:
-                return True
-        if not verdicts[0].asks:
-            raise CallFailed(verdicts[0].reason or "", "denied")
-        self._desk.consider(call, verdicts)
-        return call.consent is not None
-
-    async def _ask_person(self, call: InFlight, waiting: Waiting) -> None:
-        """Take back what the call has begun, let others have their turn, and wait for a person."""
-        _known(call.transaction).abort()
-        self._release(call)
-        call.ends.clear()
-        await self._desk.wait_for_person(call, waiting, self._deadline)
-
-    def _limits(self, around: Transaction | None) -> tuple[Deadline | None, BudgetTracker | None, Heartbeat | None]:
-        """The limits of this run; inside a call it has no more time than the call, and shares what it has none of."""
-        deadline, budget, heartbeat = self._deadline, self._budget, self._heartbeat
-        if around is None:
-            return deadline, budget, heartbeat
-        its_deadline, its_budgets = limits_around()
-        if deadline is None or (its_deadline is not None and its_deadline.expires_at < deadline.expires_at):
-            deadline = its_deadline
-        if budget is None and its_budgets:
-            budget = its_budgets[-1]
-        return deadline, budget, around.heartbeat if heartbeat is None else heartbeat
-
-    def _check_limits(self, call: InFlight) -> None:
-        """Hold this call against its limits and those of the calls around it."""
-        if _known(call.transaction).around is not None:
-            hearts, (deadline, budgets) = heartbeats_around(), limits_around()
-        else:
-            hearts = () if self._heartbeat is None else (self._heartbeat,)
-            deadline, budgets = self._deadline, () if self._budget is None else (self._budget,)
-        for heart in hearts:
-            heart.beat()
-        if deadline is not None:
-            deadline.check()
-        for budget in budgets:
-            budget.check()
-
-    async def _run_handler(self, call: InFlight, waiting: Waiting) -> None:
-        tool, context = _known(call.tool), _known(call.context)
-        timeout = tool.timeout
-        if timeout is not None and context.deadline is not None:
-            timeout = min(timeout, max(0.0, context.deadline.remaining().total_seconds()))
-        handler = functools.partial(_known(tool.handler), call.params, context=context)
-        try:
-            call.result = await waiting.handler(
-                handler, is_async=tool.is_async, timeout=timeout, apart=tool.effects == "process"
-            )
-        except HandlerTimedOut:
-            if context.deadline is not None:
-                context.deadline.check()
-            _known(call.transaction).revoke()
-            raise CallFailed(f"{tool.name} timed out after {timeout:g} s; nothing was changed") from None
-        except WorkspaceBusy as error:
-            raise self._no_turn(call, error, "was taken back", "rolled back") from error
-
-    async def _await_siblings(self, call: InFlight, waiting: Waiting, after: Future[None] | None) -> None:
+    async def _await_siblings(self, so_far: Progress, call: Judged, waiting: Waiting, after: Future[None]) -> Judged:
         """Reads that ran together end in the model's order, judged by what the earlier ones left."""
-        if after is None:
-            return
         await waiting.sibling(after)
-        tool = _known(call.tool)
-        policies = self._rendered.policies_for_tool(tool.name)
-        call.verdicts = await ask(policies, tool, call.params, _known(call.context), waiting)
-        verdicts = held(call.verdicts)
-        if verdicts and not verdicts[0].asks:
-            raise CallFailed(verdicts[0].reason or "", "denied")
-        if verdicts and (call.consent is None or not call.consent.covers(verdicts)):
+        tool, consent = call.parsed.tool, call.consent if isinstance(call, Approved) else None
+        policies = self._around.rendered.policies_for_tool(tool.name)
+        verdicts = await ask(policies, tool, call.parsed.params, call.context, waiting)
+        call = Judged(call, call.context, verdicts) if consent is None else Approved(call, consent, verdicts)
+        so_far.stage = call
+        against = blocking(verdicts)
+        if against and not against[0].asks:
+            raise CallFailed(against[0].reason or "", "denied")
+        if against and (consent is None or not consent.covers(against)):
             raise CallFailed(f"{tool.name} needs approval since the calls before it ended; call it again", "denied")
+        return call
 
-    async def _settle(self, call: InFlight, waiting: Waiting) -> None:
-        """Everything of a success that can still fail: the result's type, its text, reducers and policies."""
-        tool, context, transaction = _known(call.tool), _known(call.context), _known(call.transaction)
-        problem = check_result(tool, call.result)
-        if problem is not None:
-            raise CallFailed(problem)
-        result, step = _known(call.result), "its result could not be rendered"
-        try:
-            preface = "" if call.consent is None else call.consent.preface
-            call.text = self._books.bounded(call, preface + rendered(tool, result))
-            if not result.success:
-                raise CallFailed(call.text)
-            step = "the session could not take its result"
-            for value in new_values(result):
-                self._session.dispatch(value)
-            await tell(self._rendered.policies_for_tool(tool.name), tool, call.params, result, context, waiting)
-            step = "what it read could not be noted"
-            transaction.note_reads()  # last: a policy may have taken a look at files itself
-        except CallFailed:
-            raise
-        except SerdeError as error:
-            raise CallFailed(
-                f"{tool.name} was taken back: {step}: {error}; nothing was changed", detail=told(error)
-            ) from error
-        except BaseException as error:  # foreign code: render(), reducers
-            if fails_with_words(error):
-                raise
-            raise failed_after(tool.name, step, error) from error
-
-    def _commit(self, call: InFlight) -> None:
-        transaction = _known(call.transaction)
-        transaction.revoke()
-        call.outcome = "committed"
-        call.change = transaction.commit(functools.partial(self._books.entry, call))
-        if call.consent is not None:
+    def _commit(self, call: Judged, end: Ended) -> None:
+        call.transaction.revoke()
+        call.transaction.commit(functools.partial(self._recorder.entry, end))
+        if isinstance(call, Approved):
             call.consent.end(committed=True)
 
     # -- how it ends
 
-    def _end_badly(self, call: InFlight, error: BaseException) -> None:
-        """Roll back, decide what the model is told, and raise again what must be raised."""
-        if call.transaction is not None and call.transaction.state == "committed":
+    def _failed(self, call: Stage, error: BaseException, asked: Requested) -> Ended:
+        """Roll back, and decide what the model is told and what must be raised again."""
+        transaction = call.transaction if isinstance(call, TRANSACTED) else None
+        if transaction is not None and transaction.state == "committed":
             raise error  # interrupted after the commit point: the call stands
-        returned, said = call.result, call.text
         # First of all: nothing that is done to describe the failure may come between.
         try:
-            if call.transaction is not None:
-                call.transaction.abort()
+            if transaction is not None:
+                transaction.abort()
         except BaseException as worse:
             error = worse
-        if call.transaction is not None:
-            call.change = call.transaction.change
-        began = None if call.context is None else call.tool
-        failure = failure_of(error, name=call.request.name, tool=began, prompt_name=self._name)
-        call.text, call.outcome, call.error = self._books.bounded(call, failure.text), failure.outcome, failure.detail
-        own = isinstance(returned, ToolResult) and returned.success is False and call.text == said
-        kept_aside = call.change.kept_aside()
+        began = call.parsed.tool if isinstance(call, Judged) else None
+        failure = failure_of(error, name=asked.request.name, tool=began, prompt_name=self._around.rendered.prompt_name)
+        text = self._recorder.bounded(asked, failure.text)
+        kept_aside = "" if transaction is None else transaction.change.kept_aside()
         if kept_aside:
-            call.text = f"{call.text}\n{kept_aside}"
-        call.result = returned if own else ToolResult[Any].error(call.text)
-        if isinstance(failure.raising, ApprovalRequired):
-            call.is_suspended = True  # it has not ended: it will be made again
-        else:
-            self._books.record_attempt(call)
-        if call.consent is not None and call.is_consent_taken:
-            call.consent.end(committed=False)
-        if failure.raising is not None:
-            raise failure.raising
+            text = f"{text}\n{kept_aside}"
+        approval = call.consent.number(committed=False) if isinstance(call, Approved) else failure.approval
+        return Ended(call, failure.outcome, text, failure.result, approval, failure.detail, failure.raising)
 
-    def _release(self, call: InFlight) -> None:
+    def _account(self, call: Stage, end: Ended) -> None:
+        """Record a call that failed, give back what it was given, and raise what must be raised.
+
+        One that waits for approval has not ended.
+        """
+        if not isinstance(end.raising, ApprovalRequired):
+            self._recorder.record_attempt(end)
+        if isinstance(call, Approved):
+            call.consent.end(committed=False)
+        if end.raising is not None:
+            raise end.raising
+
+    def _release(self, so_far: Progress) -> None:
         """Do all of what ends a call; an interruption goes on when the turn has been given back."""
         interrupt: BaseException | None = None
-        for end in reversed(call.ends):
+        for end in reversed(so_far.ends):
             try:
                 end()
             except BaseException as error:  # foreign code: a resource's close
                 if is_interruption(error):
                     interrupt = error
                 else:
-                    _log.exception("tool %r: could not clean up after the call", call.request.name)
+                    logger().exception("tool %r: could not clean up after the call", so_far.name)
         if interrupt is not None:
             raise interrupt
-
-    @property
-    def _name(self) -> str:
-        return str(self._rendered.prompt_name)
-
-
-def _known(value: Any) -> Any:
-    """A step's product that an earlier step has set; the order of `_execute` is the proof."""
-    assert value is not None, "a step ran before the one that it needs"
-    return value

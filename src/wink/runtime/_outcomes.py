@@ -5,8 +5,8 @@ from __future__ import annotations
 import enum
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, is_dataclass
-from typing import Any, Final
+from dataclasses import fields, is_dataclass
+from typing import TYPE_CHECKING, Any, Final
 
 from wink.errors import (
     ApprovalRequired,
@@ -31,8 +31,11 @@ from wink.errors import (
 )
 from wink.limits import is_interruption, said_by
 from wink.runtime._results import printable
-from wink.tools import Tool
+from wink.tools import Tool, ToolResult
 from wink.transactions import Outcome
+
+if TYPE_CHECKING:
+    import logging
 
 
 class Ending(enum.Enum):
@@ -87,22 +90,25 @@ _UNKNOWABLE: Final = {
 
 
 class CallFailed(Exception):
-    """The call ends here, with a failed result of this text; inside this package only. `detail` is for the event."""
+    """The call ends here, with a failed result of this text; inside this package only. `detail` is for the event.
 
-    def __init__(self, text: str, outcome: Outcome = "rolled back", detail: str | None = None) -> None:
-        self.text, self.detail = text, detail
+    `result` is a failure as the handler returned it, `approval` the number of the person's answer that is used up, and
+    `raising` is raised in place of a reply.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        outcome: Outcome = "rolled back",
+        detail: str | None = None,
+        *,
+        result: ToolResult[Any] | None = None,
+        approval: int = 0,
+        raising: BaseException | None = None,
+    ) -> None:
+        self.text, self.detail, self.result, self.approval, self.raising = text, detail, result, approval, raising
         self.outcome: Outcome = outcome
         super().__init__(text)
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """What a failed call comes to; `raising` is raised in place of a reply."""
-
-    text: str
-    outcome: Outcome
-    detail: str | None = None
-    raising: BaseException | None = None
 
 
 def ending_of(error: BaseException) -> Ending:
@@ -114,31 +120,32 @@ def _first(rows: Sequence[tuple[type[BaseException], Ending]], error: BaseExcept
     return next(ending for kind, ending in rows if isinstance(error, kind))
 
 
-def failure_of(error: BaseException, *, name: str, tool: Tool[Any, Any] | None, prompt_name: str) -> Failure:
-    """What a call of the tool called `name` comes to; `tool` is None when the call ended before its handler's turn."""
+def failure_of(error: BaseException, *, name: str, tool: Tool[Any, Any] | None, prompt_name: str) -> CallFailed:
+    """How a call of the tool called `name` ends; `tool` is None when the call ended before its handler's turn."""
     if isinstance(error, CallFailed):
-        return Failure(_text(error.text, name), error.outcome, error.detail)
+        error.text = _text(error.text, name)
+        return error
     ending, kind = ending_of(error), type(error).__name__
     if ending is Ending.RAISE:
         text = next((text for unknown, text in _UNKNOWABLE.items() if isinstance(error, unknown)), f"{name}: {kind}")
-        return Failure(text, "raised", told(error), error)
+        return CallFailed(text, "raised", told(error), raising=error)
     if ending is Ending.RAISE_AS_EVALUATION_ERROR:
         text = said_by(error) or kind
         raising = PromptEvaluationError(text, phase="tool", prompt_name=prompt_name)
         raising.__cause__ = error
-        return Failure(_text(text, name), "raised", f"{kind}: {text}", raising)
+        return CallFailed(_text(text, name), "raised", f"{kind}: {text}", raising=raising)
     error_id = new_error_id()
     detail = f"{told(error)} ({error_id})"
     if ending is Ending.FAIL_WITH_MESSAGE:
-        return Failure(_text(said_by(error) or kind, name), "rolled back", detail)
+        return CallFailed(_text(said_by(error) or kind, name), "rolled back", detail)
     if tool is None:
-        return Failure(f"{name} could not start (error {error_id}); nothing was changed", "rolled back", detail)
+        return CallFailed(f"{name} could not start (error {error_id}); nothing was changed", "rolled back", detail)
     _log(name, error_id, error)
     if ending is Ending.FAIL_WITH_EXPECTATION:
         text = f"{name} failed with a TypeError (error {error_id}); it takes {_expected(tool)}"
     else:
         text = f"{name} failed with {kind}{_place(error)} (error {error_id})"
-    return Failure(_text(text, name), "rolled back", detail)
+    return CallFailed(_text(text, name), "rolled back", detail)
 
 
 def failed_after(name: str, step: str, error: BaseException) -> CallFailed:
@@ -168,12 +175,16 @@ def new_error_id() -> str:
     return os.urandom(4).hex()
 
 
-def _log(name: str, error_id: str, error: BaseException) -> None:
+def logger() -> logging.Logger:
+    """Where failures of foreign code are told; importing `logging` takes 4 ms."""
     import logging
 
-    log = logging.getLogger("wink.runtime")
+    return logging.getLogger("wink.runtime")
+
+
+def _log(name: str, error_id: str, error: BaseException) -> None:
     try:
-        log.error("tool %r raised (error %s)", name, error_id, exc_info=error)
+        logger().error("tool %r raised (error %s)", name, error_id, exc_info=error)
     except BaseException as worse:  # foreign code: a message that exits, a thousand groups, a stream that was closed
         if is_interruption(worse):
             raise

@@ -24,6 +24,8 @@ async def ask(
 
     One that does not answer in time denies.
     """
+    if not policies:
+        return ()
     asked = _Round(context)
 
     def work() -> None:
@@ -33,7 +35,7 @@ async def ask(
             if not verdict.allowed and not verdict.asks:
                 return
 
-    if policies and not await asked.run(work, policies, waiting):
+    if not await asked.run(work, policies, waiting):
         reason = f"policy {asked.name!r} denied {tool.name}: it did not answer within {POLICY_SECONDS:g} s"
         return (*asked.verdicts, PolicyVerdict(asked.name, False, reason))
     return asked.verdicts
@@ -55,13 +57,15 @@ async def tell(
     waiting: Waiting,
 ) -> None:
     """Let the policies that govern a tool learn from its success; one that raises, or takes too long, fails the call."""
+    if not policies:
+        return
     told = _Round(context)
 
     def work() -> None:
         for policy in told.each(policies):
             _tell_one(told.name, policy, tool, params, result, context)
 
-    if policies and not await told.run(work, policies, waiting):
+    if not await told.run(work, policies, waiting):
         raise CallFailed(
             f"{tool.name} was taken back: policy {told.name!r} did not learn of it within "
             f"{POLICY_SECONDS:g} s; nothing was changed"
@@ -107,7 +111,7 @@ class _Round:
         return left if deadline is None else min(left, deadline.remaining().total_seconds())
 
 
-def held(verdicts: Sequence[PolicyVerdict]) -> tuple[PolicyVerdict, ...]:
+def blocking(verdicts: Sequence[PolicyVerdict]) -> tuple[PolicyVerdict, ...]:
     """The verdict that denies the call, alone; or those that leave it to a person; nothing where all allow."""
     for verdict in verdicts:
         if not verdict.allowed:

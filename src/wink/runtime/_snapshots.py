@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from wink.dataclass import dataclass
 from wink.errors import RollbackFailed
 from wink.filesystem import FileChange, Filesystem
 from wink.limits import is_interruption, said_by, utc_now
@@ -70,7 +70,7 @@ def _reached(resource: Snapshotable[Any], resources: ResourceContext | None) -> 
     if resources is None or not isinstance(resource, Filesystem):
         return resource
     here = resources.get_optional(Filesystem)
-    return here if here is not None and here.turns is resource.turns else resource
+    return here if here is not None and here.write_lock is resource.write_lock else resource
 
 
 @contextmanager

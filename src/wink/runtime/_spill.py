@@ -6,16 +6,16 @@ A result above the limit goes to the workspace's state, or stays with a session 
 
 from __future__ import annotations
 
-import logging
 import os
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
+from wink.dataclass import dataclass, field, replace
 from wink.runtime._call import READ_RESULT
+from wink.runtime._outcomes import logger
 from wink.session import Session
 from wink.tools import Tool, ToolContext, ToolResult
 
@@ -31,7 +31,6 @@ _IN_MEMORY: Final = 64
 _CHARACTERS_IN_MEMORY: Final = 64 * 2**20
 """How long they may be together; the newest is kept whatever its length."""
 
-_log: Final = logging.getLogger("wink.runtime")
 _lock = threading.Lock()
 _kept: WeakKeyDictionary[Session, dict[str, str]] = WeakKeyDictionary()
 
@@ -46,23 +45,6 @@ class ResultKept:
     characters: int
 
 
-@runtime_checkable
-class KeepsResults(Protocol):
-    """What a session's recorder can do for results that are too long."""
-
-    def keep_result(self, name: str, text: str) -> None:
-        """Keep a text until it is one of many; raises when that cannot be done."""
-        ...
-
-    def kept_result(self, name: str) -> str | None:
-        """The text that was kept, or None."""
-        ...
-
-    def kept_results(self) -> Sequence[str]:
-        """The names of those that are kept, newest first."""
-        ...
-
-
 def shortened(session: Session, tool: str, call_id: str, text: str, limit: int) -> str:
     """What a model is sent in place of `text`, which is kept whole when it is longer than `limit` characters."""
     if len(text) <= limit:
@@ -75,7 +57,7 @@ def shortened(session: Session, tool: str, call_id: str, text: str, limit: int) 
         _keep(session, result_id, text)
         session.publish(ResultKept(result_id, tool, call_id, len(text)))
     except Exception as error:  # foreign code: a recorder, the disk under it
-        _log.warning("a result of %r could not be kept: %s", tool, error)
+        logger().warning("a result of %r could not be kept: %s", tool, error)
         rest = f"… {left_out} characters are left out, and could not be kept ({type(error).__name__}) …"
     else:
         rest = (
@@ -148,7 +130,7 @@ def read_result(params: ReadResult, *, context: ToolContext) -> ToolResult[Resul
 
 def _keep(session: Session, result_id: str, text: str) -> None:
     recorder = session.recorder
-    if isinstance(recorder, KeepsResults):
+    if recorder is not None:
         recorder.keep_result(result_id, text)
         return
     with _lock:
@@ -160,7 +142,7 @@ def _keep(session: Session, result_id: str, text: str) -> None:
 
 def _find(session: Session, result_id: str) -> str | None:
     recorder = session.recorder
-    if isinstance(recorder, KeepsResults):
+    if recorder is not None:
         return recorder.kept_result(result_id)
     with _lock:
         kept: Mapping[str, str] = _kept.get(session, {})
@@ -170,7 +152,7 @@ def _find(session: Session, result_id: str) -> str | None:
 def _known(session: Session) -> Sequence[str]:
     """The ids of what is kept, newest first."""
     recorder = session.recorder
-    if isinstance(recorder, KeepsResults):
+    if recorder is not None:
         return recorder.kept_results()
     with _lock:
         return list(_kept.get(session, ()))[::-1]

@@ -6,8 +6,10 @@ import contextvars
 import os
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 BUSY: Final = "wink-handler"
 """The name of a thread that runs a handler; of one that waits for the next it is another."""
@@ -21,6 +23,8 @@ _idle: list[_Worker] = []
 
 def in_thread(call: Callable[[], Any]) -> Future[Any]:
     """Start `call` on a thread of its own, which sees this context's variables and never keeps the program alive."""
+    from concurrent.futures import Future  # brings `logging` along
+
     ended: Future[Any] = Future()
     context = contextvars.copy_context()
 

@@ -7,13 +7,15 @@ event loop, on the caller's thread; with `Cooperative` it is awaited like any ot
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine
-from concurrent.futures import Future
 from contextlib import suppress
-from typing import Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeVar
 
-from wink.filesystem import Turns
+from wink.filesystem import WriteLock
 from wink.limits import is_interruption
 from wink.runtime._threads import in_thread
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 T = TypeVar("T")
 
@@ -28,7 +30,10 @@ class HandlerTimedOut(Exception):
 class Waiting(Protocol):
     """How one way of calling waits."""
 
-    async def turn(self, turns: Turns, timeout: float) -> None:
+    gathers: ClassVar[bool]
+    """Whether calls that are made at once are to run in the order in which they were made."""
+
+    async def turn(self, turns: WriteLock, timeout: float) -> None:
         """Take the turn."""
         ...
 
@@ -65,7 +70,9 @@ class Blocking:
 
     __slots__ = ()
 
-    async def turn(self, turns: Turns, timeout: float) -> None:
+    gathers: ClassVar = False  # a thread makes one after the other, and another thread may wait for what comes of it
+
+    async def turn(self, turns: WriteLock, timeout: float) -> None:
         """Take the turn."""
         turns.acquire(timeout)
 
@@ -113,7 +120,9 @@ class Cooperative:
 
     __slots__ = ()
 
-    async def turn(self, turns: Turns, timeout: float) -> None:
+    gathers: ClassVar = True
+
+    async def turn(self, turns: WriteLock, timeout: float) -> None:
         """Take the turn."""
         await turns.aacquire(timeout)
 
@@ -175,14 +184,9 @@ class Apart(Cooperative):
     For a server: whatever a handler does, its loop goes on answering. An async handler gets an event loop of its own.
     """
 
-    __slots__ = ("_queued",)
+    __slots__ = ()
 
-    def __init__(self, queued: Callable[[], object] | None = None) -> None:
-        self._queued = queued
-
-    async def turn(self, turns: Turns, timeout: float) -> None:
-        """Take the turn, and say when there is a place in the line for it."""
-        await turns.aacquire(timeout, self._queued)
+    gathers: ClassVar = False  # each call has a loop of its own there; the server keeps the order
 
     async def handler(
         self, call: Callable[[], Any], *, is_async: bool, timeout: float | None, apart: bool = False

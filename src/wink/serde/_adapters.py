@@ -5,9 +5,10 @@ import functools
 import logging
 import typing
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass
+from dataclasses import MISSING
 from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
+from wink.dataclass import dataclass
 from wink.errors import SerdeError
 from wink.serde._extras import keep_extras
 from wink.serde._fields import FieldPlan

@@ -10,7 +10,7 @@ from collections.abc import Set as AbstractSet
 from typing import Any, Final
 
 from wink.errors import SerdeError
-from wink.serde._extras import any_extras, extras
+from wink.serde._extras import ANY, extras
 from wink.serde._fields import field_plans
 from wink.serde._text import MAX_DEPTH, has_lone_surrogate, step, too_deep
 
@@ -159,7 +159,7 @@ class _Encoder:
                     failure.steps.append(key)
                     raise failure from error
                 out[key] = item
-            if any_extras():
+            if any(ANY):
                 for key, item in extras(value).items():
                     out.setdefault(key, encode(item))
             return out

@@ -12,6 +12,8 @@ _lock = Lock()
 # By identity: dataclasses are equal by value, and two equal ones may have come with different extras.
 _weak: dict[int, tuple["weakref.ref[object]", Mapping[str, Any]]] = {}
 _strong: OrderedDict[int, tuple[object, Mapping[str, Any]]] = OrderedDict()
+ANY: Final = (_weak, _strong)
+"""Empty both where no object has extras at all, which spares `dump` the look-up."""
 _NONE: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
@@ -44,11 +46,6 @@ def keep_extras(obj: object, found: dict[str, Any]) -> None:
                 _strong.popitem(last=False)
     else:
         _weak[key] = reference, kept
-
-
-def any_extras() -> bool:
-    """Whether any object has extras at all; spares `dump` the look-up otherwise."""
-    return bool(_weak or _strong)
 
 
 def _forget(key: int, dead: "weakref.ref[object]") -> None:

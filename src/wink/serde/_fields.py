@@ -4,9 +4,10 @@ import dataclasses
 import re
 import typing
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass
+from dataclasses import MISSING
 from typing import Any, Final
 
+from wink.dataclass import dataclass
 from wink.errors import SerdeError
 from wink.serde._hints import type_hints
 

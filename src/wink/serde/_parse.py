@@ -1,6 +1,8 @@
 """Read JSON as a type, reporting everything that is wrong at once."""
 
+import json
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 
 from wink.errors import ParseError, Problem, SerdeError
@@ -147,10 +149,16 @@ def _retried(cls: Any, text: str | bytes, error: "ValidationError", validate_jso
         masked = _surrogates.mask(text)
         if masked is not None:
             try:
-                return _surrogates.unmask(validate_json(masked.text), masked)
+                value = _surrogates.unmask(validate_json(masked.text), masked)
             except ValidationError as inner:
-                error, text = inner, masked.text
+                error = inner
+            else:
+                # What is masked was read before, each key once.
+                if problems := text_problems(text if isinstance(text, str) else text.decode()):
+                    raise ParseError(problems)
+                return value
     problems = problems_in(error, cls)
     if not (len(problems) == 1 and first["type"] == "json_invalid"):
-        problems += text_problems(text if isinstance(text, str) else text.decode())
+        with suppress(json.JSONDecodeError):  # half of a surrogate pair may stand where no string is, too
+            problems += text_problems(text if isinstance(text, str) else text.decode())
     raise ParseError(problems) from None

@@ -102,6 +102,8 @@ class _Compiler:
                 return self._dataclass(shape)
             case "items" if shape.type in (list, tuple):
                 return _items(shape.type, self.reader(shape_of(shape.args[0])))
+            case "items" if shape.type in (set, frozenset):
+                return _unique(shape.type, self.reader(shape_of(shape.args[0])))
             case "tuple":
                 return _fixed([self.reader(shape_of(part)) for part in shape.args])
             case "mapping" if shape.type is dict and shape.args[0] is str:
@@ -181,6 +183,21 @@ def _items(kind: type, read: Reader) -> Reader:
         if type(value) is not list:
             raise NotPlain
         return kind([read(item) for item in typing.cast("list[Any]", value)])
+
+    return read_items
+
+
+def _unique(kind: type, read: Reader) -> Reader:
+    items = _items(list, read)
+
+    def read_items(value: Any) -> Any:
+        try:
+            found = kind(listed := items(value))
+        except TypeError as error:  # an item has no hash
+            raise NotPlain from error
+        if len(found) != len(listed):
+            raise NotPlain
+        return found
 
     return read_items
 

@@ -196,6 +196,8 @@ def _message(error: "ErrorDetails") -> str:
         return str(context["error"]) or "is not valid"
     if kind == "json_invalid":
         return not_json(str(context["error"]))
+    if kind == "string_unicode":
+        return "cannot be read: half of a surrogate pair stands where none may"
     return _adapted(error["msg"])
 
 

@@ -1,7 +1,8 @@
 """The ways in which a type can be read."""
 
-from dataclasses import dataclass
 from typing import Final, Literal, get_args
+
+from wink.dataclass import dataclass
 
 Extra = Literal["forbid", "ignore", "allow"]
 """What to do with keys that a dataclass does not have: refuse them, drop them, or keep them for `extras`."""

@@ -5,9 +5,9 @@ import collections.abc as abc
 import types
 import typing
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal
 
+from wink.dataclass import dataclass
 from wink.serde._fields import LENGTHS, NUMERIC, FieldPlan, field_plans, is_dataclass_type
 
 Kind = Literal["dataclass", "union", "items", "tuple", "mapping", "leaf"]

@@ -7,10 +7,10 @@ Each is replaced by a private-use character that does not occur in the text, and
 import dataclasses
 import json
 from collections import deque
-from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, Final, cast
 
+from wink.dataclass import dataclass
 from wink.serde._extras import extras, keep_extras
 from wink.serde._text import has_lone_surrogate
 

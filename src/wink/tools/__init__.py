@@ -1,13 +1,8 @@
 """What a model can call: tools, their results, and what a handler is given."""
 
 from wink.errors import DeadlineExceededError, PromptValidationError, ToolValidationError
-from wink.tools._attachments import (
-    Attachment,
-    Audio,
-    EmbeddedResource,
-    Image,
-)
-from wink.tools._checks import Effects
+from wink.tools._attachments import Attachment, Audio, EmbeddedResource, Image
+from wink.tools._checks import Effects, checked_description
 from wink.tools._context import AdapterLike, PromptLike, RenderedPromptLike, ResourcesLike, ToolContext
 from wink.tools._example import ToolExample
 from wink.tools._handler import ToolHandler
@@ -33,5 +28,6 @@ __all__ = [
     "ToolRenderableResult",
     "ToolResult",
     "ToolValidationError",
+    "checked_description",
     "render_value",
 ]

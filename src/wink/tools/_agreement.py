@@ -7,7 +7,7 @@ from wink.serde import learn_names
 from wink.tools._context import ToolContext
 from wink.tools._example import ToolExample
 from wink.tools._handler import UNKNOWN, BadHandler, Signature, accepts, signature_of
-from wink.tools._types import BadType, Result, matches, params_type, plain, result_type, shown
+from wink.tools.types import BadType, Result, matches, params_type, plain, result_type, shown
 
 
 def handler_signature(name: str, handler: object) -> Signature | None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias, cast
+
+from wink.dataclass import dataclass, field
 
 ImageType = Literal["image/png", "image/jpeg", "image/gif", "image/webp"]
 
@@ -23,7 +24,7 @@ _SOUNDS: Final = (
     (b"fLaC", "audio/flac"),
 )
 _MEDIA_TYPE: Final = re.compile(r"[a-z0-9][\w.+-]*/[a-z0-9][\w.+-]*(?:\s*;[\x20-\x7e]*)?", re.ASCII | re.IGNORECASE)
-_URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[!-~\u00a1-\U0010ffff]+")
+_URI: Final = r"[A-Za-z][A-Za-z0-9+.-]*:[!-~\u00a1-\U0010ffff]+"  # 3 ms to compile
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +99,7 @@ class EmbeddedResource:
     """Such as `text/markdown`; empty when it is not known."""
 
     def __post_init__(self) -> None:
-        if not isinstance(cast("object", self.uri), str) or not _URI.fullmatch(self.uri):
+        if not isinstance(cast("object", self.uri), str) or not re.fullmatch(_URI, self.uri):
             raise ValueError(f"{self.uri!r} is no URI; it begins with a scheme, as in 'file:///notes.md'")
         if not isinstance(cast("object", self.content), str | bytes):
             raise ValueError(f"the content of a resource is text or bytes, not a {type(self.content).__name__}")

@@ -1,8 +1,9 @@
 """What a handler is given beside its parameters."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from wink.dataclass import dataclass
 
 if TYPE_CHECKING:
     from wink.filesystem import Filesystem

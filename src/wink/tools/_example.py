@@ -1,7 +1,8 @@
 """A worked call that shows a model how a tool is used."""
 
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+from wink.dataclass import dataclass
 
 ParamsT_co = TypeVar("ParamsT_co", covariant=True)
 ResultT_co = TypeVar("ResultT_co", covariant=True)

@@ -3,14 +3,14 @@
 import functools
 import inspect
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from types import UnionType
 from typing import Any, Final, Never, NoReturn, Protocol, TypeVar, Union, cast, get_args, get_origin, runtime_checkable
 
+from wink.dataclass import dataclass
 from wink.serde import known_hints
 from wink.tools._context import ToolContext
 from wink.tools._result import ToolResult
-from wink.tools._types import plain
+from wink.tools.types import plain
 
 ParamsT_contra = TypeVar("ParamsT_contra", contravariant=True)
 ResultT_co = TypeVar("ResultT_co", covariant=True)

@@ -2,12 +2,12 @@
 
 import logging
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, is_dataclass
 from types import GenericAlias
 from typing import TYPE_CHECKING, Any, Final, Generic, Never, Protocol, TypeVar, cast, runtime_checkable
 
-from wink._spellings import explained
+from wink.dataclass import dataclass, is_dataclass
 from wink.serde import dumps
+from wink.spellings import explained
 from wink.tools._attachments import Attachment
 
 ResultT_co = TypeVar("ResultT_co", covariant=True)

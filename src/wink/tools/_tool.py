@@ -12,7 +12,7 @@ from wink.tools._checks import Effects, checked_description, checked_name, check
 from wink.tools._described import checked_descriptions, describe
 from wink.tools._example import ToolExample
 from wink.tools._handler import ToolHandler
-from wink.tools._types import Container, Result, shown
+from wink.tools.types import Container, Result, shown
 
 ParamsT = TypeVar("ParamsT")
 ResultT = TypeVar("ResultT")

@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 from tests.adapters.providers.server import Answer, Server, serving
 
-from wink.adapters import AnthropicMessages, ModelSettings, OpenAIChat, OpenAIResponses, PromptResponse, RemoteAdapter
+from wink.adapters import ModelSettings, PromptResponse, RemoteAdapter
 from wink.filesystem import Filesystem, InMemoryFilesystem
 from wink.prompt import MarkdownSection, Prompt, PromptTemplate
 from wink.session import Session
 from wink.tools import Tool, ToolContext, ToolResult
+from wink_anthropic import AnthropicMessages
+from wink_openai import OpenAIChat, OpenAIResponses
 
 KEY = "sk-secret-0123456789"
 ADAPTERS: dict[str, type[RemoteAdapter]] = {

@@ -30,6 +30,8 @@ class Fail:
     message: str = "no"
     headers: dict[str, str] = field(default_factory=dict[str, str])
     code: str = ""
+    body: Any = None
+    """The whole body, where it is not the provider's own form."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,9 @@ class Silent:
     """The server takes the request and says nothing until the test is over."""
 
 
-def error_body(provider: str, fail: Fail) -> dict[str, Any]:
+def error_body(provider: str, fail: Fail) -> Any:
+    if fail.body is not None:
+        return fail.body
     if provider == "anthropic":
         return {"type": "error", "error": {"type": fail.code or "api_error", "message": fail.message}}
     return {"error": {"message": fail.message, "type": "server_error", "code": fail.code or None, "param": None}}

@@ -13,7 +13,7 @@ from tests.adapters.providers.conftest import KEY, Agent
 from tests.adapters.providers.server import serving
 from tests.adapters.providers.speaking import ErrorInStream, Fail, Say, Silent
 
-from wink.adapters import Exchange, ModelSettings, ModelTurn, ModelUnusable, OpenAIChat, PromptEvaluationError, RunState
+from wink.adapters import Exchange, ModelSettings, ModelTurn, ModelUnusable, PromptEvaluationError, RunState
 from wink.errors import RunStateError
 from wink.runtime import ToolCall, ToolReply
 from wink.tools import ToolResult
@@ -44,7 +44,7 @@ def test_a_key_that_a_server_repeats_is_shown_nowhere(agent: Agent, answer: Fail
 def test_a_key_that_cannot_be_sent_is_said_to_be_so(agent: Agent, key: str) -> None:
     """Before it is sent: whoever fails to send it shows it."""
     adapter = agent.adapter(serving_nobody(), headers={"x-team": "blue"})
-    adapter._api_key = key
+    adapter.api_key = key
     with pytest.raises(ModelUnusable, match="cannot be sent") as raised:
         adapter.evaluate(agent.prompt(), session=agent.session)
     adapter.close()
@@ -57,14 +57,6 @@ def serving_nobody() -> object:
         url = "http://127.0.0.1:1"
 
     return Nobody()
-
-
-def test_a_variable_that_is_empty_holds_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A server of one's own is asked without one, a provider is not asked at all."""
-    monkeypatch.setenv("OPENAI_API_KEY", "")
-    OpenAIChat("m", settings=ModelSettings(base_url="http://127.0.0.1:1/v1")).check()
-    with pytest.raises(ModelUnusable, match="there is no key"):
-        OpenAIChat("m").check()
 
 
 def test_a_server_that_wants_to_be_left_alone_for_long_is(agent: Agent) -> None:

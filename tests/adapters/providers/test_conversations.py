@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
+from contextlib import closing
 from typing import Any
 
 import pytest
-from tests.adapters.providers.conftest import KEY, Agent
+from tests.adapters.providers.conftest import KEY, TOOLS, Agent, Line
+from tests.adapters.providers.server import serving
 from tests.adapters.providers.speaking import Fail, Say
 
 from wink.adapters import (
@@ -16,7 +19,6 @@ from wink.adapters import (
     ModelSettings,
     ModelTurn,
     ModelUnusable,
-    OpenAIResponses,
     PromptEvaluationError,
     RequestSent,
     RunState,
@@ -24,6 +26,7 @@ from wink.adapters import (
 from wink.limits import Budget, TokenUsage
 from wink.runtime import PromptExecuted, ToolCall, ToolInvoked, ToolReply
 from wink.tools import Audio, EmbeddedResource, Image, Tool, ToolContext, ToolResult
+from wink_openai import OpenAIResponses
 
 
 def test_calls_are_executed_and_answered(agent: Agent) -> None:
@@ -43,6 +46,36 @@ def test_calls_are_executed_and_answered(agent: Agent) -> None:
     assert "hm" in json.dumps(server.bodies[1])
     (executed,) = agent.session[PromptExecuted].all()
     assert executed.usage == TokenUsage(300, 30, 120)
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_the_calls_of_a_turn_run_in_its_order(agent: Agent, is_async: bool) -> None:
+    """Those that run programs too: each sees what stands before it, and nothing of what stands behind it."""
+
+    async def command(params: Line, *, context: ToolContext) -> ToolResult[None]:
+        await asyncio.sleep(0.01)
+        files = context.filesystem
+        files.append("log.txt", f"{params.text} after {files.read('log.txt').content.split()}\n")
+        return ToolResult("ran", None)
+
+    agent.tools = (*TOOLS, Tool[Line, None]("command", "Run.", command, effects="process"))
+    calls = ("append a", "command b", "append c", "look log.txt", "command d", "look log.txt")
+    answers = [
+        (name, json.dumps({"path" if name == "look" else "text": text}), f"id-{at}")
+        for at, (name, text) in enumerate(map(str.split, calls))
+    ]
+    with serving([Say(calls=tuple(answers)), Say("Done.")]) as server, closing(agent.adapter(server)) as adapter:
+        if is_async:
+            asyncio.run(adapter.aevaluate(agent.prompt(), session=agent.session))
+        else:
+            adapter.evaluate(agent.prompt(), session=agent.session)
+
+    first = "a\nb after ['a']\nc\n"
+    assert agent.log().startswith(f"{first}d after ")
+    assert server.problems == []
+    invoked = agent.session[ToolInvoked].all()
+    assert [event.call_id for event in invoked] == [call_id for *_, call_id in answers]
+    assert [event.rendered_output for event in invoked if event.name == "look"] == [first, agent.log()]
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,9 @@
 """Task completion checkers that many prompts can use."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import cast
 
+from wink.dataclass import dataclass
 from wink.errors import PromptValidationError
 from wink.prompt.guardrails._completion import (
     TaskCompletionChecker,

@@ -1,8 +1,8 @@
 """Whether a model may stop: the protocol of those who decide it."""
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, Self, cast, runtime_checkable
 
+from wink.dataclass import dataclass, replace
 from wink.errors import PromptValidationError
 from wink.prompt.guardrails._asynchronous import is_coroutine_function
 from wink.prompt.guardrails._files import reachable

@@ -1,10 +1,10 @@
 """What a feedback provider says, what it is given, and what it must be able to do."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, cast, runtime_checkable
 
+from wink.dataclass import dataclass, field
 from wink.limits import utc_now
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ def reachable(filesystem: "Filesystem | None") -> "Filesystem | None":
     transaction = current_transaction()
     while transaction is not None:
         handle = transaction.filesystem
-        if handle is not None and handle.turns is filesystem.turns:
+        if handle is not None and handle.write_lock is filesystem.write_lock:
             return handle
         transaction = transaction.around
     return filesystem

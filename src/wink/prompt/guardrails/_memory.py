@@ -7,10 +7,10 @@ counts in any case.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from wink.dataclass import dataclass, field, replace
 from wink.limits import Clock, utc_now
 
 if TYPE_CHECKING:

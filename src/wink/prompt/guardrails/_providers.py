@@ -1,9 +1,9 @@
 """Feedback providers that many prompts can use."""
 
 import math
-from dataclasses import dataclass
 from typing import Final, cast
 
+from wink.dataclass import dataclass
 from wink.prompt.guardrails._feedback import Feedback, FeedbackContext
 
 __all__ = ["DeadlineFeedback", "StaticFeedbackProvider"]

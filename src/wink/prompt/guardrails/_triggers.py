@@ -1,9 +1,9 @@
 """When a feedback provider is asked."""
 
 import math
-from dataclasses import dataclass
 from typing import cast
 
+from wink.dataclass import dataclass
 from wink.errors import PromptValidationError
 from wink.prompt.guardrails._asynchronous import is_coroutine_function
 from wink.prompt.guardrails._feedback import FeedbackProvider

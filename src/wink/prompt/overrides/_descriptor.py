@@ -1,11 +1,11 @@
 """What of a template can be overridden, with a hash of each part as it stands in the code."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
+from wink.dataclass import dataclass
 from wink.errors import PromptOverrideError, PromptValidationError, SerdeError
 from wink.prompt._params import names_in
-from wink.prompt._task_examples import TaskExamplesSection
+from wink.prompt.examples import TaskExamplesSection
 from wink.prompt.overrides._examples import examples_json
 from wink.prompt.overrides._hashing import content_hash, contract_hash, example_hash, value_hash
 

@@ -1,12 +1,12 @@
 """Turn examples into JSON and back, and put what overrides say of them in the place of the code's own."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from wink.dataclass import dataclass
 from wink.errors import ParseError, PromptOverrideError, PromptValidationError
 from wink.prompt._answer import Answer
-from wink.prompt._task_examples import TaskExample, TaskExamplesSection, TaskStep
+from wink.prompt.examples import TaskExample, TaskExamplesSection, TaskStep
 from wink.prompt.overrides._values import TaskExampleOverride, ToolExampleOverride
 from wink.tools import Tool, ToolExample
 

@@ -1,9 +1,9 @@
 """Sort out which parts of an override fit the code as it is now, and say of the others why they do not."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeVar
 
+from wink.dataclass import dataclass, replace
 from wink.errors import PromptValidationError
 from wink.prompt._text import Text
 from wink.prompt.overrides._descriptor import PromptDescriptor, SectionDescriptor, ToolDescriptor
@@ -15,7 +15,7 @@ from wink.prompt.overrides._values import (
     ToolExampleOverride,
     ToolOverride,
 )
-from wink.tools._checks import checked_description
+from wink.tools import checked_description
 
 __all__ = ["Misfit", "fit"]
 

@@ -8,8 +8,8 @@ from wink.errors import PromptOverrideWarning, WinkError
 from wink.prompt._body import Body
 from wink.prompt._plan import Node, Plan
 from wink.prompt._section import Section
-from wink.prompt._task_examples import TaskExamplesSection
-from wink.prompt.overrides._descriptor import PromptDescriptor, described, tools_now
+from wink.prompt.examples import TaskExamplesSection
+from wink.prompt.overrides._descriptor import PromptDescriptor, described, template_of, tools_now
 from wink.prompt.overrides._examples import overridden_task_examples, overridden_tool_examples
 from wink.prompt.overrides._fit import Misfit, fit
 from wink.prompt.overrides._reports import Reports, place_of
@@ -19,10 +19,11 @@ from wink.tools import Tool
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from wink.prompt._prompt import Prompt
     from wink.prompt._template import PromptTemplate
     from wink.prompt.overrides._store import PromptOverridesStore
 
-__all__ = ["OverriddenPlan", "overlay"]
+__all__ = ["OverriddenPlan", "overlay", "unusable"]
 
 
 class OverriddenPlan:
@@ -56,6 +57,14 @@ class OverriddenPlan:
             self._reports.say(where, f"cannot be used, {type(error).__name__}: {error}")
             return template.plan
         return made[2]
+
+
+def unusable(prompt: "Prompt[Any] | PromptTemplate[Any]", override: PromptOverride) -> tuple[Misfit, ...]:
+    """What of an override no rendering would use now: what `fit` leaves out, and examples whose values are of wrong types."""
+    template = template_of(prompt)
+    descriptor = PromptDescriptor.from_prompt(template)
+    kept, misfits = fit(override, descriptor)
+    return (*misfits, *overlay(template, kept, descriptor)[1])
 
 
 def overlay(

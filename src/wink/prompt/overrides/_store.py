@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from wink.prompt.overrides._descriptor import PromptDescriptor
     from wink.prompt.overrides._values import PromptOverride, SectionOverride, TaskExampleOverride, ToolOverride
 
-__all__ = ["PromptOverridesStore"]
+__all__ = ["PromptOverridesStore", "TaggedOverridesStore"]
 
 
 @runtime_checkable
@@ -45,4 +45,13 @@ class PromptOverridesStore(Protocol):
 
     def seed(self, prompt: "Prompt[Any] | PromptTemplate[Any]", *, tag: str = "latest") -> "PromptOverride":
         """Keep what the code says now, as a starting point; what the tag says already stays."""
+        ...
+
+
+@runtime_checkable
+class TaggedOverridesStore(PromptOverridesStore, Protocol):
+    """A store that tells which tags it has, for people who name one on the command line."""
+
+    def tags(self, *, ns: str, prompt_key: str) -> tuple[str, ...]:
+        """The tags under which something is kept for a template, in order of the alphabet; raises `PromptOverrideError`."""
         ...

@@ -1,9 +1,9 @@
 """What people may say instead of what the code says: other texts, descriptions and examples."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, is_dataclass, replace
 from typing import Any, Final, Literal, cast
 
+from wink.dataclass import dataclass, field, is_dataclass, replace
 from wink.errors import PromptOverrideError
 
 __all__ = [

@@ -31,7 +31,7 @@ def offered_section(name: str, catalog: Any, section_path: tuple[str, ...]) -> S
 def _from_entry_points(name: str) -> Any:
     from importlib import metadata
 
-    from wink.policies._forward import is_installed
+    from wink.spellings import is_installed
 
     points = {point.value: point for point in metadata.entry_points(group=_GROUP, name=name) if is_installed(point)}
     if not points:

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from wink.errors import OutputParseError, ParseError, Problem
 from wink.prompt._answer import Container, Out_co
-from wink.prompt._json_in_text import Broken, Found, is_json, json_in
 from wink.prompt._rendered import RenderedPrompt
+from wink.prompt.output._json_in_text import Broken, Found, is_json, json_in
 
 if TYPE_CHECKING:
     from wink.serde import Extra

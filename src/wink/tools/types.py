@@ -1,13 +1,16 @@
 """Sort out which dataclasses a tool takes and gives back."""
 
 import collections.abc
-from dataclasses import dataclass, is_dataclass
 from types import NoneType
 from typing import Annotated, Any, Final, Literal, cast, get_args, get_origin
 
+from wink.dataclass import dataclass, is_dataclass
 from wink.serde import type_name
 
+__all__ = ["BadType", "Container", "Result", "matches", "params_type", "plain", "result_type", "shown"]
+
 Container = Literal["object", "array"]
+"""What an answer may be: an object, or an array of objects."""
 
 _SEQUENCES: Final = (list, collections.abc.Sequence)
 

@@ -2,43 +2,32 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from wink.errors import (
-    ApprovalRequired,
-    CommitFailed,
-    HandleRevoked,
-    ParseError,
-    UnknownApproval,
-    WinkError,
-    WorkspaceNeedsRecovery,
-)
+from wink.errors import ApprovalRequired, HandleRevoked, ParseError, UnknownApproval, WinkError
 from wink.limits import Deadline, is_interruption, utc_now
 from wink.runtime._approvals import Answer, ApprovalRequest, Approvals
-from wink.runtime._outcomes import CallFailed
+from wink.runtime._outcomes import CallFailed, logger
 
 if TYPE_CHECKING:
-    from wink.runtime._approval_step import Asked
-    from wink.runtime._books import Books
+    from wink.runtime._approval_step import Asked, Consent, Denied
     from wink.runtime._call import PolicyVerdict
-    from wink.runtime._in_flight import InFlight
+    from wink.runtime._stages import Approved, Judged, Requested
     from wink.runtime._waiting import Waiting
     from wink.session import Session
 
-_log: Final = logging.getLogger("wink.runtime")
 MOST_ASKED: Final = 5
 """So often a person is waited for on behalf of one call."""
 
 _asked_here: ContextVar[list[Asked] | None] = ContextVar("wink_asked_here", default=None)
 
 
-class Desk:
+class ApprovalFlow:
     """Finds answers for calls that policies leave to a person, and asks for them."""
 
     __slots__ = ("_approvals", "_name", "_run", "_session")
@@ -46,67 +35,65 @@ class Desk:
     def __init__(self, session: Session, approvals: Approvals | None, run: str, name: str) -> None:
         self._session, self._approvals, self._run, self._name = session, approvals, run, name
 
-    def consider(self, call: InFlight, asking: Sequence[PolicyVerdict]) -> None:
-        """See whether somebody has answered for a call that nobody denies; says in the call what has to happen next.
+    async def resolve(
+        self,
+        call: Judged,
+        asking: Sequence[PolicyVerdict],
+        waiting: Waiting,
+        deadline: Deadline | None,
+        give_way: Callable[[], None],
+    ) -> Consent | Requested:
+        """An approval that stands for a call which nobody denies, or what is to be requested now that somebody has answered.
 
-        Raises `CallFailed` for one that a person has denied.
+        `give_way` takes back what the call has begun, before a person is waited for. Raises `CallFailed` for a call that is
+        denied or that nobody answers for now, and `ApprovalRequired`.
         """
         from wink.runtime._approval_step import Asked, Consent, Denied, Inquiry, canonical, consider
 
-        tool, transaction = call.tool, call.transaction
-        assert tool is not None
-        assert transaction is not None
+        parsed, transaction = call.parsed, call.transaction
+        asked, tool = parsed.asked, parsed.tool
         inquiry = Inquiry(
             session=self._session,
             run=self._run,
-            call_id=call.call_id,
+            call_id=asked.call_id,
             tool=tool.name,
             effects=tool.effects,
-            arguments=canonical(call.params),
+            arguments=canonical(parsed.params),
             asking=tuple(asking),
             files=transaction.filesystem,
-            root=call.root,
+            root=parsed.root,
             is_nested=transaction.outer is not None,
         )
         try:
-            found = consider(inquiry, call.edited)
+            found = consider(inquiry, asked.edited)
         except WinkError as error:
             text = f"{tool.name} needs approval, and cannot be asked about now: nothing can be stored"
             raise CallFailed(text, "denied", str(error)) from error
-        call.asked = call.consent = None
         if isinstance(found, Consent):
-            call.consent = found
-        elif isinstance(found, Denied):
-            call.denied = found
-            self._refuse(call)
-        elif isinstance(found, Asked):
-            call.asked = found
-        else:
-            # From step 1 with what the person wrote, which policies have not seen yet.
-            call.edited = found
-            call.request = replace(call.request, arguments=found.arguments)
+            return found
+        if isinstance(found, Denied):
+            raise _denial(found)
+        give_way()
+        if isinstance(found, Asked):
+            await self._wait_for_person(call, found, waiting, deadline)
+            return asked.again(None, call.verdicts)
+        return asked.again(found, call.verdicts)  # with what the person wrote, which policies have not seen yet
 
-    async def wait_for_person(self, call: InFlight, waiting: Waiting, deadline: Deadline | None) -> None:
-        """Ask a person; returns when the call is to be made again, for which their answer is found.
-
-        Raises `CallFailed` for a call that is denied or that nobody answers for now, and `ApprovalRequired`.
-        """
-        asked = call.asked
-        if asked is None:
-            return  # somebody has answered already, with other arguments
-        call.asked_times += 1
-        request = asked.request
+    async def _wait_for_person(self, call: Judged, asked: Asked, waiting: Waiting, deadline: Deadline | None) -> None:
+        """Returns when the call is to be made again, for which their answer is found."""
+        asked_times, request = call.parsed.asked.asked_times + 1, asked.request
         here = _asked_here.get()
-        if here is not None and asked.is_new and call.asked_times == 1:
+        if here is not None and asked.is_new and asked_times == 1:
             here.append(asked)
         self._tell_requested(request)
         if self._approvals is None:
             raise CallFailed(needs(asked), "denied")
-        if call.asked_times > MOST_ASKED:
+        if asked_times > MOST_ASKED:
             text = f"{request.tool} was not run: it was asked about {MOST_ASKED} times, and what it concerns keeps changing"
             raise CallFailed(text, "denied")
         answer = await self._answer(self._approvals, request, waiting, deadline)
         if answer is None:
+            # An answerer that was written before runs could be suspended does not say.
             if getattr(self._approvals, "suspends", False) is True:
                 raise ApprovalRequired(request)
             raise CallFailed(needs(asked), "denied")
@@ -127,19 +114,19 @@ class Desk:
         except BaseException as error:  # foreign code
             if is_interruption(error):
                 raise
-            _log.exception("tool %r: a person could not be asked for approval", request.tool)
+            logger().exception("tool %r: a person could not be asked for approval", request.tool)
             return None
         if answer is None or isinstance(answer, Answer):
             return answer
-        _log.error("tool %r: %s is no Answer, and counts as none", request.tool, type(answer).__name__)
+        logger().error("tool %r: %s is no Answer, and counts as none", request.tool, type(answer).__name__)
         return None
 
-    def _keep(self, call: InFlight, asked: Asked, answer: Answer) -> None:
+    def _keep(self, call: Judged, asked: Asked, answer: Answer) -> None:
         from wink.runtime._approval_answers import keep_answer
         from wink.runtime._approval_step import Denied
 
         try:
-            files = None if call.transaction is None or call.transaction.outer is not None else call.root
+            files = None if call.transaction.outer is not None else call.parsed.root
             keep_answer(asked.store, asked.row, answer, self._session, files)
         except ParseError as error:
             raise CallFailed(
@@ -149,61 +136,31 @@ class Desk:
             return  # asked anew by another call, or answered and used: the next round will tell
         self._tell_answered(asked.request, answer)
         if not answer.approved:
-            call.denied = Denied(asked.store, replace(asked.row, note=answer.note.strip()))
-            self._refuse(call)
-
-    def _refuse(self, call: InFlight) -> None:
-        denied = call.denied
-        assert denied is not None
-        if not denied.store.is_durable:
-            denied.store.use(denied.row.number)
-        note = denied.row.note
-        raise CallFailed(
-            f"denied by a person: {note}" if note else f"{denied.row.tool} was denied by a person", "denied"
-        )
+            raise _denial(Denied(asked.store, replace(asked.row, note=answer.note.strip())))
 
     # -- around the call that has an approval
 
-    def start(self, call: InFlight, books: Books) -> None:
-        """Take the approval that the call was given; note that what acts on the outside world is about to begin."""
-        tool = call.tool
-        if call.consent is not None:
-            self.take(call)
-        if tool is None or tool.effects != "external":
-            return
-        start = getattr(self._session.recorder or getattr(call.root, "recorder", None), "start", None)
-        if start is None or call.transaction is None:
-            return
-        outermost = call.transaction.outermost
-        try:
-            start(replace(books.entry(call, (), ()), run=outermost.run, call_id=outermost.call_id))
-        except (CommitFailed, WorkspaceNeedsRecovery) as error:
-            text = f"{tool.name} was not run: that it begins cannot be recorded"
-            raise CallFailed(text, "refused", str(error)) from error
-
-    def take(self, call: InFlight) -> None:
-        """Take the approval for a call that is about to begin, and see to it that others of the session stay good.
-
-        What a person has approved, and what waited beside it, was shown to them together: that one of them runs does not
-        make the others something else. Raises `CallFailed` where another call has taken it.
-        """
-        from wink.runtime._approval_step import renew, standing
-
-        consent, transaction, root = call.consent, call.transaction, call.root
-        assert consent is not None
-        assert transaction is not None
+    def take(self, consent: Consent) -> None:
+        """Take the approval for a call that is about to begin; raises `CallFailed` where another call has taken it."""
         if not consent.take():
             text = f"{consent.row.tool} was not run: its approval was used by another call; call it again"
             raise CallFailed(text, "denied")
-        call.is_consent_taken = True
-        if transaction.outer is not None:
+
+    def keep_others(self, call: Approved, ends: list[Callable[[], object]]) -> None:
+        """See to it that other approvals of the session stay good while this one's call changes things.
+
+        What a person has approved, and what waited beside it, was shown to them together: that one of them runs does not
+        make the others something else.
+        """
+        from wink.runtime._approval_step import renew, standing
+
+        if call.transaction.outer is not None:
             return
-        session, store = self._session, consent.store
-        others = standing(session, transaction.filesystem, store, without=consent.row.number)
+        session, store, root = self._session, call.consent.store, call.parsed.root
+        others = standing(session, call.transaction.filesystem, store, without=call.consent.row.number)
         if others:
             # Before the turn is given back, which is the first of what ends a call that has one.
-            at = 0 if call.tool is not None and call.tool.effects == "read" else 1
-            call.ends.insert(at, lambda: renew(others, session, root, store))
+            ends.insert(0 if call.parsed.tool.effects == "read" else 1, lambda: renew(others, session, root, store))
 
     @contextmanager
     def together(self) -> Generator[list[Asked]]:
@@ -249,6 +206,15 @@ class Desk:
             self._session.publish(event)
         except HandleRevoked:
             self._session.dispatcher.dispatch(event)
+
+
+def _denial(denied: Denied) -> CallFailed:
+    """What ends a call that a person has denied."""
+    if not denied.store.is_durable:
+        denied.store.use(denied.row.number)
+    note = denied.row.note
+    text = f"denied by a person: {note}" if note else f"{denied.row.tool} was denied by a person"
+    return CallFailed(text, "denied", approval=denied.number)
 
 
 def needs(asked: Asked) -> str:

@@ -1,4 +1,4 @@
-"""The adapters of real providers keep what every adapter promises, over their own SDKs and a server on loopback."""
+"""What every adapter promises, asked of one over its own SDK and a server on loopback."""
 
 from __future__ import annotations
 
@@ -55,37 +55,3 @@ class Remote(AdapterContract):
 
     def answers(self, body: Any) -> list[tuple[str, str]]:
         raise NotImplementedError
-
-
-class TestOpenAIResponses(Remote):
-    """Items of a response."""
-
-    provider = "openai"
-
-    def answers(self, body: Any) -> list[tuple[str, str]]:
-        return [
-            (item["call_id"], str(item["output"]))
-            for item in body["input"]
-            if item.get("type") == "function_call_output"
-        ]
-
-
-class TestOpenAIChat(Remote):
-    """Messages of the role `tool`."""
-
-    provider = "openai-chat"
-
-    def answers(self, body: Any) -> list[tuple[str, str]]:
-        return [(one["tool_call_id"], str(one["content"])) for one in body["messages"] if one["role"] == "tool"]
-
-
-class TestAnthropic(Remote):
-    """Blocks in the user's messages."""
-
-    provider = "anthropic"
-
-    def answers(self, body: Any) -> list[tuple[str, str]]:
-        blocks = [
-            one for message in body["messages"] if isinstance(message["content"], list) for one in message["content"]
-        ]
-        return [(one["tool_use_id"], str(one["content"])) for one in blocks if one["type"] == "tool_result"]

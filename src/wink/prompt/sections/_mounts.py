@@ -2,9 +2,9 @@
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from wink.dataclass import dataclass
 from wink.errors import FileTooLarge, PathRefused, PromptValidationError
 
 if TYPE_CHECKING:

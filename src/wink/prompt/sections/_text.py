@@ -1,15 +1,12 @@
 """The text section of wink's first days: a template whose parameters are named by an argument."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
-from wink.policies import ToolPolicy
-from wink.prompt._enablement import Enabled
-from wink.prompt._markdown_section import MarkdownSection
 from wink.prompt._params import type_and_default
-from wink.prompt._section import P, Section
-from wink.prompt._visibility import Visibility
-from wink.tools import Attachment, Tool
+from wink.prompt._section import P, SectionOptions
+from wink.prompt.sections._markdown import MarkdownSection
+from wink.tools import Tool
 
 __all__ = ["TextSection"]
 
@@ -34,14 +31,9 @@ class TextSection(MarkdownSection[P]):
         params: type[P] | P | None = None,
         *,
         key: str | None = None,
-        children: Sequence[Section[Any]] | None = (),
-        enabled: Enabled | None = None,
         tools: Sequence[Tool[Any, Any]] | None = (),
-        policies: Sequence[ToolPolicy] | None = (),
         accepts_overrides: bool = True,
-        summary: str | None = None,
-        visibility: Visibility | None = None,
-        attachments: Sequence[Attachment] = (),
+        **options: Unpack[SectionOptions],
     ) -> None:
         self.params_type, default_params = type_and_default(params, self.params_type)
         super().__init__(
@@ -49,12 +41,7 @@ class TextSection(MarkdownSection[P]):
             body,
             key,
             default_params=default_params,
-            children=children,
-            enabled=enabled,
             tools=tools,
-            policies=policies,
             accepts_overrides=accepts_overrides,
-            summary=summary,
-            visibility=visibility,
-            attachments=attachments,
+            **options,
         )

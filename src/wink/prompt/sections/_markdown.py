@@ -2,15 +2,12 @@
 
 import copy
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from wink.policies import ToolPolicy
-from wink.prompt._enablement import Enabled
 from wink.prompt._params import refuse_unknown
-from wink.prompt._section import P, Section
+from wink.prompt._section import P, Section, SectionOptions
 from wink.prompt._text import Text
-from wink.prompt._visibility import Visibility
-from wink.tools import Attachment, Tool
+from wink.tools import Tool
 
 if TYPE_CHECKING:
     from wink.session import Session
@@ -40,27 +37,17 @@ class MarkdownSection(Section[P]):
         key: str | None = None,
         *,
         default_params: P | None = None,
-        children: Sequence[Section[Any]] | None = (),
-        enabled: Enabled | None = None,
         tools: Sequence[Tool[Any, Any]] | None = (),
-        policies: Sequence[ToolPolicy] | None = (),
         accepts_overrides: bool = True,
-        summary: str | None = None,
-        visibility: Visibility | None = None,
-        attachments: Sequence[Attachment] = (),
+        **options: Unpack[SectionOptions],
     ) -> None:
         super().__init__(
             title,
             key,
             default_params=default_params,
-            children=children,
-            enabled=enabled,
             tools=tools,
-            policies=policies,
             accepts_overrides=accepts_overrides,
-            summary=summary,
-            visibility=visibility,
-            attachments=attachments,
+            **options,
         )
         self._text = Text(template, (self.key,))
         if self.params_type is not None:

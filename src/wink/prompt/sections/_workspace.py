@@ -3,17 +3,14 @@
 import os
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Self, cast
+from typing import TYPE_CHECKING, Any, Final, Self, Unpack, cast
 
 from wink.errors import PromptValidationError
-from wink.policies import ToolPolicy
-from wink.prompt._enablement import Enabled
-from wink.prompt._markdown_section import MarkdownSection
-from wink.prompt._mounts import fresh_files, mounts_of, top_of
-from wink.prompt._offers import offered_section
 from wink.prompt._resources import PromptResources
-from wink.prompt._section import P, Section
-from wink.prompt._visibility import Visibility
+from wink.prompt._section import P, SectionOptions
+from wink.prompt.sections._markdown import MarkdownSection
+from wink.prompt.sections._mounts import fresh_files, mounts_of, top_of
+from wink.prompt.sections._offers import offered_section
 from wink.tools import ResourcesLike, Tool
 
 if TYPE_CHECKING:
@@ -56,28 +53,21 @@ class WorkspaceSection(MarkdownSection[P]):
         max_files: int = 20_000,
         max_bytes: int = 64 * 1024 * 1024,
         default_params: P | None = None,
-        children: Sequence[Section[Any]] | None = (),
-        enabled: Enabled | None = None,
         tools: Sequence[Tool[Any, Any]] | None = (),
-        policies: Sequence[ToolPolicy] | None = (),
         accepts_overrides: bool = True,
-        summary: str | None = None,
-        visibility: Visibility | None = None,
+        **options: Unpack[SectionOptions],
     ) -> None:
         offers = (offers,) if isinstance(offers, str) else offers
         brought = [offered_section(offer, catalog, (key or title,)) for offer in offers]
+        options["children"] = [*brought, *(options.get("children") or ())]
         super().__init__(
             title,
             template,
             key,
             default_params=default_params,
-            children=[*brought, *(children or ())],
-            enabled=enabled,
             tools=tools,
-            policies=policies,
             accepts_overrides=accepts_overrides,
-            summary=summary,
-            visibility=visibility,
+            **options,
         )
         self._mounts = mounts_of(mounts or {}, (self.key,))
         self._filesystem = self._checked(filesystem)

@@ -3,8 +3,9 @@
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
+
+from wink.dataclass import dataclass
 
 __all__ = ["Broken", "Found", "is_json", "json_in"]
 

@@ -2,17 +2,14 @@
 
 import copy
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Self, cast
+from typing import TYPE_CHECKING, Any, Final, Self, Unpack, cast
 
+from wink.dataclass import dataclass
 from wink.errors import PromptValidationError
-from wink.policies import ToolPolicy
 from wink.prompt._answer import Answer
 from wink.prompt._checks import all_of
-from wink.prompt._enablement import Enabled
-from wink.prompt._examples import arguments, code, gives
-from wink.prompt._section import P, Section
-from wink.prompt._visibility import Visibility
+from wink.prompt._section import P, Section, SectionOptions
+from wink.prompt.examples._calls import arguments, code, gives
 from wink.serde import type_name
 from wink.tools import Tool, ToolExample
 
@@ -78,25 +75,17 @@ class TaskExamplesSection(Section[P]):
         key: str | None = None,
         *,
         default_params: P | None = None,
-        children: Sequence[Section[Any]] | None = (),
-        enabled: Enabled | None = None,
         tools: Sequence[Tool[Any, Any]] | None = (),
-        policies: Sequence[ToolPolicy] | None = (),
         accepts_overrides: bool = True,
-        summary: str | None = None,
-        visibility: Visibility | None = None,
+        **options: Unpack[SectionOptions],
     ) -> None:
         super().__init__(
             title,
             key,
             default_params=default_params,
-            children=children,
-            enabled=enabled,
             tools=tools,
-            policies=policies,
             accepts_overrides=accepts_overrides,
-            summary=summary,
-            visibility=visibility,
+            **options,
         )
         self.examples = all_of(TaskExample, examples, "examples", (self.key,))
 

@@ -2,15 +2,12 @@
 
 import copy
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from wink.policies import ToolPolicy
-from wink.prompt._enablement import Enabled
 from wink.prompt._params import refuse_unknown, type_and_default
-from wink.prompt._section import P, Section
+from wink.prompt._section import P, Section, SectionOptions
 from wink.prompt._text import Text
-from wink.prompt._visibility import Visibility
-from wink.tools import Attachment, Tool
+from wink.tools import Tool
 
 if TYPE_CHECKING:
     from wink.session import Session
@@ -34,27 +31,17 @@ class ToolsSection(Section[P]):
         params: type[P] | P | None = None,
         *,
         key: str | None = None,
-        children: Sequence[Section[Any]] | None = (),
-        enabled: Enabled | None = None,
-        policies: Sequence[ToolPolicy] | None = (),
         accepts_overrides: bool = True,
-        summary: str | None = None,
-        visibility: Visibility | None = None,
-        attachments: Sequence[Attachment] = (),
+        **options: Unpack[SectionOptions],
     ) -> None:
         self.params_type, default_params = type_and_default(params, self.params_type)
         super().__init__(
             title,
             key,
             default_params=default_params,
-            children=children,
-            enabled=enabled,
             tools=tools,
-            policies=policies,
             accepts_overrides=accepts_overrides,
-            summary=summary,
-            visibility=visibility,
-            attachments=attachments,
+            **options,
         )
         self._text = Text(description or "", (self.key,))
         if self.params_type is not None:
