@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from wink.cli._main import run
+from wink.cli import run
 from wink.testing import fake_distribution
 
 PAGE = (Path(__file__).parents[2] / "docs" / "guide" / "choose-plugins.md").read_text()

@@ -31,6 +31,9 @@ dependencies = ["wink>=0.1,<2"]
 [project.entry-points."wink.sections"]
 "{plugin}.notebook" = "{module}:section"
 
+[project.entry-points."wink.commands"]
+"{plugin}.greet-{plugin}" = "{module}.commands:greet"
+
 [tool.hatch.build.targets.wheel]
 packages = ["src/{module}"]
 """
@@ -39,6 +42,14 @@ SETUPTOOLS = (
     .replace('"hatchling"', '"setuptools"')
     .replace("hatchling.build", "setuptools.build_meta")
 )
+COMMAND = '''
+import click
+
+@click.command()
+def greet():
+    """Greet whoever asks, from {module}."""
+    click.echo("hello from {module}")
+'''
 CALL = """
 from wink.plugins import Catalog
 from wink.prompt import Prompt, PromptTemplate
@@ -67,6 +78,7 @@ class Place(NamedTuple):
         project = self.root / plugin
         (project / "src" / module).mkdir(parents=True)
         (project / "src" / module / "__init__.py").write_text(GOOD)
+        (project / "src" / module / "commands.py").write_text(COMMAND.format(module=module))
         names = {"name": f"wink-{plugin}", "plugin": plugin, "module": module}
         (project / "pyproject.toml").write_text(template.format(**names))
         return project
@@ -112,7 +124,9 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
     )
     planted = root / "planted-1.0.dist-info"
     planted.mkdir()
-    (planted / "entry_points.txt").write_text("[wink.sections]\nplanted.notes = planted:section\n")
+    (planted / "entry_points.txt").write_text(
+        "[wink.sections]\nplanted.notes = planted:section\n[wink.commands]\nplanted.plant = planted:command\n"
+    )
     (root / "planted.py").write_text("open('imported', 'w')\n" + GOOD)
     return found
 
@@ -197,3 +211,21 @@ def test_a_wheel_on_the_path_can_be_used(tmp_path: Path, monkeypatch: pytest.Mon
     assert {plugin.name: plugin.state for plugin in catalog.plugins} == {"bad": "broken", "zipped": "available"}
     assert catalog.use("section", "zipped.a").key == "section"
     sys.modules.pop("zipped_package")
+
+
+def test_their_commands_are_wink_s_too(place: Place) -> None:
+    """Listed with what their sources say, however they are installed, and run by their words; what was planted is neither."""
+    said = place.run("-P", "-m", "wink", "--help")
+
+    for plugin in ("hatched", "plain", "setup"):
+        heading, listed = (
+            f"Commands of {plugin} (wink-{plugin} 1.0):",
+            f"greet-{plugin}  Greet whoever asks, from {plugin}_package.",
+        )
+        assert heading in said
+        assert listed in said
+        assert place.run("-P", "-m", "wink", f"greet-{plugin}") == f"hello from {plugin}_package\n"
+    assert "plant " not in said
+    place.run("-P", "-m", "wink", "plant", status=2)
+    place.run("-P", "-m", "wink", "planted.plant", status=2)
+    assert not (place.root / "imported").exists()

@@ -168,7 +168,7 @@ def test_listing_two_hundred_plugins_imports_none_of_them(tmp_path: Path) -> Non
         ):
             pass
     program = (
-        "import sys; from wink.cli._main import run\n"
+        "import sys; from wink.cli import run\n"
         "status = run(['plugins'])\n"
         "print('imported:', *sys.modules)\n"
         "sys.exit(status)"

@@ -1,13 +1,14 @@
 """What plugins offer, found without importing them and used by name."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from wink.errors import PluginWarning
 from wink.plugins._catalog import Catalog
 from wink.plugins._info import STATES, Ignored, Loaded, Offer, PluginInfo, State
-from wink.plugins._names import Kind
+from wink.plugins._names import LONGEST, Kind, normalized, problem_with_offer_name, problem_with_plugin_name
 from wink.plugins._quarantine import Quarantine
 from wink.plugins._settings import Settings, Step, Table
+from wink.spellings import lazily
 
 if TYPE_CHECKING:
     from wink.plugins._hookspecs import HOOK_API, FilesystemOffer, PolicyOffer, SectionOffer, hookimpl
@@ -18,6 +19,7 @@ __all__ = [
     "HOOK_API",
     "Ignored",
     "Kind",
+    "LONGEST",
     "Loaded",
     "Offer",
     "PluginInfo",
@@ -31,16 +33,10 @@ __all__ = [
     "Step",
     "Table",
     "hookimpl",
+    "normalized",
+    "problem_with_offer_name",
+    "problem_with_plugin_name",
 ]
 
-_NEEDING_PLUGGY = frozenset({"HOOK_API", "FilesystemOffer", "PolicyOffer", "SectionOffer", "hookimpl"})
-
-if not TYPE_CHECKING:  # a checker that saw this would take any name for granted
-
-    def __getattr__(name: str) -> Any:
-        """What hook modules need; listing plugins does without pluggy."""
-        if name not in _NEEDING_PLUGGY:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from wink.plugins import _hookspecs
-
-        return getattr(_hookspecs, name)
+if not TYPE_CHECKING:  # listing plugins does without pluggy, which hook modules need
+    __getattr__ = lazily(__name__, {"HOOK_API FilesystemOffer PolicyOffer SectionOffer hookimpl": "_hookspecs"})

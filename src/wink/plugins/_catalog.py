@@ -4,14 +4,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal, overload
 
-from wink._planted import Trust
-from wink.errors import (
-    BindingConflict,
-    InvalidOption,
-    OfferBroken,
-    OfferUnavailable,
-    UnknownPlugin,
-)
+from wink.errors import BindingConflict, InvalidOption, OfferBroken, OfferUnavailable, UnknownPlugin
 from wink.plugins._guard import Failed, guarded
 from wink.plugins._info import Ignored, Loaded, Offer, PluginInfo
 from wink.plugins._inventory import Inventory
@@ -21,12 +14,16 @@ from wink.plugins._quarantine import Quarantine
 from wink.plugins._resolve import broken, owner_of, resolve
 from wink.plugins._settings import Settings
 from wink.plugins._stale import undeclared
+from wink.trust import Trust
 
 if TYPE_CHECKING:
+    import click
+
     from wink.adapters import ProviderAdapter
     from wink.filesystem import Filesystem
     from wink.policies import ToolPolicy
     from wink.prompt import Section, Visibility
+    from wink.prompt.overrides import TaggedOverridesStore
     from wink.resources import Binding, ResourceRegistry
     from wink.session import Session
 
@@ -70,11 +67,13 @@ class Catalog:
         paths: Sequence[str] | None = None,
         workspace: str | os.PathLike[str] | None = None,
         quarantine: Quarantine | None = None,
+        trust: Trust | None = None,
     ) -> "Catalog":
         """The plugins on `paths`, which is `sys.path` unless given; nothing of theirs is imported.
 
         Plugins that lie inside the current directory or inside `workspace` are ignored, because an agent could have
-        written them, unless that is where the interpreter's own packages are; `Catalog.ignored` says which.
+        written them, unless that is where the interpreter's own packages are; `Catalog.ignored` says which. Another
+        `trust` decides that in another way.
 
         With a `quarantine` plugins in which a process died before are `quarantined`, and one that never comes back
         ends this process. wink's commands have one; a program that uses wink as a library decides itself.
@@ -84,7 +83,7 @@ class Catalog:
         from wink.plugins._select import select
 
         settings = Settings() if settings is None else settings
-        trust = Trust(() if workspace is None else (workspace,))
+        trust = trust or Trust(() if workspace is None else (workspace,))
         found = find(paths, trust=trust)
         plugins = select(found.plugins, settings, version=__version__)
         if quarantine is not None:
@@ -134,6 +133,12 @@ class Catalog:
     def use(self, kind: Literal["filesystem"], name: str, /, **options: Any) -> "Filesystem": ...
     @overload
     def use(self, kind: Literal["adapter"], name: str, /, **options: Any) -> "ProviderAdapter": ...
+    @overload
+    def use(self, kind: Literal["overrides"], name: str, /, *, root_path: str) -> "TaggedOverridesStore": ...
+    @overload
+    def use(self, kind: Literal["command"], name: str, /) -> "click.Command": ...
+    @overload
+    def use(self, kind: Literal["checkup", "diff", "collection"], name: str, /, **options: Any) -> Any: ...
 
     def use(self, kind: Kind, name: str, /, *, rename: Mapping[str, str] | None = None, **options: Any) -> Any:
         """Make what is offered under `name`, passing `options` to its factory.
@@ -141,6 +146,9 @@ class Catalog:
         `name` is `<plugin>.<name>`, or the part after the dot where only one enabled offer of that kind ends so. A
         factory that asks for `settings` by name gets its plugin's settings, one that asks for `catalog` this catalog, so
         that it can use other plugins' offers.
+
+        A command is what click has made of it, and has no options here. A checkup, a diff or a collection is called with
+        `options`, and may give anything: `wink doctor`, `wink diff` and `wink gc` look at it.
 
         `rename={"status": "git_status"}` gives a section's own tools other names. The section's policies go on working;
         its text is not rewritten. `summary` and `visibility` say how a section is shown, as they do for `Section`,
@@ -243,6 +251,17 @@ class Catalog:
         except Failed as failed:
             raise broken(offer, failed) from failed.__cause__
 
+    def summary(self, offer: Offer) -> str:
+        """What an offer says of itself in a line, as far as that can be known without importing anything of it.
+
+        It is read from the source: the docstring of the function or class that it leads to, else the one of its module;
+        where neither can be had, it is the summary of its distribution.
+        """
+        from wink.plugins._source import summary_in_source
+
+        plugin = self._owner(offer)
+        return offer.summary or summary_in_source(plugin, offer, self._trust) or plugin.summary
+
     def load_all(self, names: Iterable[str] | None = None) -> None:
         """Import every enabled plugin, or those of these names; failures end in their states, and nothing is warned of."""
         wanted = None if names is None else set(names)
@@ -259,7 +278,7 @@ class Catalog:
         a signal, is among its `notes`, and `PluginInfo.seconds` says how long its imports took. The catalog that is
         returned can still be used: it imports as this one would.
         """
-        from wink.plugins._trial import tried
+        from wink.plugins.trial import tried
 
         plugins = tried(self.plugins, self.settings, self._trust, seconds)
         return Catalog(

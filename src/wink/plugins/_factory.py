@@ -9,6 +9,7 @@ from wink.plugins._guard import Failed, guarded
 from wink.plugins._info import Loaded, Offer
 
 _NO_DEFAULT = inspect.Parameter.empty
+_NOUNS = {"overrides": "store of overrides"}
 
 
 def make(loaded: Loaded, options: Mapping[str, Any], provided: Mapping[str, Any]) -> Any:
@@ -18,6 +19,10 @@ def make(loaded: Loaded, options: Mapping[str, Any], provided: Mapping[str, Any]
     is None is passed only if the factory has no default for it. Raises `InvalidOption` for options that do not fit, and
     `Failed` for everything that is the factory's own fault.
     """
+    if loaded.offer.kind == "command":  # no factory: click has made it already
+        if options:
+            raise InvalidOption("command", loaded.offer.name, f"no option {', '.join(map(repr, options))}")
+        return loaded.factory
     arguments = _arguments(loaded, options, provided)
     with guarded(loaded.offer.target):
         made: Any = loaded.factory(**arguments)
@@ -25,7 +30,8 @@ def make(loaded: Loaded, options: Mapping[str, Any], provided: Mapping[str, Any]
             made.close()  # it would warn that nobody awaited it
         fits = _is_a(loaded.offer, made)
     if not fits:
-        raise Failed(f"{loaded.offer.target} returned {type(made).__name__}, not a {loaded.offer.kind}")
+        kind = _NOUNS.get(loaded.offer.kind, loaded.offer.kind)
+        raise Failed(f"{loaded.offer.target} returned {type(made).__name__}, not a {kind}")
     return made
 
 
@@ -83,3 +89,11 @@ def _is_a(offer: Offer, made: Any) -> bool:
             return isinstance(made, Filesystem)
         case "adapter":
             return callable(getattr(made, "evaluate", None))
+        case "command" | "checkup" | "diff" | "collection":
+            return (
+                True  # the first was seen to when it was loaded, and the commands that ask for the others look at them
+            )
+        case "overrides":
+            from wink.prompt.overrides import TaggedOverridesStore
+
+            return isinstance(made, TaggedOverridesStore)

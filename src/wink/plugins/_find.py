@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from wink._planted import Trust, is_inside
 from wink.plugins._entry_points import EntryPoint, Header, entry_points, header
 from wink.plugins._info import Ignored, Offer, PluginInfo
 from wink.plugins._metadata import Distribution, distributions
 from wink.plugins._names import GROUPS, HOOKS_GROUP, normalized, problem_with_offer_name, problem_with_plugin_name
+from wink.trust import Trust, is_inside
 
 _REQUIRES_WINK: Final = re.compile(r"wink\s*(?:\[[^\]]*\]\s*)?(?P<range>[(<>=!~][^;]*)?(?P<marker>;.*)?", re.IGNORECASE)
 _TARGET: Final = re.compile(r"\w+(?:\.\w+)*(?::\w+(?:\.\w+)*)?")

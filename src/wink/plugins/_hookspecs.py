@@ -1,11 +1,11 @@
 """The hooks that a plugin may implement; called when a catalog or a session is built, never while a tool runs."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import pluggy
 
+from wink.dataclass import dataclass
 from wink.errors import PluginWarning
 from wink.plugins._names import Kind
 

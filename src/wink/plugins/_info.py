@@ -1,9 +1,9 @@
 """What is known about a plugin and its offers, at each stage of knowing."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
+from wink.dataclass import dataclass, field
 from wink.plugins._names import Kind
 
 State = Literal["available", "loaded", "disabled", "incompatible", "conflict", "quarantined", "broken", "stale"]

@@ -7,7 +7,6 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from wink._planted import Trust
 from wink.errors import PluginLoadError, PluginWarning, SettingsError
 from wink.plugins._guard import Failed, guarded
 from wink.plugins._info import BY_HOOK, Loaded, Offer, PluginInfo
@@ -17,6 +16,7 @@ from wink.plugins._quarantine import Quarantine
 from wink.plugins._settings import Settings
 from wink.plugins._stale import Project, staleness
 from wink.plugins._values import plugin_settings
+from wink.trust import Trust
 
 if TYPE_CHECKING:
     from wink.plugins._hooks import Hooks
@@ -42,7 +42,6 @@ class Inventory:
         self._hooks: Hooks | None = None
         self._started: dict[str, Failed | None] = {}
         self._own_settings: dict[str, Any] = {}
-        self._settings_classes: dict[str, type[Any]] = {}
         self._loaded: dict[tuple[Kind, str], Loaded] = {}
         self._warned: set[tuple[str, str]] = set()
         self._projects: dict[str, Project] = {}
@@ -120,10 +119,6 @@ class Inventory:
         """The settings of a plugin that has been started, None if it declares none."""
         return self._own_settings.get(plugin)
 
-    def settings_class(self, plugin: str) -> type[Any] | None:
-        """The dataclass of a started plugin's settings, None if it declares none."""
-        return self._settings_classes.get(plugin)
-
     def call(self, plugin: PluginInfo, hook: str, **arguments: Any) -> list[Any]:
         """What a started plugin's implementations of a hook return; raises `Failed`."""
         if self._hooks is None or not plugin.hooks:
@@ -173,8 +168,6 @@ class Inventory:
                 raise Failed(f"settings: {failed.__cause__}") from failed.__cause__
             raise
         self._own_settings[plugin.name] = own
-        if cls is not None:
-            self._settings_classes[plugin.name] = cls
         if notes:
             self._update(plugin, notes=(*self._current(plugin).notes, *notes))
             for note in notes:

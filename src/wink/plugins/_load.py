@@ -5,9 +5,9 @@ import os
 import sys
 from typing import Any
 
-from wink._planted import Trust
 from wink.plugins._guard import Failed, guarded
 from wink.plugins._info import Loaded, Offer, PluginInfo
+from wink.trust import Trust
 
 
 def load_target(plugin: PluginInfo, target: str, trust: Trust | None) -> Any:
@@ -27,16 +27,26 @@ def load(plugin: PluginInfo, offer: Offer, trust: Trust | None) -> Loaded:
     if offer.problem:
         raise Failed(offer.problem)
     factory = offer.factory if offer.factory is not None else load_target(plugin, offer.target, trust)
+    if offer.kind == "command":
+        return _loaded_command(offer, factory)
     if not callable(factory):
         raise Failed(f"{offer.target} is {type(factory).__name__}, not a callable that returns a {offer.kind}")
     with guarded(offer.target):  # it may be any object, with attributes of its own
-        return Loaded(offer, factory, offer.summary or first_line(factory))
+        return Loaded(offer, factory, offer.summary or first_line(getattr(factory, "__doc__", None)))
 
 
-def first_line(documented: object) -> str:
+def first_line(text: object) -> str:
     """The first line of a docstring, or nothing."""
-    text = getattr(documented, "__doc__", None)
     return text.strip().partition("\n")[0].strip() if isinstance(text, str) else ""
+
+
+def _loaded_command(offer: Offer, command: Any) -> Loaded:
+    import click
+
+    with guarded(offer.target):  # it may be any object, with attributes of its own
+        if not isinstance(command, click.Command):
+            raise Failed(f"{offer.target} is {type(command).__name__}, not a command or group of click")
+        return Loaded(offer, command, first_line(command.help))
 
 
 def _refuse_planted(package: str, trust: Trust) -> None:

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
-from wink._bounded import content
+from wink.bounded import content
 from wink.plugins._names import normalized
 from wink.plugins._versions import version_key
 
@@ -85,7 +85,7 @@ def distributions(paths: Sequence[str] | None = None) -> Iterator[Distribution]:
 def _in_directory(root: str, names: Iterable[str]) -> list[Distribution]:
     found: list[Distribution] = []
     for name in names:
-        stem, extension = os.path.splitext(name)
+        stem, extension = os.path.splitext(name) if name[-5:].lower() == "-info" else (name, "")
         # pip renames what it is about to remove to `~name`, and may be killed before it does.
         if extension.lower() in _INFO and not stem.startswith("~"):
             found.append(_at(root, os.path.join(root, name), stem))

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Final, Literal
 
-Kind = Literal["section", "policy", "filesystem", "adapter"]
+Kind = Literal["section", "policy", "filesystem", "adapter", "command", "checkup", "diff", "collection", "overrides"]
 """What a plugin can offer."""
 
 GROUPS: Final[Mapping[str, Kind]] = {
@@ -12,15 +12,13 @@ GROUPS: Final[Mapping[str, Kind]] = {
     "wink.policies": "policy",
     "wink.filesystems": "filesystem",
     "wink.adapters": "adapter",
+    "wink.commands": "command",
+    "wink.doctor": "checkup",
+    "wink.diffs": "diff",
+    "wink.gc": "collection",
+    "wink.overrides": "overrides",
 }
 HOOKS_GROUP: Final = "wink.hooks"
-
-PLURAL: Final[Mapping[Kind, str]] = {
-    "section": "sections",
-    "policy": "policies",
-    "filesystem": "filesystems",
-    "adapter": "adapters",
-}
 
 LONGEST: Final = 40
 """Characters in a plugin's name, and in the part of an offer's name after the dot."""

@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Final, NoReturn
 
-from wink._bounded import content
+from wink.bounded import content
 from wink.plugins._info import PluginInfo
 
 PATIENCE: Final = 10.0

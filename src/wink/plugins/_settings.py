@@ -1,9 +1,9 @@
 """What the user says about plugins, and which of several sources wins."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final, Literal, cast
 
+from wink.dataclass import dataclass, field
 from wink.plugins._names import normalized
 
 Action = Literal["allow", "choose", "disable", "enable"]
@@ -17,13 +17,15 @@ class Step:
     """One source's word on which plugins are on: `allow` leaves nothing else on, `choose` nothing else but wink's own, and
     `disable` and `enable` name some.
 
-    `origin` is where it was said (`pyproject.toml:41`, `WINK_PLUGINS`), `text` how it was written.
+    `origin` is where it was said (`pyproject.toml:41`, `WINK_PLUGINS`), `text` how it was written. With `spares_own` it says
+    nothing of wink's own plugins.
     """
 
     action: Action
     names: frozenset[str]
     origin: str
     text: str
+    spares_own: bool = False
 
     def switch(self, plugin: str, *, on: bool, is_foreign: bool = True) -> bool:
         """Whether `plugin` is on after this step, if it was `on` before it."""
@@ -92,6 +94,8 @@ class Settings:
         """Each step that says something about `plugin`, which is another package's or wink's own, and whether it is on then."""
         on, said = True, list[tuple[Step, bool]]()
         for step in self.chain:
+            if step.spares_own and not is_foreign:
+                continue
             if plugin in step.names or step.action == "allow" or (step.action == "choose" and is_foreign):
                 on = step.switch(plugin, on=on, is_foreign=is_foreign)
                 said.append((step, on))

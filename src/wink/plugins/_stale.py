@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
-from wink._bounded import SETTINGS, content, toml
+from wink.bounded import SETTINGS, content, toml
 from wink.plugins._entry_points import EntryPoint
 from wink.plugins._info import PluginInfo
 from wink.plugins._metadata import Distribution

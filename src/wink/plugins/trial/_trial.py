@@ -11,14 +11,14 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final, NamedTuple, cast
 
-from wink._planted import Trust, guarded_places
 from wink.plugins._info import Offer, PluginInfo
 from wink.plugins._settings import Settings
+from wink.trust import Trust, guarded_places
 
 Key = tuple[str, str]
 """A plugin's name and its distribution's."""
 
-_START: Final = "import sys; sys.path[:] = {path!r}; from wink.plugins._trial_worker import main; main()"
+_START: Final = "import sys; sys.path[:] = {path!r}; from wink.plugins.trial._worker import main; main()"
 
 
 class Task(NamedTuple):

@@ -14,14 +14,14 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, Final, NoReturn
 
-from wink._planted import guard
 from wink.errors import BindingConflict, InvalidOption, OfferBroken, PluginWarning, PromptValidationError, WinkError
 from wink.plugins._catalog import Catalog
 from wink.plugins._guard import Failed, described
 from wink.plugins._info import PluginInfo
 from wink.plugins._soundness import check_section
-from wink.plugins._traces import Traces
-from wink.plugins._trial import Task
+from wink.plugins.trial._traces import Traces
+from wink.plugins.trial._trial import Task
+from wink.trust import guard
 
 _SHARED: Final = (
     "wink.filesystem", "wink.plugins._hooks", "wink.policies", "wink.prompt", "wink.resources", "wink.session", "wink.tools",
