@@ -228,6 +228,32 @@ def test_control_characters_of_a_request_are_written_out(cli: Cli, model: str, p
     assert "+\\x1b[2Jgone\n" in cli("approvals").out
 
 
+def test_what_is_no_text_hides_nothing_of_what_is_approved(cli: Cli, model: str, place: Path) -> None:
+    """With one NUL the diff says only how large the file would be, and the arguments were left out for the diff."""
+    (place / "release").mkdir()
+    (place / "release" / "b.sh").write_text("# \0\nold\n")
+    cli("call", "read_file", "file_path=release/b.sh")
+    cli("call", "write_file", "file_path=release/a.sh", "content=# \0\nrm -rf ~\n", "--no-input")
+    arguments = ("file_path=release/b.sh", "old_string=old", "new_string=rm -rf /")
+    cli("call", "edit_file", *arguments, "--no-input")
+
+    shown = cli("approvals").out
+
+    assert "rm -rf ~" in shown
+    assert "\\x00" in shown
+    assert "rm -rf /" in shown
+
+
+def test_no_content_passes_for_lines_of_the_diff(cli: Cli, model: str, place: Path) -> None:
+    """Of a form feed or a line separator the diff knows nothing: what stands behind one is added like the rest."""
+    content = "good\x0c nice context\u2028-was there before\rrm\n"
+    cli("call", "write_file", "file_path=release/a.sh", f"content={content}", "--no-input")
+
+    (line,) = (line for line in cli("approvals").out.splitlines() if "nice" in line)
+
+    assert line.strip() == "+good\\x0c nice context\\u2028-was there before\\rrm"
+
+
 def test_the_guide_shows_what_is_printed(cli: Cli, place: Path, script: Write) -> None:
     """Its rule, its commands and their output, but for the time of day."""
     import re

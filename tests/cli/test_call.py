@@ -104,7 +104,7 @@ def test_a_failed_tool_exits_1_and_says_why_on_standard_error(
     [
         ((), "missing argument 'TOOL'; `wink call --help` shows what it takes"),
         (("read_fil",), "there is no tool 'read_fil'; did you mean 'read_file'?"),
-        (("xyz",), "there is no tool 'xyz'; the tools are: planning_setup_plan, "),
+        (("xyz",), "there is no tool 'xyz'; the tools are: "),
         (("read_file",), "the arguments of read_file are not valid: $.file_path: is required"),
         (("read_file", "a.txt"), "'a.txt' is not KEY=VALUE; read_file takes file_path, offset, limit"),
         (("read_file", "path=a.txt"), "read_file has no 'path'; did you mean 'file_path'?"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -11,6 +12,9 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Done
 from tests.states import state_of
+from tests.workspace.working import call
+
+from wink.workspace import Workspace
 
 Cli = Callable[..., Done]
 
@@ -56,14 +60,23 @@ def test_wrong_input_is_one_line(cli: Cli, arguments: tuple[str, ...]) -> None:
     assert done.err.count("\n") == 1
 
 
-def test_gc_says_what_it_freed(cli: Cli) -> None:
+def test_gc_says_what_it_freed_and_the_disk_agrees(cli: Cli, place: Path) -> None:
     """And with `--dry-run` what it would."""
-    cli("call", "read_file", "file_path=a.txt")
-    cli("call", "write_file", "file_path=a.txt", "content=new\n")
+    (place / "a.txt").write_text("x\n" * 500_000)
+    with Workspace.open(place) as workspace:
+        call(workspace, lambda files, _: files.write("a.txt", "new"))
 
-    assert cli("gc").out == "freed 0 bytes of 0 calls; 8 bytes stay\n"
-    assert cli("gc", "--calls", "0", "--dry-run").out == "would free 8 bytes of 1 calls; 0 bytes stay\n"
-    assert cli("gc", "--calls", "0").out == "freed 8 bytes of 1 calls; 0 bytes stay\n"
+    def on_disk() -> int:
+        return sum(path.stat().st_blocks * 512 for path in state_of(place).rglob("*") if path.is_file())
+
+    assert cli("gc").out.startswith("freed 0 bytes of 0 calls; 1000000 bytes stay\non the disk ")
+    assert cli("gc", "--calls", "0", "--dry-run").out == "would free 1000000 bytes of 1 calls; 0 bytes stay\n"
+    before = on_disk()
+    told = cli("gc", "--calls", "0").out
+    assert told.startswith("freed 1000000 bytes of 1 calls; 0 bytes stay\non the disk ")
+    less = re.search(r"disk ([0-9]+) KB less: .*staged 1.0 MB", told)
+    assert less is not None, told
+    assert abs(before - on_disk() - float(less[1]) * 1000) < 1000
     assert cli("gc", "--calls", "-1").status == 2
 
 

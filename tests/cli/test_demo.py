@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Done
 
-from wink.sandbox import Feature, Report
+from wink_sandbox import Feature, Report
 
 Cli = Callable[..., Done]
 Write = Callable[[str], str]
@@ -230,7 +230,8 @@ def test_without_a_sandbox_the_tests_run_all_the_same(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is the user's own project, and the user who runs the demo."""
-    monkeypatch.setattr("wink.sandbox.probe", lambda: Report((Feature("linux", False),)))
+    monkeypatch.setattr("wink_sandbox._guard._can_mount", lambda _: False)
+    monkeypatch.setattr("wink_sandbox._probe.probe", lambda: Report((Feature("linux", False),)))
     done = cli("demo", "--into", str(tmp_path / "copy"))
     assert done.status == 0, done.err
     assert "tests pass   Ran 6 tests: OK" in done.out

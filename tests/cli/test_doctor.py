@@ -11,8 +11,8 @@ import pytest
 from tests.cli.conftest import Done
 
 from wink import __version__
-from wink.sandbox import Feature, Report
 from wink.testing import fake_distribution
+from wink_sandbox import Feature, Report
 
 Cli = Callable[..., Done]
 
@@ -33,7 +33,7 @@ def test_what_is_missing_comes_with_how_to_get_it(cli: Cli, monkeypatch: pytest.
         Feature("user namespaces", True),
         Feature("overlayfs", True),
     )
-    monkeypatch.setattr("wink.cli._doctor.probe", lambda: Report(features))
+    monkeypatch.setattr("wink_sandbox.commands._asked.probe", lambda: Report(features))
     done = cli("doctor")
     assert done.status == 1
     assert "apt-get install bubblewrap" in done.out
@@ -124,6 +124,6 @@ def test_a_workspace_that_cannot_exchange_is_told(cli: Cli, monkeypatch: pytest.
     def refuse(*_: object) -> None:
         raise OSError(22, "Invalid argument")
 
-    monkeypatch.setattr("wink.filesystem._exchange.renameat2", refuse)
+    monkeypatch.setattr("wink.filesystem.disk._syscalls.renameat2", refuse)
 
     assert "exchange: files change places in several steps" in cli("doctor").out

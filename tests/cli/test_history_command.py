@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import select
 import shutil
 import signal
 import subprocess
@@ -14,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from wink.cli._history_git import SUBCOMMANDS, git_words
 from wink.cli._wrong import WrongInput
+from wink.cli.past._history_git import SUBCOMMANDS, git_words
 from wink.workspace import Workspace
 
 WINK = [sys.executable, "-m", "wink"]
@@ -303,6 +304,7 @@ def _deep(store: Path, evil: str) -> None:
         _settings, _pipe_for_settings, _link_for_settings, _hook, _linked_head, _linked_pack, _pipe_for_references,
         _linked_store, _deep, _file("commondir"), _file("config.worktree"), _file("info/attributes"), _file("info/grafts"),
         _file("objects/info/alternates"), _file("objects/info/http-alternates"), _file("refs/replace/x"),
+        _file("shallow"),
     ],
 )  # fmt: skip
 def test_what_git_would_follow_in_the_store_is_refused(
@@ -351,11 +353,14 @@ def test_a_terminal_gets_the_pager_of_the_person(
     environment = {name: value for name, value in os.environ.items() if name not in ("GIT_PAGER", "PAGER")}
     ours, theirs = pty.openpty()
     command = [*WINK, "history", *words, "log", "--oneline"] if words else [*WINK, "history"]
+    shown = ""
     try:
         subprocess.run(
             command, cwd=place, env={**environment, "HOME": str(home), **variables}, stdout=theirs, check=True
         )
-        shown = os.read(ours, 65536).decode()
+        # A terminal hands on what was written when it comes to it, which may be a line at a time.
+        while shown.count("\n") < 2 and select.select([ours], [], [], 10)[0]:
+            shown += os.read(ours, 65536).decode()
     finally:
         os.close(ours)
         os.close(theirs)

@@ -7,8 +7,6 @@ from collections.abc import Callable
 import pytest
 from tests.cli.conftest import Done
 
-from wink.adapters import _tracing
-
 Cli = Callable[..., Done]
 
 
@@ -18,7 +16,7 @@ def test_nothing_is_traced_unless_it_is_asked_for(cli: Cli, monkeypatch: pytest.
     def asked() -> None:
         raise AssertionError("nobody has asked for a trace")
 
-    monkeypatch.setattr(_tracing, "_tracer", asked)
+    monkeypatch.setattr("wink.adapters._tracing._tracer", asked)
     for name in ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_TRACES_EXPORTER"):
         monkeypatch.delenv(name, raising=False)
     assert cli("call", "read_file", "file_path=a.txt").status == 0

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from wink._planted import guarded_places
-from wink.batch._nursery import Nursery
+from wink.trust import guarded_places
 
 GROUPS = (
     "pydantic",
@@ -22,7 +21,9 @@ GROUPS = (
     "pygments.lexers",
     "pygments.styles",
     "wink.sections",
+    "wink.commands",
     "wink.hooks",
+    "wink.overrides",
 )
 BAD = {
     "KEY": "call read_file nonsense",
@@ -63,12 +64,43 @@ def distribution(directory: Path, name: str = "evil") -> None:
     (info / "entry_points.txt").write_text("".join(f"[{group}]\n{name}.x = {name}mod:plugin\n" for group in GROUPS))
 
 
-@pytest.mark.parametrize("command", [*BAD.values(), "tools", "plugins", "plugins check", "demo", "lint", "doctor"])
+@pytest.mark.parametrize(
+    "command", [*BAD.values(), "tools", "plugins", "plugins check", "demo", "lint", "doctor", "--help"]
+)
 def test_no_library_loads_what_an_agent_wrote(run: Run, place: Path, command: str) -> None:
     """An editable install has put `src` on the path, and a file tool can write a `.dist-info` directory there."""
     distribution(place / "src")
 
     run("-P", "-m", "wink", *command.split(), path=str(place / "src"))
+
+
+@pytest.mark.parametrize("command", ["tools", "plugins check", "plugins --workspace . check", "--help"])
+@pytest.mark.parametrize("goes", [False, True])
+def test_the_workspace_may_be_above_the_current_directory(
+    run: Run, place: Path, tmp_path: Path, command: str, *, goes: bool
+) -> None:
+    """What lies anywhere in the one that is found counts no more than what lies where one stands, whichever is named."""
+    distribution(place / "src")
+    (place / "docs/deep").mkdir(parents=True)
+    subprocess.run(["git", "init", "-q"], cwd=place, check=True)
+    there = ["-C", str(place / "docs/deep")] if goes else []
+
+    cwd = tmp_path / "elsewhere" if goes else place / "docs/deep"
+    cwd.mkdir(exist_ok=True)
+    done = run("-P", "-m", "wink", *there, *command.split(), path=str(place / "src"), cwd=cwd)
+
+    assert done.returncode == 0, done.stderr
+
+
+def test_what_is_named_after_c_is_guarded_there(run: Run, place: Path, tmp_path: Path) -> None:
+    """A name is relative to where wink has gone, and libraries ask before the command knows its options."""
+    (place / "inner").mkdir()
+    code = "import atexit, wink.trust, wink.cli; atexit.register(lambda: print(wink.trust.guarded_places())); wink.cli.main()"
+
+    done = run("-c", code, "-C", str(place), "-C", ".", "log", "--workspace", "inner", cwd=tmp_path)
+
+    assert repr(str(place / "inner")) in done.stdout
+    assert repr(str(place)) in done.stdout
 
 
 @pytest.mark.parametrize("way", ["two words", "one word"])
@@ -87,7 +119,7 @@ def test_the_workspace_need_not_be_the_current_directory(run: Run, place: Path, 
 
 FOUND = """
 import importlib.metadata, sys
-from wink._planted import guard
+from wink.trust import guard
 guard(*sys.argv[1:])
 import importlib_metadata
 def each(module):
@@ -138,14 +170,14 @@ def test_modules_are_still_imported_from_there(run: Run, place: Path) -> None:
     (place / "src").mkdir()
     (place / "src" / "mine.py").write_text("")
 
-    assert not run("-P", "-c", "from wink._planted import guard; guard(); import mine", path=str(place / "src")).stderr
+    assert not run("-P", "-c", "from wink.trust import guard; guard(); import mine", path=str(place / "src")).stderr
 
 
 def test_what_is_set_for_pydantic_is_not_inherited(run: Run) -> None:
     """A program that wink starts is the user's, with the user's environment."""
     program = """
 import os, subprocess
-from wink._planted import guard, inherited
+from wink.trust import guard, inherited
 guard()
 print(os.environ["PYDANTIC_DISABLE_PLUGINS"], "PYDANTIC_DISABLE_PLUGINS" in inherited(os.environ))
 print(subprocess.run(["env"], capture_output=True, text=True).stdout.count("PYDANTIC"))
@@ -197,17 +229,3 @@ def test_a_batch_imports_nothing_from_the_current_directory(run: Run, place: Pat
     done = run("-m", "wink", "batch", "run", "tasks.jsonl", "--model", "scripted:turns.toml", "--engine", "local")
 
     assert done.returncode == 0, done.stderr
-
-
-def test_a_nursery_imports_nothing_from_where_it_begins(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A worker may have been started in any directory."""
-    monkeypatch.setenv("PLANTED", str(place / "planted"))
-    monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
-    for name in ("sqlite3", "ctypes", "pydantic"):
-        plant(place, name)
-
-    nursery = Nursery()
-    nursery.learn(())
-    nursery.close()
-
-    assert not (place / "planted").exists()

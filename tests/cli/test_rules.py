@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.cli.conftest import Done
 
-from wink.cli._rules import OWN, WORKSPACE, rule_settings
+from wink.cli.settings._rules import OWN, WORKSPACE, rule_settings
 from wink.errors import RulesError, SettingsError
 from wink.policies import RulesPolicy
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Done
 
-from wink.cli._rules import rule_settings
+from wink.cli.settings._rules import rule_settings
 
 PAGE = (Path(__file__).parents[2] / "docs" / "guide" / "rules.md").read_text()
 SETTINGS = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from wink.cli._settings import installed_catalog, load_settings
-from wink.cli._sources import user_file
+from wink.cli.settings._settings import installed_catalog, load_settings
+from wink.cli.settings._sources import user_file
 from wink.errors import SettingsError, UnknownPlugin
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Done
 
-from wink.cli._trust_store import TrustStore, store_file
+from wink.cli.settings._trust_store import TrustStore, store_file
 from wink.errors import SettingsError
 
 Cli = Callable[..., Done]

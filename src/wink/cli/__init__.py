@@ -1,19 +1,105 @@
-"""The command line: the only part of wink that reads the environment, the home directory and the terminal."""
+"""The command line: the only part of wink that reads the environment, the home directory and the terminal.
+
+What a command of a plugin (entry points `wink.commands`) needs to behave as wink's own do is here: `open_workspace`, `wrong`
+for wrong input, `visible`, `one_line` and `fit` for text that others wrote, and what puts a prompt and a model together.
+"""
 
 import gc
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from wink._planted import guard, named_workspaces
+from wink.cli._upward import guard_here
 
-__all__ = ["main"]
+if TYPE_CHECKING:
+    from wink.cli._calls import echo_diff, echo_diff_text, echo_paths, paths_of, when
+    from wink.cli._compose import compose, participants, workspace_options
+    from wink.cli._main import COMMANDS, run, wink
+    from wink.cli._model import model_adapter
+    from wink.cli._opening import open_workspace
+    from wink.cli._otel import traced
+    from wink.cli._overrides_option import refuse_unknown_tag
+    from wink.cli._participants import Participants
+    from wink.cli._shorten import fit, one_line, visible
+    from wink.cli._standing import named_path, shown_path, tell_found, told, workspace_option
+    from wink.cli._views import Checkup, Finding, Pending
+    from wink.cli._wrong import WrongInput, nearest, readable, wrong
+    from wink.cli.settings import installed_catalog, rule_policies
+    from wink.cli.work import show_long_names
+
+__all__ = [
+    "COMMANDS",
+    "Checkup",
+    "Finding",
+    "Participants",
+    "Pending",
+    "WrongInput",
+    "compose",
+    "echo_diff",
+    "echo_diff_text",
+    "echo_paths",
+    "fit",
+    "installed_catalog",
+    "main",
+    "model_adapter",
+    "named_path",
+    "nearest",
+    "one_line",
+    "open_workspace",
+    "participants",
+    "paths_of",
+    "readable",
+    "refuse_unknown_tag",
+    "rule_policies",
+    "run",
+    "show_long_names",
+    "shown_path",
+    "tell_found",
+    "told",
+    "traced",
+    "visible",
+    "when",
+    "wink",
+    "workspace_option",
+    "workspace_options",
+    "wrong",
+]
+
+_PLACES: Final = {
+    "COMMANDS run wink": "_main",
+    "Checkup Finding Pending": "_views",
+    "Participants": "_participants",
+    "WrongInput nearest readable wrong": "_wrong",
+    "compose participants workspace_options": "_compose",
+    "echo_diff echo_diff_text echo_paths paths_of when": "_calls",
+    "fit one_line visible": "_shorten",
+    "installed_catalog rule_policies": "settings",
+    "model_adapter": "_model",
+    "named_path shown_path tell_found told workspace_option": "_standing",
+    "open_workspace": "_opening",
+    "refuse_unknown_tag": "_overrides_option",
+    "show_long_names": "work",
+    "traced": "_otel",
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit."""
-    guard(*named_workspaces(sys.argv[1:] if arguments is None else arguments))
+    guard_here(sys.argv[1:] if arguments is None else arguments)
     gc.disable()  # what is imported stays, and looking through it for garbage took a tenth of a short command
     from wink.cli import _main
 
     _main.main(arguments)
+
+
+if not TYPE_CHECKING:  # a checker that saw this would take any name for granted
+
+    def __getattr__(name: str) -> Any:
+        """What `main` does without until the libraries of the place it runs in are guarded."""
+        if name == "assemble":  # until the next release; it is `wink_batch.assemble`
+            from wink.batch import assemble
+
+            return assemble
+        from wink.spellings import lazily
+
+        return lazily(__name__, _PLACES)(name)

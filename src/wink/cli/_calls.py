@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from wink.cli._shorten import one_line, visible
+from wink.cli._shorten import diff_lines, fit, one_line, visible
+from wink.cli._standing import shown_path
 from wink.cli._wrong import wrong
-from wink.filesystem import FileChange
-from wink.record import CallRow
-from wink.workspace import Workspace
+from wink.filesystem import FileChange, is_git_data, path_in_json
+
+if TYPE_CHECKING:
+    from wink.record import CallView
+    from wink.workspace import Workspace
 
 SHOWN: Final = 20
 """So many paths are listed."""
@@ -22,13 +25,6 @@ _SIGNS: Final = {"created": "+", "modified": "~", "deleted": "-"}
 _CALL: Final = re.compile(r"c?([0-9]{1,15})")
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-def workspace_option(command: F) -> F:
-    """The option of every command that looks at a workspace."""
-    return click.option(
-        "--workspace", default=".", metavar="PATH", help="The directory to look at; the current one by default."
-    )(command)
 
 
 def call_number(text: str) -> int:
@@ -43,16 +39,7 @@ def call_number(text: str) -> int:
     return int(found[1])
 
 
-def ending(call: CallRow, undone: frozenset[int]) -> str:
-    """In a word, what became of a call."""
-    if call.outcome == "committed":
-        if not call.committed:
-            return "rolled back"
-        return "undone" if call.transaction in undone else "ok"
-    return call.outcome
-
-
-def json_of_call(call: CallRow, undone: frozenset[int]) -> dict[str, Any]:
+def json_of_call(call: CallView) -> dict[str, Any]:
     """A call for machines, without its reply."""
     return {
         "call": f"c{call.position}",
@@ -61,19 +48,24 @@ def json_of_call(call: CallRow, undone: frozenset[int]) -> dict[str, Any]:
         "tool": call.tool,
         "plugin": plugin_of(call),
         "prompt": call.prompt,
-        "outcome": ending(call, undone),
-        "arguments": arguments_of(call),
+        "outcome": call.word,
+        "arguments": call.values,
         "decisions": [
             {"policy": name, "allowed": allowed, "reason": why, "asks": asks}
             for name, allowed, why, asks in call.decisions
         ],
-        "changes": [{"path": change.path, "kind": change.kind} for change in call.changes],
+        "changes": [json_of_change(change) for change in call.changes],
         "started_at": call.started_at.isoformat(),
-        "milliseconds": round(call.duration.total_seconds() * 1000, 3),
+        "milliseconds": round(call.milliseconds, 3),
     }
 
 
-def plugin_of(call: CallRow) -> dict[str, str] | None:
+def json_of_change(change: FileChange, **more: object) -> dict[str, object]:
+    """What became of one path, for machines."""
+    return {"path": path_in_json(change.path), "kind": change.kind, **more}
+
+
+def plugin_of(call: CallView) -> dict[str, str] | None:
     """The plugin that offered a call's tool, None where no plugin did, or the record does not know it yet."""
     return offered_by(call.plugin) if call.plugin else None
 
@@ -83,12 +75,19 @@ def offered_by(told: str) -> dict[str, str]:
     return dict(zip(("name", "distribution", "version"), (*told.split(" ", 2), "", ""), strict=False))
 
 
-def arguments_of(call: CallRow) -> Any:
-    """The arguments as values; text that is no JSON stays text."""
-    try:
-        return json.loads(call.arguments)
-    except (ValueError, RecursionError):
-        return call.arguments
+def argument_lines(name: str, value: object, shorten: Callable[[list[str]], list[str]] = list) -> Iterator[str]:
+    """One argument for a person, over as many lines as it has, or as `shorten` leaves."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    first, *rest = shorten(text.split("\n"))
+    yield f"  {one_line(name)}: {visible(first)}"
+    yield from (f"    {visible(line)}" for line in rest)
+
+
+def decided(decisions: Iterable[tuple[str, bool, str | None, bool]]) -> Iterator[str]:
+    """What each policy said of a call."""
+    for policy, allowed, reason, asks in decisions:
+        said = "allowed" if allowed else "asked a person" if asks else "denied"
+        yield f"{policy}: {said}{f', {reason}' if reason else ''}"
 
 
 def when(moment: datetime, now: datetime) -> str:
@@ -97,15 +96,37 @@ def when(moment: datetime, now: datetime) -> str:
     return f"{here:%H:%M:%S}" if here.date() == today else f"{here:%Y-%m-%d %H:%M}"
 
 
-def echo_diff(changes: Iterable[FileChange], *, exact: bool = True) -> None:
+def git_last(changes: Iterable[FileChange]) -> tuple[FileChange, ...]:
+    """The same, what git keeps for itself (objects, refs, logs) after the files that people look for."""
+    return tuple(sorted(changes, key=lambda change: is_git_data(change.path)))
+
+
+def touched(changes: Sequence[FileChange]) -> str:
+    """The first paths that changed, on a line, and how many more; "" for none."""
+    shown = [fit(f"{_SIGNS[change.kind]}{shown_path(change.path)}", 40) for change in git_last(changes)[:3]]
+    more = len(changes) - len(shown)
+    return " ".join([*shown, f"and {more} more"] if more else shown)
+
+
+def all_option(command: F) -> F:
+    """The option of the commands that show what changed."""
+    return click.option("--all", "show_all", is_flag=True, help="Show the files too that git keeps for itself.")(
+        command
+    )
+
+
+def echo_diff(changes: Iterable[FileChange], *, exact: bool = True, show_all: bool = False, how: str = "") -> None:
     """Print unified diffs, for people with control characters written out.
 
-    What is `exact` reaches a pipe as it is, since `git apply` may be behind it; whoever looks at it there is warned.
+    What is `exact` reaches a pipe as it is, since `git apply` may be behind it; whoever looks at it there is warned. What git
+    keeps for itself comes last: in one line, which ends with `how` to see it, unless `show_all`.
     """
     import sys
 
     is_exact, is_warned = exact and not sys.stdout.isatty(), False
-    for change in changes:
+    chosen = git_last(changes)
+    shown = chosen if show_all else _without_git(chosen)
+    for change in shown:
         text = change.diff()
         if is_exact:
             if not is_warned and visible(text) != text:
@@ -113,16 +134,46 @@ def echo_diff(changes: Iterable[FileChange], *, exact: bool = True) -> None:
                 click.echo("wink: the diff has control characters or marks that turn the direction of text", err=True)
             click.echo(text, nl=False)
             continue
-        for line in text.splitlines():
-            click.echo(click.style(visible(line), fg=_colour(line)))
+        echo_diff_text(text)
+    _echo_git(chosen[len(shown) :], how, err=is_exact)
 
 
-def echo_paths(changes: Sequence[FileChange], *, err: bool = False) -> None:
-    """Print which paths changed and how, not more of them than can be read."""
-    for change in changes[:SHOWN]:
-        click.echo(one_line(f"  {_SIGNS[change.kind]} {change.path}"), err=err)
-    if len(changes) > SHOWN:
-        click.echo(f"  … {len(changes) - SHOWN} more", err=err)
+def echo_diff_text(text: str) -> None:
+    """Print a diff, or a part of one, for people: in colours, and with control characters written out."""
+    for line in diff_lines(text):
+        click.echo(click.style(visible(line), fg=_colour(line)))
+
+
+def echo_paths(changes: Sequence[FileChange], *, err: bool = False, how: str = "") -> None:
+    """Print which paths changed and how, not more of them than can be read, and of git's own only how many."""
+    chosen = git_last(changes)
+    shown = _without_git(chosen)
+    for change in shown[:SHOWN]:
+        click.echo(one_line(f"  {_SIGNS[change.kind]} {shown_path(change.path)}"), err=err)
+    if len(shown) > SHOWN:
+        click.echo(f"  … {len(shown) - SHOWN} more", err=err)
+    _echo_git(chosen[len(shown) :], how, err=err, before="  ")
+
+
+def _without_git(changes: Iterable[FileChange]) -> tuple[FileChange, ...]:
+    return tuple(change for change in changes if not is_git_data(change.path))
+
+
+def _echo_git(changes: Sequence[FileChange], how: str, *, err: bool, before: str = "") -> None:
+    if changes:
+        places = sorted({re.sub(r"(^|/)\.git/.*", r"\1.git", change.path, flags=re.DOTALL) for change in changes})
+        where = ", ".join(map(shown_path, places[:3])) + (", …" if len(places) > 3 else "")
+        said = f"{before}… and {paths_of(len(changes))} of git's own in {where}"
+        click.echo(one_line(f"{said} ({how} shows them)" if how else said), err=err)
+
+
+def paths_of(number: int) -> str:
+    """A number of paths, in words.
+
+    >>> paths_of(1), paths_of(2)
+    ('1 path', '2 paths')
+    """
+    return f"{number} path{'' if number == 1 else 's'}"
 
 
 def _colour(line: str) -> str | None:
@@ -135,6 +186,6 @@ def _colour(line: str) -> str | None:
 
 def opened_for_reading(path: str) -> Workspace:
     """Open a workspace to look at what was done in it."""
-    from wink.cli._compose import open_workspace
+    from wink.cli._opening import open_workspace
 
     return open_workspace(path)

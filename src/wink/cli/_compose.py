@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
 from wink.cli._foreign import printing_to_stderr
-from wink.cli._mask_settings import masking_for
-from wink.cli._masked import use
+from wink.cli._overrides_option import overrides_option, prompt_of
 from wink.cli._participants import Participants
-from wink.cli._prompts_option import overrides_option, prompt_of
-from wink.cli._rules import RuleSettings, doubts, rule_settings
 from wink.cli._shorten import visible
-from wink.cli._warnings import show_warnings
-from wink.filesystem import Filesystem
-from wink.plugins import Catalog
-from wink.prompt import MarkdownSection, Prompt, PromptTemplate, Section
-from wink.resources import ResourceRegistry
-from wink.workspace import Workspace
+from wink.cli._standing import workspace_option
+from wink.cli.settings import RuleSettings, doubts, rule_settings
+
+if TYPE_CHECKING:
+    from wink.plugins import Catalog
+    from wink.prompt import Prompt, Section
+    from wink.workspace import Workspace
 
 DEFAULT_SECTIONS: Final = ("planning.plan", "files.files")
-"""What every template has; the files section brings read-before-write with it."""
+"""What every template has of wink's own plugins, where they are installed; the files section brings read-before-write with it."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -36,25 +34,10 @@ def workspace_options(command: F) -> F:
             "--section", "sections", multiple=True, metavar="NAME", help="Add a section that a plugin offers."
         ),
         click.option("--session", default="default", show_default=True, metavar="NAME", help="The session to work in."),
-        click.option(
-            "--workspace", default=".", metavar="PATH", help="The directory to work on; the current one by default."
-        ),
+        workspace_option,
     ):
         command = option(command)
     return command
-
-
-def open_workspace(path: str) -> Workspace:
-    """Open a workspace, and say on standard error what was recovered from a call that died."""
-    show_warnings()
-    workspace = Workspace.open(path, masking=use(masking_for(path)))
-    if workspace.recovered:
-        from wink.cli._recover import recovery_lines
-
-        click.echo("wink: a process was killed in the middle of a call:", err=True)
-        for line in recovery_lines(workspace.recovered, workspace.state):
-            click.echo(visible(f"  {line}"), err=True)
-    return workspace
 
 
 def compose(
@@ -72,7 +55,11 @@ def compose(
     The rules of the settings govern all of it, unless `with_rules` is false; what a person should know of them is said
     on standard error.
     """
-    names = dict.fromkeys((*DEFAULT_SECTIONS, *sections))
+    from wink.filesystem import Filesystem
+    from wink.prompt import MarkdownSection, PromptTemplate
+    from wink.resources import ResourceRegistry
+
+    names = dict.fromkeys((*_defaults(catalog), *sections))
     with printing_to_stderr():
         parts = [*catalog.sections(names)]
         offered = [catalog.use("policy", name) for name in dict.fromkeys(policies)]
@@ -103,4 +90,9 @@ def compose(
 
 def participants(catalog: Catalog, sections: Sequence[str] = (), policies: Sequence[str] = ()) -> Participants:
     """The plugins that a command uses, whose subscribers hear of its calls."""
-    return Participants(catalog, (*DEFAULT_SECTIONS, *sections, *policies))
+    return Participants(catalog, (*_defaults(catalog), *sections, *policies))
+
+
+def _defaults(catalog: Catalog) -> list[str]:
+    own = {offer.name for plugin in catalog.plugins if not plugin.is_foreign for offer in plugin.offers}
+    return [name for name in DEFAULT_SECTIONS if name in own]

@@ -13,11 +13,14 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from itertools import groupby
 from typing import Final, NoReturn
 
 import click
 
 from wink import __version__
+from wink.cli._standing import stand_anew, told
+from wink.cli._upward import guard_here
 from wink.cli._warnings import plugin_warnings_in_a_line
 from wink.cli._wrong import ReaderGone, WrongInput, nearest, wrong
 from wink.errors import (
@@ -30,47 +33,53 @@ from wink.errors import (
     TransactionError,
     WinkError,
 )
+from wink.trust import guarded_places
 
 COMMANDS: Final = {
     # name: (module, attribute, one line for the list of commands)
-    "demo": ("wink.cli._demo", "demo", "Watch an agent mend a small project, and a failed call undone."),
-    "run": ("wink.cli._run", "run", "Let a model work on a repository."),
-    "batch": ("wink.cli._batch", "batch", "Let a model work on many tasks, on this machine or a cluster."),
-    "replay": ("wink.cli._replay", "replay", "Play a recorded run again, without its model."),
-    "call": ("wink.cli._call", "call", "Run one tool on a workspace, through the whole pipeline."),
-    "serve": ("wink.cli._serve", "serve", "Give an MCP client a workspace's tools."),
-    "ui": ("wink.cli._ui", "ui", "Watch the calls in a browser, and take them back."),
-    "approvals": ("wink.cli._approve", "approvals", "List the calls that wait for a person."),
-    "approve": ("wink.cli._approve", "approve", "Let a call run that waits, as it stands or with other arguments."),
-    "deny": ("wink.cli._approve", "deny", "Do not let a call run that waits."),
-    "runs": ("wink.cli._runs", "runs", "List the runs that can be resumed."),
-    "try": ("wink.cli._try", "try_", "Run any program over a workspace without changing it."),
-    "tries": ("wink.cli._accept", "list_tries", "List what is being tried."),
-    "accept": ("wink.cli._accept", "accept", "Make what was tried real, all or in part."),
-    "drop": ("wink.cli._accept", "drop", "Forget what was tried."),
-    "log": ("wink.cli._log", "log", "List the calls that were made on a workspace."),
-    "show": ("wink.cli._show", "show", "Show one call: arguments, policies, reply, changes."),
-    "watch": ("wink.cli._watch", "watch", "Show what happens on a workspace while it happens."),
-    "events": ("wink.cli._events", "events", "Print what happened on a workspace as JSON lines, or follow it."),
-    "export": ("wink.cli._export", "export", "Write a session into one file, or as a page to read."),
-    "import": ("wink.cli._import", "import_", "Read a session that was written elsewhere."),
-    "diff": ("wink.cli._diff", "diff", "Show what calls changed."),
-    "history": ("wink.cli._history", "history", "Read with git what calls did: log, show, blame, grep, clone, ..."),
-    "undo": ("wink.cli._undo", "undo", "Take calls back, files and session state together."),
-    "redo": ("wink.cli._undo", "redo", "Take back the last undo."),
-    "checkpoint": ("wink.cli._checkpoint", "checkpoint", "Name a state of files and sessions, or list those named."),
-    "restore": ("wink.cli._checkpoint", "restore", "Take back what calls have done since a checkpoint."),
-    "gc": ("wink.cli._gc", "gc", "Free what the oldest calls replaced."),
-    "recover": ("wink.cli._recover", "recover", "End what a killed process left half done."),
-    "prompts": ("wink.cli._prompts", "prompts", "List, show and edit what a model is told."),
-    "tools": ("wink.cli._tools", "tools", "List the tools that a model would be shown."),
-    "lint": ("wink.cli._lint", "lint", "Check what of the tools a provider does not take."),
-    "doctor": ("wink.cli._doctor", "doctor", "Check what this machine can do, and how to get what it lacks."),
-    "explain": ("wink.cli._explain", "explain", "Say which rule would allow or deny a call, and why."),
-    "trust": ("wink.cli._trust", "trust", "Let a workspace's settings count as your own."),
-    "plugins": ("wink.cli._plugins", "plugins", "List, explain and check plugins."),
-    "new-plugin": ("wink.cli._new_plugin", "new_plugin", "Write a package for a plugin of your own."),
+    "demo": ("wink.cli.work._demo", "demo", "Watch an agent mend a small project, and a failed call undone."),
+    "run": ("wink.cli.work._run", "run", "Let a model work on a repository."),
+    "replay": ("wink.cli.work._replay", "replay", "Play a recorded run again, without its model."),
+    "call": ("wink.cli.work._call", "call", "Run one tool on a workspace, through the whole pipeline."),
+    "approvals": ("wink.cli.work._approve", "approvals", "List the calls that wait for a person."),
+    "approve": (
+        "wink.cli.work._approve",
+        "approve",
+        "Let a call run that waits, as it stands or with other arguments.",
+    ),
+    "deny": ("wink.cli.work._approve", "deny", "Do not let a call run that waits."),
+    "runs": ("wink.cli.past._runs", "runs", "List the runs that can be resumed."),
+    "log": ("wink.cli.past._log", "log", "List the calls that were made on a workspace."),
+    "show": ("wink.cli.past._show", "show", "Show one call: arguments, policies, reply, changes."),
+    "watch": ("wink.cli.past._watch", "watch", "Show what happens on a workspace while it happens."),
+    "events": ("wink.cli.past._events", "events", "Print what happened on a workspace as JSON lines, or follow it."),
+    "export": ("wink.cli.past._export", "export", "Write a session into one file, or as a page to read."),
+    "import": ("wink.cli.past._import", "import_", "Read a session that was written elsewhere."),
+    "diff": ("wink.cli.past._diff", "diff", "Show what calls changed."),
+    "history": (
+        "wink.cli.past._history",
+        "history",
+        "Read with git what calls did: log, show, blame, grep, clone, ...",
+    ),
+    "undo": ("wink.cli.past._undo", "undo", "Take calls back, files and session state together."),
+    "redo": ("wink.cli.past._undo", "redo", "Take back the last undo."),
+    "checkpoint": (
+        "wink.cli.past._checkpoint",
+        "checkpoint",
+        "Name a state of files and sessions, or list those named.",
+    ),
+    "restore": ("wink.cli.past._checkpoint", "restore", "Take back what calls have done since a checkpoint."),
+    "gc": ("wink.cli.past._gc", "gc", "Free what the oldest calls replaced."),
+    "recover": ("wink.cli.past._recover", "recover", "End what a killed process left half done."),
+    "tools": ("wink.cli.work._tools", "tools", "List the tools that a model would be shown."),
+    "lint": ("wink.cli.work._lint", "lint", "Check what of the tools a provider does not take."),
+    "doctor": ("wink.cli.setup._doctor", "doctor", "Check what this machine can do, and how to get what it lacks."),
+    "explain": ("wink.cli.work._explain", "explain", "Say which rule would allow or deny a call, and why."),
+    "trust": ("wink.cli.settings._trust", "trust", "Let a workspace's settings count as your own."),
+    "plugins": ("wink.cli.setup._plugins", "plugins", "List, explain and check plugins."),
+    "new-plugin": ("wink.cli.setup._new_plugin", "new_plugin", "Write a package for a plugin of your own."),
 }
+"""wink's own commands: the module, the attribute and the line in the list; no plugin can take one of these words."""
 WORK_FAILED: Final = (
     TransactionError,
     RecordError,
@@ -88,44 +97,92 @@ _MAKE_ROOM: Final = "; make room on the disk and try again"
 
 
 class LazyGroup(click.Group):
-    """A group that imports a command when it runs."""
+    """A group that imports a command when it runs, and looks for plugins' only where the word is none of wink's own."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The commands in the order in which a newcomer needs them."""
+        """The commands in the order in which a newcomer needs them, then those of plugins."""
         del ctx
-        return list(COMMANDS)
+        from wink.cli._offered import listed_commands
+
+        return [*COMMANDS, *(one.name for one in listed_commands(COMMANDS))]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import one command."""
         del ctx
-        if cmd_name not in COMMANDS:
-            return None
-        module, attribute, _ = COMMANDS[cmd_name]
-        command = getattr(importlib.import_module(module), attribute)
-        if not gc.isenabled():  # see `main`; a command may run for hours
-            gc.freeze()
-            gc.enable()
-        return command
+        return _command(cmd_name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command, or say which ones there are."""
         name = args[0]
-        if name not in COMMANDS and not name.startswith("-"):
-            hint = nearest(name, COMMANDS, otherwise=f"the commands are: {', '.join(COMMANDS)}")
+        if name.startswith("-"):
+            return super().resolve_command(ctx, args)
+        command = _command(name, args)
+        if command is None:
+            known = self.list_commands(ctx)
+            hint = nearest(name, known, otherwise=f"the commands are: {', '.join(known)}")
             raise wrong(f"there is no command {name!r}; {hint}")
-        return super().resolve_command(ctx, args)
+        return name, command, args[1:]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing them."""
+        from wink.cli._offered import listed_commands
+        from wink.cli._shorten import one_line
+
         del ctx
         with formatter.section("Commands"):
             formatter.write_dl([(name, summary) for name, (_, _, summary) in COMMANDS.items()])
+        try:
+            listed = listed_commands(COMMANDS)
+        except (WinkError, OSError) as error:  # help is most needed where something is wrong
+            with formatter.section("Commands of plugins"):
+                why = _of_system(error) if isinstance(error, OSError) else str(error)
+                formatter.write_text(f"not listed: {one_line(why)}")
+            return
+        for (plugin, installed_as), commands in groupby(listed, key=lambda one: (one.plugin, one.installed_as)):
+            with formatter.section(one_line(f"Commands of {plugin} ({installed_as})")):
+                formatter.write_dl([(one_line(one.name), one_line(one.summary)) for one in commands])
+
+
+def _command(name: str, arguments: Sequence[str] = ()) -> click.Command | None:
+    if name in COMMANDS:
+        module, attribute, _ = COMMANDS[name]
+        command = getattr(importlib.import_module(module), attribute)
+    else:
+        from wink.cli._offered import offered_command
+
+        command = offered_command(name, arguments)
+    if not gc.isenabled():  # see `main`; a command may run for hours
+        gc.freeze()
+        gc.enable()
+    return command
+
+
+def _go(context: click.Context, option: click.Parameter, directories: Sequence[str]) -> None:
+    del option
+    arguments, context.obj = context.obj, None  # which is for whoever wants to keep something there
+    for directory in directories:
+        try:
+            os.chdir(directory)
+        except (OSError, ValueError) as error:
+            reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+            raise wrong(f"cannot go to {directory!r}: {reason}; name a directory with -C") from error
+    if directories and guarded_places() is not None:
+        guard_here(arguments or ())
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="wink")
+@click.option(
+    "-C",
+    metavar="DIR",
+    multiple=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_go,
+    help="Go to DIR before anything else, as `git -C` does.",
+)
 @click.option("--debug", is_flag=True, help="Show the tracebacks of what raises.")
 @click.pass_context
 def wink(ctx: click.Context, *, debug: bool) -> None:
@@ -156,9 +213,10 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 def run(arguments: Sequence[str]) -> int:
     """Run the command line; the exit status."""
+    stand_anew()
     try:
         # Not `wink.main`: it has its own ideas of interrupts and of closed pipes.
-        with wink.make_context("wink", list(arguments)) as context:
+        with wink.make_context("wink", list(arguments), obj=arguments) as context:
             with plugin_warnings_in_a_line():
                 status = wink.invoke(context)
     except click.exceptions.Exit as error:
@@ -171,7 +229,7 @@ def run(arguments: Sequence[str]) -> int:
     except (click.Abort, KeyboardInterrupt):
         return _complain("interrupted; what had been committed stays, a call in the middle was taken back", INTERRUPTED)
     except WinkError as error:
-        return _complain(str(error), FAILED if isinstance(error, WORK_FAILED) else WRONG)
+        return _complain(told(error), FAILED if isinstance(error, WORK_FAILED) else WRONG)
     except (BrokenPipeError, ReaderGone):
         return UNREAD
     except OSError as error:
@@ -181,8 +239,9 @@ def run(arguments: Sequence[str]) -> int:
             raise
         if getattr(error, "sqlite_errorname", "") == "SQLITE_FULL":
             return _complain(f"{error}{_MAKE_ROOM}", FAILED)
-        text = f"{type(error).__name__}: {error}; this should not happen, `wink --debug …` shows where"
-        return _complain(text, FAILED)
+        word = next(iter(_words(arguments)), "")
+        whose = "this should not happen" if word in COMMANDS else f"the plugin's command {word} failed"
+        return _complain(f"{type(error).__name__}: {error}; {whose}, `wink --debug …` shows where", FAILED)
     return status if isinstance(status, int) else 0
 
 
@@ -202,11 +261,17 @@ def _with_remedy(error: click.ClickException, arguments: Sequence[str]) -> str:
     message = message[:1].lower() + message[1:].rstrip(".")
     if "Did you mean" in message:
         return message.replace(". Did", "; did")
-    if error.ctx is not None:
-        path = error.ctx.command_path
-    else:  # click forgets it where an option lacks its value
-        path = " ".join(["wink", *[word for word in arguments if word in COMMANDS][:1]])
+    # click forgets it where an option lacks its value
+    path = " ".join(["wink", *_words(arguments)[:1]]) if error.ctx is None else error.ctx.command_path
     return f"{message}; `{path} --help` shows what it takes"
+
+
+def _words(arguments: Sequence[str]) -> list[str]:
+    """The command and what follows it, without the options before it."""
+    words = list(arguments)
+    while words and words[0].startswith("-"):
+        del words[: 2 if words[0] == "-C" else 1]
+    return words
 
 
 def _of_system(error: OSError) -> str:

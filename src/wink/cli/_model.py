@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from wink.adapters import ProviderAdapter, ScriptedAdapter, parse_script
 from wink.cli._wrong import readable, wrong
-from wink.plugins import Catalog
+
+if TYPE_CHECKING:
+    from wink.plugins import Catalog
 
 SHORT: Final = {"openai": "openai.responses", "openai-chat": "openai.chat", "anthropic": "anthropic.messages"}
-"""What `--model` calls the adapters that wink offers itself."""
-
-KEYS: Final = {
-    "openai.responses": "OPENAI_API_KEY",
-    "openai.chat": "OPENAI_API_KEY",
-    "anthropic.messages": "ANTHROPIC_API_KEY",
-}
-"""Where their keys come from."""
+"""Short words of `--model`, which no other plugin can take, and the offers that they stand for."""
 
 
-def model_adapter(
-    model: str, catalog: Catalog, *, base_url: str | None = None, environ: Mapping[str, str] | None = None
-) -> ProviderAdapter:
+def model_adapter(model: str, catalog: Catalog, *, base_url: str | None = None) -> ProviderAdapter:
     """The adapter that `KIND:REST` names: `scripted:FILE`, a model of a provider, or one that a plugin offers."""
-    environ = os.environ if environ is None else environ
     kind, _, rest = model.partition(":")
     if kind == "scripted":
         if not rest:
@@ -41,14 +31,9 @@ def model_adapter(
         options: dict[str, Any] = {"model": rest}
         if base_url is not None:
             options["base_url"] = base_url
-        if name in KEYS and environ.get(KEYS[name]):
-            options["api_key"] = environ[KEYS[name]]
         adapter = catalog.use("adapter", name, **options)
-        if name in KEYS:
-            from wink.adapters import RemoteAdapter
-
-            if isinstance(adapter, RemoteAdapter):
-                adapter.check()
+        if isinstance(adapter, ProviderAdapter):  # type: ignore[reportUnnecessaryIsInstance]  what a plugin makes may be anything
+            adapter.check()
         return adapter
     own = [f"{short}:NAME" for short, offer in SHORT.items() if offer in offers]
     others = [f"{offer}:NAME" for offer in offers if offer not in SHORT.values()]

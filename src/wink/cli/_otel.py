@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from importlib.metadata import entry_points
+from typing import TYPE_CHECKING
 
 import click
 
-from wink.session import Session
+if TYPE_CHECKING:
+    from wink.session import Session
 
 _ASKING = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_TRACES_EXPORTER")
 
@@ -43,6 +44,8 @@ def _set_up() -> None:
         return
     if "console" in os.environ.get("OTEL_TRACES_EXPORTER", ""):
         raise ValueError("OTEL_TRACES_EXPORTER=console would write into what wink prints; name another exporter")
+    from importlib.metadata import entry_points
+
     for found in entry_points(group="opentelemetry_configurator"):
         found.load()().configure()
         return

@@ -14,6 +14,8 @@ _CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2
 _PLAIN_WORD: Final = re.compile(r"[\w./:@+-]+")
 _HUNK: Final = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 _VALUE_WIDTHS: Final = (1000, *range(160, 60, -20), *range(60, 3, -2))
+_SEEN: Final = 4 * _VALUE_WIDTHS[0]
+"""Of a longer text only so many characters are looked at: the others are never shown."""
 _WORD_WIDTH: Final = 40
 """Up to this length words, such as paths, are shortened only where nothing else helps."""
 
@@ -36,6 +38,11 @@ def one_line(text: str) -> str:
     return visible(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
+def diff_lines(diff: str) -> list[str]:
+    """The lines of a diff, which end where its own do: other separators are a file's content, and would pass for lines of it."""
+    return diff.removesuffix("\n").split("\n") if diff else []
+
+
 def fit(text: str, width: int) -> str:
     """The text on one line of at most `width` characters.
 
@@ -47,11 +54,18 @@ def fit(text: str, width: int) -> str:
 
 
 def arguments(params: object, width: int) -> str:
-    """Arguments as a person would write them, each shortened until all fit; those left at their defaults are left out."""
-    given = dict(_given(params))
+    """Arguments as a person would write them, each shortened until all fit; those left at their defaults are left out.
+
+    What is no object of JSON, as a model may send it, stays text.
+    """
+    if isinstance(params, str | int | float | list):
+        return fit(str(cast("object", params)), width)
+    given = [(name, _Shown(value)) for name, value in _given(params)]
     text = ""
     for value_width in _VALUE_WIDTHS if given else ():
-        text = " ".join(f"{name}={_value(value, value_width)}" for name, value in given.items())
+        if text and value_width > width:
+            continue
+        text = " ".join(f"{name}={shown.within(value_width)}" for name, shown in given)
         if len(text) <= width:
             break
     return fit(text, width)
@@ -105,19 +119,33 @@ def _given(params: object) -> Iterable[tuple[str, object]]:
                 yield part.name, value
 
 
-def _value(value: object, width: int) -> str:
-    if isinstance(value, str):
-        text = value if _PLAIN_WORD.fullmatch(value) else json.dumps(value, ensure_ascii=False)
-    else:
-        text = json.dumps(value, ensure_ascii=False, default=_plain)
-    if len(text) <= (width if text[:1] in ('"', "[", "{") else max(width, _WORD_WIDTH)):
-        return visible(text)
-    if isinstance(value, str):  # there is no room for how it is laid out
-        text = json.dumps(" ".join(value.split()), ensure_ascii=False)
-        if len(text) <= width:
+class _Shown:
+    """One value, written out once for all the widths that are tried: it may be a whole file."""
+
+    __slots__ = ("_packed", "_text")
+
+    def __init__(self, value: object) -> None:
+        # Of a text in one line, to have where there is no room for how it is laid out.
+        self._packed: str | None = None
+        if isinstance(value, str):
+            value = value[:_SEEN]
+            self._text = value if _PLAIN_WORD.fullmatch(value) else json.dumps(value, ensure_ascii=False)
+            if len(self._text) > _VALUE_WIDTHS[-1]:
+                self._packed = json.dumps(" ".join(value.split()), ensure_ascii=False)
+        else:
+            self._text = json.dumps(value, ensure_ascii=False, default=_plain)
+
+    def within(self, width: int) -> str:
+        """The value in so many characters; a plain word may have a few more."""
+        text = self._text
+        if len(text) <= (width if text[:1] in ('"', "[", "{") else max(width, _WORD_WIDTH)):
             return visible(text)
-    closing = {'"': '"', "[": "]", "{": "}"}.get(text[0], "")
-    return visible(text[: width - 1 - len(closing)].rstrip("\\").rstrip()) + ELLIPSIS + closing
+        if self._packed is not None:
+            text = self._packed
+            if len(text) <= width:
+                return visible(text)
+        closing = {'"': '"', "[": "]", "{": "}"}.get(text[0], "")
+        return visible(text[: width - 1 - len(closing)].rstrip("\\").rstrip()) + ELLIPSIS + closing
 
 
 def _plain(value: object) -> object:

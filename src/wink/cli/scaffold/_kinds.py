@@ -11,8 +11,9 @@ from typing import Final
 class OfferKind:
     """One kind: its entry point, the names that the package makes public, and the words for it.
 
-    `short` is the offer's name after the dot, empty for hooks, whose entry point has the plugin's own name. `target` is
-    what the entry point leads to, after the package's name. `module` is the file of the package that `public` comes from.
+    `short` is the offer's name after the dot, empty for hooks, whose entry point has the plugin's own name; `PLUGIN` in it
+    stands for that name, since a command's word should be nobody else's. `target` is what the entry point leads to, after
+    the package's name. `module` is the file of the package that `public` comes from.
     """
 
     group: str
@@ -55,6 +56,14 @@ KINDS: Final[Mapping[str, OfferKind]] = {
         "_adapter",
         ("CommandAdapter", "command_adapter"),
         "any program as a model",
+    ),
+    "command": OfferKind(
+        "wink.commands",
+        "PLUGIN",
+        ".commands:recap",
+        "commands",
+        (),
+        "a command that counts calls",
     ),
     "hooks": OfferKind(
         "wink.hooks",

@@ -13,6 +13,9 @@ from wink.cli.scaffold._kinds import KINDS, OfferKind
 SUFFIX: Final = ".tmpl"
 """Ends every template's name, so that no tool takes one for the program that it becomes."""
 
+_WIDTH: Final = 100
+"""Characters in a line of what is written."""
+
 
 @dataclass(frozen=True, slots=True)
 class Package:
@@ -47,6 +50,10 @@ class Package:
         """The versions of wink that it works with: from this one up to the next that may break it."""
         major, minor = self.wink.split(".")[:2]
         return f"wink>={major}.{minor},<{int(major) + 1}"
+
+    def offer_name(self, kind: OfferKind) -> str:
+        """The name of an offer, empty for hooks, which have none."""
+        return f"{self.plugin}.{kind.short.replace('PLUGIN', self.plugin)}" if kind.short else ""
 
     @property
     def offers(self) -> tuple[tuple[str, OfferKind], ...]:
@@ -127,20 +134,25 @@ def _init(package: Package) -> str:
 
 
 def _entry_point(package: Package, kind: OfferKind) -> str:
-    name = f'"{package.plugin}.{kind.short}"' if kind.short else package.plugin
+    name = f'"{package.offer_name(kind)}"' if kind.short else package.plugin
     return f'[project.entry-points."{kind.group}"]\n{name} = "{package.module}{kind.target}"'
 
 
 def _expected(package: Package) -> str:
     """The list of offers, written as ruff would."""
-    offers = sorted((name, f"{package.plugin}.{kind.short}") for name, kind in package.offers if kind.short)
+    offers = sorted((name, package.offer_name(kind)) for name, kind in package.offers if kind.short)
     if not offers:
         return "[]"
-    return "\n".join(["[", *(f'        ("{kind}", "{name}"),' for kind, name in offers), "    ]"])
+    return "\n".join(["[", *(_row(kind, name) for kind, name in offers), "    ]"])
+
+
+def _row(kind: str, name: str) -> str:
+    row = f'        ("{kind}", "{name}"),'
+    return row if len(row) <= _WIDTH else f'        (\n            "{kind}",\n            "{name}",\n        ),'
 
 
 def _named(package: Package, kind: OfferKind) -> str:
-    return f", `{package.plugin}.{kind.short}`" if kind.short else ""
+    return f", `{package.offer_name(kind)}`" if kind.short else ""
 
 
 def _and(words: Iterable[str]) -> str:

@@ -1,0 +1,66 @@
+"""`wink undo` and `wink redo`: take calls back, and bring them back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from wink.cli._calls import call_number, echo_diff, echo_paths, opened_for_reading
+from wink.cli._shorten import one_line
+from wink.cli._standing import shown_path, workspace_option
+from wink.cli._wrong import wrong
+
+if TYPE_CHECKING:
+    from wink.workspace import Reverted
+
+_dry_run = click.option("--dry-run", is_flag=True, help="Only show what would change.")
+_session = click.option("--session", metavar="NAME", help="Only the calls of one session.")
+
+
+@click.command()
+@click.argument("what", required=False, metavar="[N | CALL]", default="1")
+@workspace_option
+@_session
+@_dry_run
+def undo(what: str, workspace: str, session: str | None, dry_run: bool) -> None:
+    """Take back the last call that changed anything, the last N, or one CALL such as c7.
+
+    Files and session state go back together. Whatever was done since stays; where it stands in the way nothing is changed,
+    and the paths are named. An undo is a call itself: `wink redo` takes it back.
+    """
+    call = call_number(what) if what.startswith("c") else None
+    if call is None and not (what.isascii() and what.isdigit() and 0 < int(what) < 1 << 31):
+        raise wrong(
+            f"{what!r} is neither a number of calls nor a call; give for example 2, or c7 as `wink log` shows it"
+        )
+    if call is not None and session is not None:
+        raise wrong(f"{what} is one call, whatever its session; leave --session away, or give a number of calls")
+    with opened_for_reading(workspace) as opened:
+        done = opened.undo(call, n=1 if call is not None else int(what), session=session, dry_run=dry_run)
+        tell(done, "undone" if not dry_run else "would undo")
+
+
+@click.command()
+@workspace_option
+@_session
+@_dry_run
+def redo(workspace: str, session: str | None, dry_run: bool) -> None:
+    """Take back the last undo that stands."""
+    with opened_for_reading(workspace) as opened:
+        tell(opened.redo(session=session, dry_run=dry_run), "redone" if not dry_run else "would redo")
+
+
+def tell(done: Reverted, what: str) -> None:
+    """Say what was taken back, or show what would be."""
+    calls = ", ".join(f"c{call}" for call in done.calls) or "what others changed"
+    by = "" if done.call is None else f" (c{done.call})"
+    click.echo(f"{what} {calls}{by}")
+    if done.call is None:
+        echo_diff(done.changes)
+    else:
+        echo_paths(done.changes, how=f"wink show c{done.call} --all")
+    if done.types:
+        click.echo(f"  session state: {', '.join(name.rpartition(':')[2] for name in done.types)}")
+    for path in done.kept:
+        click.echo(one_line(f"  {shown_path(path)} stays: somebody else has changed it"))

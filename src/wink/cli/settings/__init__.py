@@ -1,0 +1,38 @@
+"""What settings say, where each was said, and which of them a person trusts."""
+
+from typing import TYPE_CHECKING
+
+from wink.spellings import lazily
+
+if TYPE_CHECKING:
+    from wink.cli.settings._file_settings import max_file_bytes_for
+    from wink.cli.settings._keep_settings import keep_for, keep_settings
+    from wink.cli.settings._mask_settings import masking_for
+    from wink.cli.settings._rules import RuleSettings, doubts, rule_policies, rule_settings
+    from wink.cli.settings._settings import VARIABLES, commands_catalog, installed_catalog
+
+__all__ = [
+    "RuleSettings",
+    "VARIABLES",
+    "commands_catalog",
+    "doubts",
+    "installed_catalog",
+    "keep_for",
+    "keep_settings",
+    "masking_for",
+    "max_file_bytes_for",
+    "rule_policies",
+    "rule_settings",
+]
+
+if not TYPE_CHECKING:  # each is imported when it is asked for
+    __getattr__ = lazily(
+        __name__,
+        {
+            "max_file_bytes_for": "_file_settings",
+            "keep_for keep_settings": "_keep_settings",
+            "masking_for": "_mask_settings",
+            "RuleSettings doubts rule_policies rule_settings": "_rules",
+            "VARIABLES commands_catalog installed_catalog": "_settings",
+        },
+    )

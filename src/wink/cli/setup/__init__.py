@@ -1,0 +1,1 @@
+"""Commands about this installation: its plugins, and what this machine can do."""

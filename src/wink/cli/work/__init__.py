@@ -1,0 +1,22 @@
+"""Commands that let models and tools work on a workspace, with all that a person is shown and asked meanwhile."""
+
+from typing import TYPE_CHECKING
+
+from wink.spellings import lazily
+
+if TYPE_CHECKING:
+    from wink.cli.work._progress import STYLES, counting
+    from wink.cli.work._tools import show_long_names
+    from wink.cli.work._view import Line, Tone
+
+__all__ = ["Line", "STYLES", "Tone", "counting", "show_long_names"]
+
+if not TYPE_CHECKING:  # each is imported when it is asked for
+    __getattr__ = lazily(
+        __name__,
+        {
+            "STYLES counting": "_progress",
+            "show_long_names": "_tools",
+            "Line Tone": "_view",
+        },
+    )
