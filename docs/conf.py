@@ -22,6 +22,7 @@ version = release = __version__
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
 exclude_patterns = ["_build", "examples", "generator"]
 nitpicky = True
+nitpick_ignore = [("py:class", "wink.spellings.R")]  # a type variable inside of two callables
 toc_object_entries = False  # the theme copies all of them into each page
 highlight_language = "python"
 pygments_style = "default"

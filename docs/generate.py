@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from docs.generator import api, commands, errors, events, hooks, settings
+from docs.generator import api, architecture, commands, errors, events, hooks, settings
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 COMMAND: Final = "python -m docs.generate"
@@ -91,6 +91,7 @@ def pages(root: Path = ROOT) -> dict[str, str]:
     if problems:
         raise Stale(problems)
     wanted |= {f"{REFERENCE}/api/{name}": text for name, text in api.pages().items()}
+    wanted |= {f"docs/explanation/{name}": text for name, text in architecture.pictures().items()}
     return wanted
 
 

@@ -17,11 +17,11 @@ from pathlib import Path
 from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
 
-from wink.cli._demo import play, shipped_script
-from wink.cli._progress import LiveProgress
-from wink.cli._repository import copy_project
-from wink.cli._story import Began, Differs, Suggested
-from wink.cli._view import Limits
+from wink.cli.work._demo import play, shipped_script
+from wink.cli.work._progress import LiveProgress
+from wink.cli.work._repository import copy_project
+from wink.cli.work._story import Began, Differs, Suggested
+from wink.cli.work._view import Limits
 
 PICTURE = Path(__file__).with_name("demo.svg")
 COLUMNS = 90

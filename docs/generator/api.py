@@ -16,6 +16,7 @@ from docs.generator.source import cell, doc, table
 PACKAGES: Final = (
     "wink",
     "wink.tools",
+    "wink.tools.types",
     "wink.prompt",
     "wink.prompt.guardrails",
     "wink.prompt.overrides",
@@ -27,28 +28,39 @@ PACKAGES: Final = (
     "wink.limits",
     "wink.runtime",
     "wink.adapters",
+    "wink.adapters.remote",
     "wink.workspace",
     "wink.workspace.bundles",
     "wink.plugins",
+    "wink.cli",
     "wink.testing",
     "wink.testing.strategies",
-    "wink.mcp",
-    "wink.ui",
+    "wink_mcp",
+    "wink_mcp.clients",
     "wink.http",
-    "wink.batch",
     "wink.serde",
     "wink.transactions",
     "wink.record",
     "wink.history",
-    "wink.sandbox",
-    "wink.tries",
     "wink.state",
+    "wink.trust",
+    "wink.bounded",
+    "wink.dataclass",
+    "wink.spellings",
     "wink_files",
     "wink_planning",
     "wink_read_before_write",
     "wink_shell",
     "wink_podman",
     "wink_asteval",
+    "wink_anthropic",
+    "wink_batch",
+    "wink_overlay",
+    "wink_overrides",
+    "wink_ui",
+    "wink_openai",
+    "wink_sandbox",
+    "wink_sandbox.tries",
 )
 """Every package that programs may import from, those that most need first; `wink.errors` has a page of its own kind."""
 
@@ -133,9 +145,16 @@ def _directive(package: str, name: str) -> str:
 
 def _data_doc(package: str, name: str) -> tuple[str, str]:
     """How a constant or an alias is written, and the text beneath it."""
-    module = sys.modules[_imports(package).get(name, package)]
+    home = package
+    while name in _imports(home):
+        home = _imports(home)[name]
+    module = sys.modules[home]
     body = _tree(module).body
     for statement, after in zip(body, [*body[1:], None], strict=True):
+        if (
+            isinstance(statement, ast.FunctionDef) and statement.name == name
+        ):  # a decorator has made something else of it
+            return "…", ast.get_docstring(statement) or ""
         if not isinstance(statement, ast.Assign | ast.AnnAssign) or statement.value is None:
             continue
         targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]

@@ -11,7 +11,8 @@ from typing import Final
 import click
 
 from docs.generator.source import cell, table
-from wink.cli._main import COMMANDS, wink
+from wink.cli import COMMANDS, wink
+from wink.cli._offered import listed_commands
 
 WIDTH: Final = 10_000
 """Usage in one line, whatever the terminal."""
@@ -32,7 +33,9 @@ def options_of(name: str) -> tuple[click.Option, ...]:
 
 def blocks() -> dict[str, str]:
     """The list, the options that many commands share, and what each command takes."""
-    listed = [[f"[`wink {name}`](#wink-{name})", cell(text)] for name, (_, _, text) in COMMANDS.items()]
+    lines = {name: text for name, (_, _, text) in COMMANDS.items()}
+    lines |= {one.name: one.summary for one in listed_commands(COMMANDS)}
+    listed = [[f"[`wink {name}`](#wink-{name})", cell(text)] for name, text in lines.items()]
     return {
         "list": table(["command", ""], listed),
         "shared": table(["option", "meaning"], [[*row] for row in sorted(_shared())]),

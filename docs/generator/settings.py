@@ -10,13 +10,16 @@ from importlib import import_module
 from typing import Any, Final, get_args, get_type_hints
 
 from docs.generator.source import cell, dataclass_fields, doc, table
-from wink.cli import _sources
+from wink.cli.settings import _sources
 from wink.policies import Rule
 
 MEANINGS: Final = {
     # each of wink's keys in a file of settings
     "plugins": "tables and lists about plugins: [which may be used](#which-plugins-may-be-used), and [what each is told](#what-plugins-take)",
     "mask": "secrets that are not written down: `patterns`, `names` of arguments, and `environment` variables whose values are secrets",
+    "max_file_bytes": "the largest file that one write may make, in bytes, 1 GiB unless given; the smallest of several counts, and a "
+    "workspace that is not trusted can only lower it",
+    "history": "how much of the past is kept: `keep`, with `calls`, `days` and `bytes`; see [what is kept](#what-is-kept)",
     "rules": "an array of tables, each [a rule](#a-rule)",
     "rules_default": 'what becomes of a call that no rule is about: `"allow"` unless given, `"ask"` or `"deny"`',
 }

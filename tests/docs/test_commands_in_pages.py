@@ -11,7 +11,7 @@ from docs.generator.commands import every_command
 from tests.docs.console import commands
 from tests.docs.pages import every_page, fences, name, prose
 
-from wink.cli._main import COMMANDS, wink
+from wink.cli import COMMANDS, wink
 
 OF_OTHERS = {
     # options of other programs that pages tell of
@@ -20,11 +20,14 @@ OF_OTHERS = {
     "--output", "--permission-mode", "--sandbox", "--submodule", "--settings", "--tools", "--every", "--group", "--minutes", "--pairs", "--way",
 }  # fmt: skip
 
+EXAMPLES = {"recap", "notes.recap"}
+"""Commands of plugins that pages show how to write."""
+
 
 def wink_lines(page: Path) -> Iterator[str]:
     """The commands of wink that a page shows, at a prompt or in its text."""
     shown = [step.command for language, text in fences(page) if language == "console" for step in commands(text)]
-    shown += re.findall(r"`(wink [^`\n]+)`", prose(page))
+    shown += re.findall(r"`(wink (?!<)[^`\n]+)`", prose(page))
     for line in shown:
         for part in re.split(r"\||&&|;|\$\(", re.sub(r"\s#.*", "", line)):
             words = part.strip()
@@ -42,7 +45,7 @@ def problem(line: str) -> str:
     group: click.Command = wink
     context = click.Context(wink, info_name="wink", **wink.context_settings)
     while isinstance(group, click.Group) and words and not words[0].startswith("-"):
-        if not words[0].islower():
+        if not words[0].islower() or (group is wink and words[0] in EXAMPLES):
             return ""  # NAME stands for any command
         try:
             _, found, rest = group.resolve_command(context, words)

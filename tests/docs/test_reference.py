@@ -83,10 +83,30 @@ def test_every_public_name_is_in_the_reference() -> None:
     }
     found = {name.removesuffix(".__init__") for name in found}
     aliases = {
-        *("wink.adapters.core", "wink.contrib", "wink.contrib.tools", "wink.prompt.prompt", "wink.prompts"),
+        *(
+            "wink.adapters.core",
+            "wink.batch",
+            "wink.contrib",
+            "wink.contrib.tools",
+            "wink.filesystem.overlay",
+            "wink.mcp",
+            "wink.mcp.clients",
+            "wink.prompt.prompt",
+            "wink.prompts",
+            "wink.ui",
+            "wink.sandbox",
+            "wink.tries",
+        ),
         *("wink.runtime.events", "wink.runtime.session", "wink.runtime.session.protocols"),
     }
-    assert found - set(api.PACKAGES) == {"wink.cli", "wink.errors", *aliases}
+    rooms = {  # faces among themselves
+        *(f"wink.cli.{room}" for room in ("past", "settings", "setup", "work")),
+        *(f"wink.filesystem.{room}" for room in ("disk", "memory", "search", "undo")),
+        *(f"wink.prompt.{room}" for room in ("examples", "output", "sections")),
+        *(f"wink.record.{room}" for room in ("masking", "runs")),
+        "wink.plugins.trial",
+    }
+    assert found - set(api.PACKAGES) == {"wink.errors", *aliases, *rooms}
     for package in api.PACKAGES:
         page = text_of(REFERENCE / "api" / f"{package}.md")
         for name in importlib.import_module(package).__all__:
