@@ -6,11 +6,16 @@ import tempfile
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
 from sybil import Sybil
 from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
 
+# How long a machine takes, to draw an example or to run one, says nothing of the code.
+settings.register_profile("wink", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("wink")
+
 pytest_plugins = ["wink.testing"]
-collect_ignore = ["docs/conf.py"]  # Sphinx's, which the tests do without
+collect_ignore = ["docs/conf.py", "tests/privacy.py"]  # those of Sphinx and import-linter, which the tests do without
 
 pytest_collect_file = Sybil(
     parsers=[PythonCodeBlockParser(), SkipParser()],

@@ -1,7 +1,10 @@
 """The checks of wink. `nox` runs those that every change must pass; `nox -l` lists the others."""
 
 import os
+import shutil
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import nox
@@ -20,39 +23,91 @@ MAIN = f"{sys.version_info.major}.{sys.version_info.minor}"
 OF_THE_SYSTEM = [
     "tests/adapters/providers",
     "tests/approvals",
-    "tests/batch",
     "tests/cli",
     "tests/docs",
     "tests/examples",
     "tests/faults",
     "tests/filesystem",
+    "tests/histories",
     "tests/history",
     "tests/http",
-    "tests/mcp/chaos",
-    "tests/mcp/failures",
-    "tests/mcp/mount",
-    "tests/mcp/test_asking.py",
-    "tests/mcp/test_ending.py",
-    "tests/mcp/test_http.py",
-    "tests/mcp/test_http_paths.py",
-    "tests/mcp/test_http_slow.py",
-    "tests/mcp/test_http_token.py",
-    "tests/mcp/test_wire.py",
     "tests/plugins",
-    "tests/prompt/overrides/test_local_store.py",
     "tests/record/test_masking.py",
-    "tests/sandbox",
-    "tests/saves",
-    "tests/scaffold",
+    "tests/filesystem/saves",
+    "tests/cli/scaffold",
     "tests/state",
     "tests/testing/test_guide.py",
-    "tests/tries",
     "tests/tutorial",
-    "tests/ui",
     "tests/workspace",
+    "plugins/anthropic/tests",
+    "plugins/batch/tests",
+    "plugins/mcp/tests/chaos",
+    "plugins/mcp/tests/failures",
+    "plugins/mcp/tests/mount",
+    "plugins/mcp/tests/test_asking.py",
+    "plugins/mcp/tests/test_ending.py",
+    "plugins/mcp/tests/test_http.py",
+    "plugins/mcp/tests/test_http_paths.py",
+    "plugins/mcp/tests/test_http_slow.py",
+    "plugins/mcp/tests/test_http_token.py",
+    "plugins/mcp/tests/test_wire.py",
+    "plugins/openai/tests",
+    "plugins/overlay/tests",
+    "plugins/overrides/tests",
     "plugins/podman/tests",
+    "plugins/sandbox/tests",
     "plugins/shell/tests",
+    "plugins/ui/tests",
 ]
+# What starts programs, all of which root may do; without what takes minutes and is the same for everybody.
+OF_PROGRAMS = ["plugins/batch/tests", "plugins/sandbox/tests", "plugins/shell/tests"]
+# What the kernel does without: each plugin, and those that need it.
+REMOVABLE: dict[str, tuple[str, ...]] = {
+    "anthropic": (),
+    "asteval": (),
+    "batch": (),
+    "demo": (),
+    "files": (),
+    "mcp": (),
+    "openai": (),
+    "overlay": (),
+    "overrides": (),
+    "planning": (),
+    "podman": (),
+    "read_before_write": ("files",),
+    "sandbox": ("batch", "podman", "shell", "ui"),
+    "shell": (),
+    "ui": (),
+}
+# A quick part of the kernel's tests that would find it asking for them: the first uses the tools for files, the second no plugin.
+WITHOUT_OTHERS = [
+    "tests/cli/test_call.py",
+    "tests/cli/test_main.py",
+    "tests/cli/test_offered_commands.py",
+    "tests/cli/test_overrides_option.py",
+    "tests/runtime/test_outcomes.py",
+]
+WITHOUT_ANY = [
+    "tests/policies",
+    "tests/runtime/test_outcomes.py",
+    "tests/session",
+    "tests/tools",
+    "tests/transactions",
+]
+# The kernel's own, none of which waits for a program, a server or a disk.
+OF_THE_KERNEL = [
+    "tests/adapters",
+    "tests/policies",
+    "tests/prompt",
+    "tests/resources",
+    "tests/serde",
+    "tests/session",
+    "tests/spec",
+    "tests/tools",
+    "tests/transactions",
+    "plugins/files/tests",
+]
+PYTHONS_OF_ALL = [sys.executable, *(f"/usr/bin/python3{minor}" for minor in (".13", ".12", ".11", ""))]
 SOURCES = ["src", "plugins", "tests", "benchmarks", "examples", "noxfile.py", *map(str, Path("docs").rglob("*.py"))]
 
 
@@ -86,7 +141,35 @@ def layers(session: nox.Session) -> None:
     """Imports go down the map, and `import wink` loads nothing heavy."""
     session.install("-e", ".", *groups("layers"))
     session.run("lint-imports")
+    session.run("lint-imports", "--config", ".importlinter-privacy", env={"PYTHONPATH": "."})
     session.run("python", "tests/import_light.py")
+
+
+@nox.session(python=False, default=False)
+def dev(session: nox.Session) -> None:
+    """An environment to work in, `.venv`: wink, editable, and what all the checks need."""
+    session.run(sys.executable, "-m", "venv", ".venv", external=True)
+    python = str(Path(".venv", "Scripts" if os.name == "nt" else "bin", "python"))
+    session.run(python, "-m", "pip", "install", "-q", "-e", ".", *groups("dev"), external=True)
+
+
+@nox.session(python=MAIN, default=False, reuse_venv=True)
+def quick(session: nox.Session) -> None:
+    """What to run while you work, in less than a minute: style, types of what changed, the tests of the kernel."""
+    session.install("-e", ".", *groups("lint", "types"))
+    session.run("ruff", "check", *SOURCES)
+    session.run("ruff", "format", "--check", *SOURCES)
+    names = session.run("git", "ls-files", "-z", "-m", "-o", "--exclude-standard", external=True, silent=True)
+    typed = ("src/", "plugins/", "examples/", "tests/typing/")
+    changed = [
+        name
+        for name in str(names).split("\0")
+        if name.endswith(".py") and name.startswith(typed) and "/tests/" not in name[6:]
+    ]
+    if changed := [name for name in changed if Path(name).is_file()]:
+        session.run("pyright", *changed)
+    ignored = [f"--ignore={path}" for path in OF_THE_SYSTEM]
+    session.run("pytest", "-q", "-n", "auto", "--dist=loadfile", *(session.posargs or [*OF_THE_KERNEL, *ignored]))
 
 
 @nox.session(python=PYTHONS)
@@ -95,6 +178,41 @@ def tests(session: nox.Session) -> None:
     session.install("-e", ".", *groups("test"))
     once = [] if session.python == MAIN or session.posargs else [f"--ignore={path}" for path in OF_THE_SYSTEM]
     session.run("pytest", "-n", "auto", "--dist=loadfile", "--durations=10", *once, *session.posargs)
+
+
+@nox.session(python=False, default=False)
+def ordinary(session: nox.Session) -> None:
+    """The tests of what runs programs, by root as an ordinary user: that is what people are, and root may do too much."""
+    if os.getuid() != 0:
+        session.skip("whoever runs this is an ordinary user, and so is the session `tests`")
+    who = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    python = next((path for path in PYTHONS_OF_ALL if Path(path).exists() and is_run_by(who, path)), None)
+    if python is None:
+        session.skip("this machine has no Python of 3.11 or later that other users can run")
+    # A home outside of /tmp, which programs see in a way of their own, with a copy of what may lie where only root can look.
+    with tempfile.TemporaryDirectory(prefix="wink-ordinary-", dir="/var/lib") as home:
+        copy, made = Path(home, "wink"), Path(home, "venv")
+        for path in session.run("git", "ls-files", "-z", external=True, silent=True).split("\0"):
+            if path and Path(path).is_file():
+                (copy / path).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(path, copy / path)
+        session.run(python, "-m", "venv", str(made), external=True)
+        test = str(made / "bin/python")
+        session.run(test, "-m", "pip", "install", "-q", "-e", str(copy), *groups("test"), external=True)
+        session.run("chown", "-R", "65534:65534", home, external=True)
+        with session.chdir(copy):
+            environment = {"HOME": home, "USER": "nobody", "PYTHONDONTWRITEBYTECODE": "1"}
+            # One after the other: bubblewrap ends where a socket that it sees is deleted while it mounts, as other tests do.
+            words = [test, "-m", "pytest", "-p", "no:cacheprovider", *OF_PROGRAMS]
+            session.run(*who, *words, *session.posargs, env=environment, external=True)
+
+
+def is_run_by(who: list[str], python: str) -> bool:
+    """Whether a user can run this Python, and it is one that wink works with."""
+    # By a shell: what setpriv itself starts is still looked up with root's rights.
+    script = f"{python} -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' && true"
+    words = [*who, "sh", "-c", script]
+    return subprocess.run(words, check=False, stderr=subprocess.DEVNULL, cwd="/").returncode == 0
 
 
 @nox.session(python=MAIN, default=False)
@@ -110,7 +228,9 @@ def coverage(session: nox.Session) -> None:
 def escapes(session: nox.Session) -> None:
     """All attacks on the sandbox from inside, also those that take minutes."""
     session.install("-e", ".", *groups("test"))
-    session.run("pytest", "tests/sandbox/escapes", "tests/sandbox/escapes/slow_monsters.py", "--timeout=900")
+    session.run(
+        "pytest", "plugins/sandbox/tests/escapes", "plugins/sandbox/tests/escapes/slow_monsters.py", "--timeout=900"
+    )
 
 
 @nox.session(python=MAIN, default=False)
@@ -136,6 +256,27 @@ def wheel(session: nox.Session) -> None:
         session.run("wink", "tools")
 
 
+@nox.session(python=MAIN)
+def removable(session: nox.Session) -> None:
+    """The kernel works without each plugin that is taken out of the built wheel, and without all of them."""
+    session.install("build")
+    dist = Path(session.create_tmp()) / "dist"
+    session.run("python", "-m", "build", "--wheel", "--outdir", str(dist), silent=True)
+    wheel = str(next(dist.glob("*.whl")))
+    session.install(wheel, *groups("test"))
+    kept = {"files", "read_before_write"}
+    out = [(plugin, *needing) for plugin, needing in REMOVABLE.items()]
+    for plugins in (*out, REMOVABLE.keys() - kept, REMOVABLE.keys()):
+        session.install("--force-reinstall", "--no-deps", wheel)
+        session.run("python", "tests/plugins/without.py", *sorted(plugins))
+        if len(plugins) < len(REMOVABLE) - len(kept):
+            continue
+        # nox has put the directory for temporary files into this one, where plugins count as an agent's work.
+        elsewhere = {"TMPDIR": tempfile.gettempdir()}
+        tests = WITHOUT_ANY if len(plugins) == len(REMOVABLE) else WITHOUT_OTHERS
+        session.run("pytest", "-n", "auto", "--dist=loadfile", *tests, env=elsewhere)
+
+
 @nox.session(python=MAIN, default=False)
 def minimums(session: nox.Session) -> None:
     """The tests with the oldest dependencies that are allowed."""
@@ -156,6 +297,7 @@ def bench(session: nox.Session) -> None:
         "--benchmark-columns=min,median,max,rounds",
         *session.posargs,
     )
+    session.run("python", "-m", "benchmarks.counts")
     session.run("python", "-m", "benchmarks.mcp_overhead")
     session.run("python", "-m", "benchmarks.plugins_listing")
 
@@ -185,7 +327,7 @@ def faults(session: nox.Session) -> None:
 def chaos(session: nox.Session) -> None:
     """Servers are killed, cancelled and fed with garbage 500 times; files and record must agree after each."""
     session.install("-e", ".", *groups("test"))
-    session.run("python", "-m", "tests.mcp.chaos.run", *session.posargs)
+    session.run("python", "-m", "plugins.mcp.tests.chaos.run", *session.posargs)
 
 
 @nox.session(python=MAIN, default=False)
@@ -193,6 +335,14 @@ def real(session: nox.Session) -> None:
     """The main job on a real package: its source distribution, a bug of its history, the fix that it shipped."""
     session.install("-e", ".", "pytest", "pip")
     session.run("python", "tests/real/run.py", *session.posargs)
+
+
+@nox.session(python=MAIN, default=False)
+def histories(session: nox.Session) -> None:
+    """Every release of two real packages, replayed through the tools with failures, kills and undos; needs bubblewrap."""
+    session.install("-e", ".", "unearth>=0.17")
+    kept = str(session.cache_dir.absolute() / "histories")
+    session.run("python", "-m", "tests.histories.run", "--cache", kept, *session.posargs)
 
 
 @nox.session(python=MAIN, default=False)
@@ -206,21 +356,27 @@ def agents(session: nox.Session) -> None:
 def fleet(session: nox.Session) -> None:
     """Batches on a real Ray, of one node and of several; nodes and drivers are killed in the middle."""
     session.install("-e", ".", *groups("fleet"))
-    session.run("pytest", "tests/batch/fleet", *session.posargs)
+    session.run("pytest", "plugins/batch/tests/fleet", *session.posargs)
 
 
 @nox.session(python=MAIN, default=False)
 def page(session: nox.Session) -> None:
     """The page of `wink ui` in a real Chromium, which has to be installed; axe-core comes from npm."""
     session.install("-e", ".[ui]", *groups("page"))
-    session.run("pytest", "tests/ui/browser", *session.posargs, env=from_npm(session))
+    session.run("pytest", "plugins/ui/tests/browser", *session.posargs, env=from_npm(session))
 
 
 @nox.session(python=MAIN, default=False)
 def conformance(session: nox.Session) -> None:
     """`wink serve` before the official conformance suite and the official inspector's command line, both from npm."""
     session.install("-e", ".", *groups("test"))
-    session.run("pytest", "tests/mcp/conformance", "tests/mcp/inspector", *session.posargs, env=from_npm(session))
+    session.run(
+        "pytest",
+        "plugins/mcp/tests/conformance",
+        "plugins/mcp/tests/inspector",
+        *session.posargs,
+        env=from_npm(session),
+    )
 
 
 @nox.session(python=MAIN, default=False)
@@ -250,7 +406,7 @@ def planted(session: nox.Session) -> None:
 def saves(session: nox.Session) -> None:
     """Let a person save, in every way, at each step of everything that wink does to their file; needs Linux."""
     session.install("-e", ".", *groups("test"))
-    session.run("python", "-m", "tests.saves.run", *session.posargs)
+    session.run("python", "-m", "tests.filesystem.saves.run", *session.posargs)
 
 
 @nox.session(python=MAIN, default=False)
@@ -261,4 +417,4 @@ def scaffold(session: nox.Session) -> None:
     session.run("uv", "build", "--wheel", "--clear", "--out-dir", str(dist), silent=True)
     wheel = next(dist.glob("*.whl"))
     session.install(str(wheel))
-    session.run("python", "tests/scaffold/packages.py", str(wheel), *session.posargs)
+    session.run("python", "tests/cli/scaffold/packages.py", str(wheel), *session.posargs)

@@ -25,7 +25,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.conftest import make_tree
-
 from wink.filesystem import Filesystem
 from wink.prompt import MarkdownSection, Prompt, PromptTemplate
 from wink.runtime import ToolCall, ToolExecutor

@@ -112,6 +112,6 @@ def tree(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 @pytest.fixture
 def workspace(tree: Path) -> Iterator[Calls]:
     with Workspace.open(tree) as opened:
-        opened.filesystem.turns.acquire(10)
-        opened.filesystem.turns.release()
+        opened.filesystem.write_lock.acquire(10)
+        opened.filesystem.write_lock.release()
         yield Calls(opened.filesystem, opened.session(), policies=2)

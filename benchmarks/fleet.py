@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks import fleet_work
-
-from wink.batch import Driver, Journal, Plan, RayEngine, Source, Task
+from wink_batch import Driver, Journal, Plan, RayEngine, Source, Task
 
 ROOT = str(Path(__file__).resolve().parents[1])
 COUNTS = (1, 100, 2000)

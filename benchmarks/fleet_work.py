@@ -7,12 +7,12 @@ import tempfile
 from typing import Any
 
 from wink.adapters import ProviderAdapter, ScriptedAdapter
-from wink.batch import Assembling
 from wink.filesystem import Filesystem
 from wink.prompt import MarkdownSection, Prompt, PromptTemplate
 from wink.runtime import ToolCall
 from wink.tools import Tool, ToolContext, ToolResult
 from wink.workspace import Workspace
+from wink_batch import Assembling
 
 
 def _note(params: None, *, context: ToolContext) -> ToolResult[None]:

@@ -21,14 +21,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import mcp_types as types
+from mcp import Client
 from mcp.server.lowlevel import Server
 from mcp.server.mcpserver import MCPServer
 
-from mcp import Client
-from wink.mcp import Serving
 from wink.prompt import Prompt, PromptTemplate, ToolsSection
 from wink.session import Session
 from wink.tools import Tool, ToolContext, ToolResult
+from wink_mcp import Serving
 
 MODES = ("legacy", "2026-07-28")
 AIM = 1.3

@@ -23,14 +23,13 @@ from pathlib import Path
 
 from benchmarks.compare import say
 from benchmarks.conftest import make_tree
-
 from wink.filesystem import Filesystem
 from wink.plugins import Catalog
 from wink.prompt import Prompt, PromptTemplate
 from wink.runtime import ToolCall, ToolExecutor
-from wink.sandbox import Command, CopyGuard, Limits, OverlayGuard, Profile, Sandbox, bubblewrap
-from wink.tries import Try, run_here
 from wink.workspace import Workspace
+from wink_sandbox import Command, CopyGuard, Limits, OverlayGuard, Profile, Sandbox, bubblewrap
+from wink_sandbox.tries import Try, run_here
 
 NOTHING = "true"
 HUNDRED = "for i in $(seq 100 199); do echo $i > d000/s00000/made$i; done"

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks.conftest import TEXT, Calls
 
-from wink.filesystem import HostFilesystem
+from benchmarks.conftest import TEXT, Calls
+from wink.filesystem import HostFilesystem, InMemoryFilesystem
 
 Benchmark = Any
 
@@ -21,6 +22,36 @@ def test_call(benchmark: Benchmark, workspace: Calls, work: str) -> None:
     """With record, session and two policies."""
     benchmark.group = "disk: a call, by the number of files in the workspace"
     benchmark(workspace, work)
+
+
+FILLED = "a new file in each of 100 directories, on disk and in memory"
+
+
+@pytest.mark.benchmark(group=FILLED)
+@pytest.mark.parametrize("place", ["disk", "memory"])
+def test_new_files_in_many_directories(benchmark: Benchmark, tmp_path: Path, place: str) -> None:
+    """Each is compared with all names in its directory: the last round should take as long as the first."""
+    files = HostFilesystem(tmp_path) if place == "disk" else InMemoryFilesystem()
+    fill(benchmark, files.mkdir, lambda path: files.write(path, TEXT))
+
+
+@pytest.mark.benchmark(group=FILLED)
+def test_new_plain_files_in_many_directories(benchmark: Benchmark, tmp_path: Path) -> None:
+    """The rival compares nothing, and has no way back."""
+    fill(benchmark, lambda path: (tmp_path / path).mkdir(), lambda path: (tmp_path / path).write_text(TEXT))
+
+
+def fill(benchmark: Benchmark, mkdir: Callable[[str], object], write: Callable[[str], object]) -> None:
+    count = iter(range(10**9))
+    for directory in range(100):
+        mkdir(f"d{directory}")
+
+    def run() -> None:
+        number = next(count)
+        for directory in range(100):
+            write(f"d{directory}/{number}.txt")
+
+    benchmark.pedantic(run, rounds=100)
 
 
 @pytest.mark.benchmark(group="disk: a way back from one changed file")

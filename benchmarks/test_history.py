@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks.conftest import TEXT
 
-from wink.filesystem import FilePart
+from benchmarks.conftest import TEXT, Calls
+from wink.filesystem import FileTransaction
 from wink.workspace import Workspace, apply
 
 Benchmark = Any
@@ -24,7 +24,7 @@ def names(count: int) -> list[str]:
     return [f"dir/sub/file{number}.txt" for number in range(count)]
 
 
-def change(count: int) -> Callable[[FilePart], object]:
+def change(count: int) -> Callable[[FileTransaction], object]:
     number = next(_numbers)
     return lambda part: [part.handle.write(name, f"{TEXT}{number}{name}") for name in names(count)]
 
@@ -40,6 +40,26 @@ def test_fold(benchmark: Benchmark, tree: Path, count: int) -> None:
             apply(workspace, "write", {}, change(count))
 
         benchmark.pedantic(workspace.fold, setup=prepared, rounds=20, warmup_rounds=2)
+
+
+@pytest.mark.benchmark(group="history: one edit of many in a row")
+def test_edit_in_a_row(benchmark: Benchmark, workspace: Calls) -> None:
+    """So many that they were folded beside them; the last should cost as much as the first: look at the largest time too."""
+    benchmark.pedantic(workspace, args=("write",), rounds=5_000, warmup_rounds=10)
+
+
+@pytest.mark.benchmark(group="history: one edit of many in a row")
+def test_write_and_git_commit_in_a_row(benchmark: Benchmark, tmp_path: Path) -> None:
+    """The rival, which has its history at once."""
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=b", "-c", "user.email=b@b"]
+    subprocess.run([*git, "init", "-q"], check=True)
+
+    def run() -> None:
+        (tmp_path / "file.txt").write_text(f"{TEXT}{next(_numbers)}")
+        subprocess.run([*git, "add", "file.txt"], check=True)
+        subprocess.run([*git, "commit", "-qm", "next"], check=True)
+
+    benchmark.pedantic(run, rounds=20)
 
 
 @COUNTS

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from benchmarks.conftest import TEXT, Calls, Params, noop
 
+from benchmarks.conftest import TEXT, Calls, Params, noop
 from wink.filesystem import InMemoryFilesystem
 from wink.prompt import MarkdownSection, Prompt, PromptTemplate
 from wink.serde import parse

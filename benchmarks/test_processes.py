@@ -42,6 +42,89 @@ def test_wink_call(benchmark: Benchmark, tree: Path) -> None:
     process(benchmark, ["-m", "wink", "call", "read_file", "file_path=dir/sub/file.txt"], cwd=tree)
 
 
+WRITERS = {
+    "wink": """
+from benchmarks.conftest import Calls
+from wink.workspace import Workspace
+workspace = Workspace.open(place)
+calls = Calls(workspace.filesystem, workspace.session(name))
+write = lambda: calls("write")
+""",
+    "sqlite": """
+import sqlite3
+connection = sqlite3.connect(place + "/rival.db", timeout=60, isolation_level=None)
+connection.execute("PRAGMA journal_mode = WAL")
+connection.execute("PRAGMA synchronous = OFF")
+connection.execute("CREATE TABLE IF NOT EXISTS written (text)")
+write = lambda: connection.execute("INSERT INTO written VALUES (?)", ("x" * 1500,))
+""",
+}
+
+
+@pytest.mark.benchmark(group="process: 1,000 writes, by one process or by four at once")
+@pytest.mark.parametrize("count", [1, 4])
+@pytest.mark.parametrize("rival", list(WRITERS))
+def test_writers(benchmark: Benchmark, tmp_path: Path, rival: str, count: int) -> None:
+    """All of them want to write all the time."""
+    (tmp_path / "dir/sub").mkdir(parents=True)
+    code = f"import os, sys; place, name = sys.argv[1:]{WRITERS[rival]}write(); print(flush=True); input()\n"
+    code += f"for _ in range({1_000 // count}): write()\nos._exit(0)"  # what closing costs is no part of it
+    started: list[subprocess.Popen[str]] = []
+
+    def start() -> None:
+        started.clear()
+        for number in range(count):
+            command = [sys.executable, "-c", code, str(tmp_path), f"s{number}"]
+            pipe = subprocess.PIPE
+            started.append(
+                subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, cwd=Path(__file__).parent.parent)
+            )
+        for process in started:
+            assert process.stdout is not None
+            process.stdout.readline()
+
+    def run() -> None:
+        for process in started:
+            assert process.stdin is not None
+            process.stdin.write("\n")
+            process.stdin.flush()
+        for process in started:
+            process.communicate()
+        assert [process.returncode for process in started] == [0] * count
+
+    benchmark.pedantic(run, setup=start, rounds=3)
+
+
+COMMANDS = [
+    "--help",
+    "log",
+    "call --help",
+    "undo --dry-run",
+    "undo --help",
+    "try -- true",
+    "tries",
+    "diff",
+    "serve --help",
+]
+
+
+@pytest.mark.parametrize("command", ["bare python", "git log", *COMMANDS])
+def test_commands(benchmark: Benchmark, tmp_path: Path, command: str) -> None:
+    """In a workspace with a call, which is a repository with a commit; an interpreter alone and git are the rivals."""
+    benchmark.group = "process: commands"
+    git = ["git", "-c", "user.name=me", "-c", "user.email=me@example.org"]
+    subprocess.run([*git, "init", "-q"], cwd=tmp_path, check=True)
+    subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "first"], cwd=tmp_path, check=True)
+    subprocess.run([sys.executable, "-m", "wink", "call", "ls"], cwd=tmp_path, check=True, stdout=subprocess.DEVNULL)
+    own = {"bare python": [sys.executable, "-c", "pass"], "git log": ["git", "log"]}
+    words = own.get(command, [sys.executable, "-m", "wink", *command.split()])
+
+    def run() -> None:
+        subprocess.run(words, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=tmp_path)
+
+    benchmark.pedantic(run, rounds=15, warmup_rounds=2)
+
+
 @pytest.mark.benchmark(group="process: wink plugins")
 @pytest.mark.parametrize("count", [0, 200])
 def test_wink_plugins(benchmark: Benchmark, tmp_path: Path, count: int) -> None:

@@ -28,7 +28,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx2
-from tests.ui.scene import Agent
+from plugins.ui.tests.scene import Agent
 
 from wink.workspace import Workspace
 

@@ -16,15 +16,7 @@ if TYPE_CHECKING:
     from wink.limits import Budget, BudgetTracker, Deadline, Heartbeat, RunContext, TokenUsage
     from wink.plugins import Catalog, Settings
     from wink.policies import PolicyDecision, PolicyState, SequentialDependencyPolicy, ToolPolicy
-    from wink.prompt import (
-        MarkdownSection,
-        Prompt,
-        PromptTemplate,
-        RenderedPrompt,
-        Section,
-        TextSection,
-        ToolsSection,
-    )
+    from wink.prompt import MarkdownSection, Prompt, PromptTemplate, RenderedPrompt, Section, TextSection, ToolsSection
     from wink.resources import Binding, ResourceRegistry, Scope
     from wink.runtime import ToolCall, ToolExecutor, ToolInvoked, ToolReply
     from wink.session import Session

@@ -4,7 +4,11 @@ import os  # which Python has loaded before it looked for this
 import sys
 
 if __name__ == "__main__":
-    if not sys.flags.safe_path and sys.path[:1] == [os.getcwd()]:
+    try:
+        here = os.getcwd()
+    except FileNotFoundError:  # it was deleted
+        here = ""
+    if not sys.flags.safe_path and sys.path[:1] == [here]:
         del sys.path[0]
     from wink.cli import main
 

@@ -131,6 +131,36 @@ def test_imports_and_data_of_packages_may_be_read() -> None:
             found.look("../../elsewhere")
 
 
+def test_a_package_may_act_for_the_tools_of_others(tmp_path: Path, harness: Harness) -> None:
+    """As the sandbox does around programs; what it does not name counts as ever, and so does what its own tools do."""
+    source = """
+    import subprocess
+    from wink.tools import ToolContext, ToolResult
+
+    __acts_for_tools__ = ("changes",)
+
+    def act(path):
+        open(path, "w").close()
+
+    def start():
+        subprocess.run(["true"])
+
+    def own(params: None, *, context: ToolContext) -> ToolResult[None]:
+        act("elsewhere")
+        return ToolResult.ok(None)
+    """
+    with fake_distribution("fake-guard", modules={"fake_guard": source}, directory=tmp_path / "site"):
+        guard: Any = __import__("fake_guard")
+        with audit_effects("workspace"):
+            guard.act(tmp_path / "made")
+        with pytest.raises(UndeclaredEffects, match="true"), audit_effects("workspace"):
+            guard.start()
+        harness.use(Tool[None, None]("own", "Act.", guard.own, effects="read"))
+        with pytest.raises(UndeclaredEffects, match="elsewhere"):
+            harness.call("own")
+    assert (tmp_path / "made").exists()
+
+
 def test_a_pool_of_the_plugin_counts_wherever_it_began() -> None:
     """Its threads were there before the call, and what they do for it is the call's."""
     module = """

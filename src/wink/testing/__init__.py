@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from wink.testing._distributions import FakeDistribution, fake_distribution
     from wink.testing._events import EventLog
     from wink.testing._faults import FaultReport, FaultStep, fail_at_every_step
-    from wink.testing._filesystems import FilesystemContract
+    from wink.testing._filesystems import FilesystemContract, exactly
     from wink.testing._harness import Harness
     from wink.testing._imports import ImportReport, assert_import_light
     from wink.testing._recording import Recording, RecordingAdapter, ReplayAdapter
@@ -51,6 +51,7 @@ __all__ = [
     "assert_import_light",
     "audit_effects",
     "denied",
+    "exactly",
     "fail_at_every_step",
     "fake_distribution",
     "strategies",
@@ -69,7 +70,7 @@ _HOMES = {
     "wink.testing._distributions": "FakeDistribution fake_distribution",
     "wink.testing._events": "EventLog",
     "wink.testing._faults": "FaultReport FaultStep fail_at_every_step",
-    "wink.testing._filesystems": "FilesystemContract",
+    "wink.testing._filesystems": "FilesystemContract exactly",
     "wink.testing._harness": "Harness",
     "wink.testing._imports": "ImportReport assert_import_light",
     "wink.testing._recording": "Recording RecordingAdapter ReplayAdapter",

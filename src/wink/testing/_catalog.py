@@ -10,18 +10,20 @@ from itertools import count
 from types import ModuleType
 from typing import Any, Final
 
-from wink import __version__
-from wink._planted import Trust
 from wink.plugins import Catalog, Kind, Settings
-from wink.plugins._find import find
-from wink.plugins._select import select
 from wink.testing._distributions import FakeDistribution, fake_distribution
+from wink.trust import Trust
 
 GROUPS: Final[Mapping[Kind, str]] = {
     "section": "wink.sections",
     "policy": "wink.policies",
     "filesystem": "wink.filesystems",
     "adapter": "wink.adapters",
+    "command": "wink.commands",
+    "checkup": "wink.doctor",
+    "diff": "wink.diffs",
+    "collection": "wink.gc",
+    "overrides": "wink.overrides",
 }
 _numbers = count(1)
 
@@ -110,9 +112,7 @@ class PluginCatalog:
         """The catalog of what has been added; another one after something was added."""
         if self._catalog is None:
             paths = [self.directory]
-            found = find(paths, trust=_TrustsTheTest()).plugins
-            plugins = select(found, self._settings, version=__version__)
-            self._catalog = Catalog(plugins, self._settings, paths=paths)
+            self._catalog = Catalog.installed(self._settings, paths=paths, trust=_TrustsTheTest())
         return self._catalog
 
     def use(self, kind: Kind, name: str, /, **options: Any) -> Any:

@@ -6,8 +6,9 @@ import sys
 import textwrap
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
 from tempfile import TemporaryDirectory
+
+from wink.dataclass import dataclass
 
 __all__ = ["FakeDistribution", "fake_distribution"]
 

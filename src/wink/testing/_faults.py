@@ -11,16 +11,16 @@ import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from types import FrameType
 from typing import Any, Final, TypeVar, cast
 
+from wink.dataclass import dataclass
 from wink.errors import InjectedFault, WinkError
-from wink.filesystem import FilePart, Filesystem
+from wink.filesystem import Filesystem, FileTransaction
 from wink.resources import ResourceContext
 from wink.runtime import ToolCall, ToolInvoked
 from wink.serde import dumps
-from wink.session._state import State
+from wink.session import State
 from wink.testing._harness import Harness
 from wink.testing._moment import Moment
 from wink.tools import Tool, ToolContext
@@ -191,7 +191,7 @@ class Injector:
             yield context
             return
         files = context.resources.get_optional(Filesystem)
-        access: object = None if files is None else files._access  # pyright: ignore[reportPrivateUsage]
+        access: object = None if files is None else files._transaction  # pyright: ignore[reportPrivateUsage]
         state = context.session._state  # pyright: ignore[reportPrivateUsage]
         token = _injecting.set(self)
         exchanged = [
@@ -244,7 +244,7 @@ def _is_in(frame: FrameType, package: str) -> bool:
     return name.startswith(f"wink.{package}") or frame.f_code.co_filename == __file__
 
 
-class _Files(FilePart):
+class _Files(FileTransaction):
     """The files of a call, which count how they are used."""
 
     __slots__ = ()

@@ -6,8 +6,9 @@ import json
 import subprocess
 import sys
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
+
+from wink.dataclass import dataclass
 
 _ATTEMPTS: Final = 5
 _SHOWN: Final = 10

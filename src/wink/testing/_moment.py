@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from wink.dataclass import dataclass
 from wink.filesystem import Filesystem
 from wink.testing._harness import Harness
 

@@ -11,12 +11,12 @@ import difflib
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from hashlib import sha256
 from os import PathLike
 from typing import Any, Final, cast
 
 from wink.adapters import Conversation, ModelTurn, ProviderAdapter, RunState
+from wink.dataclass import dataclass, field
 from wink.errors import RecordingUnreadable, ReplayMismatch
 from wink.runtime import ToolReply
 from wink.tools import Attachment, EmbeddedResource

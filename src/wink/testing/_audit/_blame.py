@@ -16,6 +16,9 @@ from wink.filesystem import Filesystem
 BOUNDARY: Final = "wink.testing._handlers"
 """The module whose frames a handler is called from."""
 
+ACTS_FOR_TOOLS: Final = "__acts_for_tools__"
+"""The global of a package that acts for handlers of others, as a sandbox for their programs: what of it no effect has to declare."""
+
 _IMPORTING: Final = frozenset(("importlib._bootstrap", "importlib._bootstrap_external", "zipimport", "runpy"))
 _WATCHERS: Final = frozenset(("coverage", "pytest_cov", "pytest_timeout", "pydevd", "_pytest", "hypothesis"))
 _TELLING: Final = frozenset(("logging", "linecache", "traceback", "inspect", "warnings", "faulthandler", "pdb", "bdb"))
@@ -26,8 +29,6 @@ _ON_ITS_BEHALF: Final = {
     "record": _FILES,
     "history": (*_FILES, "programs"),
     "workspace": _FILES,
-    "sandbox": _FILES,
-    "tries": _FILES,
     "adapters": ("network", "local"),
 }
 """What packages of wink do for any handler; that a program is started remains the tool's act."""
@@ -72,6 +73,9 @@ def blame(
                     return None
                 through = other
             elif sort in _ON_ITS_BEHALF.get(layer, ()):
+                return None
+        elif (acts := None if top == package else getattr(sys.modules.get(top), ACTS_FOR_TOOLS, None)) is not None:
+            if sort in acts:
                 return None
         elif not _is_stdlib(one):
             first = first or one
@@ -137,8 +141,8 @@ def _other_files(frame: FrameType, files: Filesystem | None) -> str | None:
     owner: Any = frame.f_locals.get("self")
     if not isinstance(owner, Filesystem):
         return None
-    access = getattr(owner, "_access", None)
-    if access is not None and files is not None and access.tree is files._access.tree:  # pyright: ignore[reportPrivateUsage]
+    access = getattr(owner, "_transaction", None)
+    if access is not None and files is not None and access.tree is files._transaction.tree:  # pyright: ignore[reportPrivateUsage]
         return ""
     root = "a directory of the host" if access is None else str(access.tree.store.root)
     return f"a filesystem of its own on {root}"

@@ -35,7 +35,7 @@ _ALWAYS: Final[dict[str, frozenset[Sort]]] = {
 _REMEDIES: Final[dict[Sort, str]] = {
     "reads": "read the workspace through context.filesystem, which stays inside it and knows what was read",
     "changes": "change files through context.filesystem, which takes it back when the call fails",
-    "programs": "declare effects='process' for a tool that runs programs, and run them with wink.sandbox",
+    "programs": "declare effects='process' for a tool that runs programs, and run them with wink_sandbox",
     "signals": "declare effects='process' for a tool that ends programs",
     "network": "declare effects='external' for a tool that speaks with other machines",
     "local": "declare effects='process' for a tool that speaks with programs, or 'external'",

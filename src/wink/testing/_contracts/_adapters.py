@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import pytest
 
 from wink.adapters import ModelReplied, ModelTurn, ProviderAdapter
+from wink.dataclass import dataclass
 from wink.errors import PromptEvaluationError
 from wink.filesystem import Filesystem, InMemoryFilesystem
 from wink.limits import Budget, TokenUsage

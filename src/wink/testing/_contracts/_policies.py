@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 import pytest
 
+from wink.dataclass import dataclass
 from wink.policies import ToolPolicy
 from wink.prompt import Section
 from wink.runtime import PolicyVerdict, ToolCall, ToolInvoked, ToolReply

@@ -7,6 +7,7 @@ from wink.testing._filesystems._finding import Finding
 from wink.testing._filesystems._host import Host
 from wink.testing._filesystems._links import Links
 from wink.testing._filesystems._paths import Paths
+from wink.testing._filesystems._promises import exactly
 from wink.testing._filesystems._reading import Reading
 from wink.testing._filesystems._savepoints import Savepoints
 from wink.testing._filesystems._snapshots import Snapshots
@@ -14,7 +15,7 @@ from wink.testing._filesystems._stamps import Stamps
 from wink.testing._filesystems._streams import Streams
 from wink.testing._filesystems._writing import Writing
 
-__all__ = ["FilesystemContract"]
+__all__ = ["FilesystemContract", "exactly"]
 
 
 class FilesystemContract(

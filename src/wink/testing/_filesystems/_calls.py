@@ -9,24 +9,25 @@ from contextvars import copy_context
 import pytest
 
 from wink.errors import FileConflict, HandleRevoked, PathRefused, ReadOnlyFilesystem
-from wink.filesystem import Filesystem, Frame, InMemoryFilesystem
+from wink.filesystem import ChangeSet, Filesystem, InMemoryFilesystem
 from wink.testing._filesystems._promises import Promises, commit, contents, exactly, facts, needs
 
-FAILING: list[tuple[Callable[[Frame], object], type[OSError]]] = [
-    (lambda frame: frame.mkdir(""), FileExistsError),
-    (lambda frame: frame.mkdir("a.txt"), FileExistsError),
-    (lambda frame: frame.put("d", b""), IsADirectoryError),
-    (lambda frame: frame.put("", b""), PathRefused),
-    (lambda frame: frame.put("nowhere/a.txt", b""), FileNotFoundError),
-    (lambda frame: frame.put("a.txt", b"", exclusive=True), FileExistsError),
-    (lambda frame: frame.put("a.txt", b"", replacing=b"other"), FileConflict),
-    (lambda frame: frame.put("a.txt/b", b""), NotADirectoryError),
-    (lambda frame: frame.delete("d"), OSError),
-    (lambda frame: frame.delete("nowhere"), FileNotFoundError),
-    (lambda frame: frame.move("a.txt", "nowhere/b.txt"), FileNotFoundError),
-    (lambda frame: frame.move("a.txt", "a.txt"), FileExistsError),
-    (lambda frame: frame.move("d", "d/e"), OSError),
-    (lambda frame: frame.put(".git", b""), PathRefused),
+FAILING: list[tuple[Callable[[ChangeSet], object], type[OSError]]] = [
+    (lambda change_set: change_set.mkdir(""), FileExistsError),
+    (lambda change_set: change_set.mkdir("a.txt"), FileExistsError),
+    (lambda change_set: change_set.put("d", b""), IsADirectoryError),
+    (lambda change_set: change_set.put("", b""), PathRefused),
+    (lambda change_set: change_set.put("nowhere/a.txt", b""), FileNotFoundError),
+    (lambda change_set: change_set.put("a.txt", b"", exclusive=True), FileExistsError),
+    (lambda change_set: change_set.put("a.txt", b"", replacing=b"other"), FileConflict),
+    (lambda change_set: change_set.put("a.txt", b"", replacing="0" * 64), FileConflict),
+    (lambda change_set: change_set.put("a.txt/b", b""), NotADirectoryError),
+    (lambda change_set: change_set.delete("d"), OSError),
+    (lambda change_set: change_set.delete("nowhere"), FileNotFoundError),
+    (lambda change_set: change_set.move("a.txt", "nowhere/b.txt"), FileNotFoundError),
+    (lambda change_set: change_set.move("a.txt", "a.txt"), FileExistsError),
+    (lambda change_set: change_set.move("d", "d/e"), OSError),
+    (lambda change_set: change_set.put(".git", b""), PathRefused),
 ]
 
 
@@ -68,11 +69,11 @@ class Calls(Promises):
         files.write("d/run.sh", "x\n")
         modes = files.stat("d").mode, files.stat("d/run.sh").mode
         part = files.begin()
-        with part.changing("d") as frame:
-            frame.chmod("d", 0o700)
-            frame.chmod("d/run.sh", 0o750)
-            frame.put("d/run.sh", b"y\n")
-            frame.put("d/new.sh", b"z\n", mode=0o755)
+        with part.changing("d") as change_set:
+            change_set.chmod("d", 0o700)
+            change_set.chmod("d/run.sh", 0o750)
+            change_set.put("d/run.sh", b"y\n")
+            change_set.put("d/new.sh", b"z\n", mode=0o755)
         assert [files.stat(path).mode for path in ("d", "d/run.sh", "d/new.sh")] == [0o700, 0o750, 0o755]
         told = [(change.path, change.before and change.before.mode, change.after and change.after.mode)
                 for change in part.changes()]  # fmt: skip
@@ -135,26 +136,26 @@ class Calls(Promises):
 
     @pytest.mark.parametrize(("change", "error"), FAILING)
     def test_a_step_that_fails_changes_nothing(
-        self, files: Filesystem, change: Callable[[Frame], object], error: type[OSError]
+        self, files: Filesystem, change: Callable[[ChangeSet], object], error: type[OSError]
     ) -> None:
         """And leaves nothing behind to be taken back."""
         files.write("a.txt", "x")
         files.write("d/b.txt", "y")
         before = self._comparable(files)
         part = files.begin()
-        with part.changing(".") as frame:
+        with part.changing(".") as change_set:
             with pytest.raises(error):
-                change(frame)
+                change(change_set)
             assert not part.dirty
-            frame.move("a.txt", "a.txt", overwrite=True)
+            change_set.move("a.txt", "a.txt", overwrite=True)
             assert self._comparable(files) == before
         part.undo()
 
     def test_discarded_content_goes_nowhere(self, files: Filesystem) -> None:
         """A stream that was abandoned has been staged and never put."""
         part = files.begin()
-        with part.changing(".") as frame:
-            staged = frame.stage()
+        with part.changing(".") as change_set:
+            staged = change_set.stage()
             staged.write(b"x" * 2_000_000)
             staged.discard()
         assert not part.dirty
@@ -192,10 +193,10 @@ class Calls(Promises):
         entered, go_on, revoked = threading.Event(), threading.Event(), threading.Event()
 
         def change() -> None:
-            with part.changing("a.txt") as frame:
+            with part.changing("a.txt") as change_set:
                 entered.set()
                 go_on.wait(30)
-                frame.put("a.txt", b"in time")
+                change_set.put("a.txt", b"in time")
 
         def revoke() -> None:
             part.revoke()

@@ -86,7 +86,7 @@ class Editing(Promises):
         assert part.handle.locate("a.txt", "b\nc") == ((1, 3), (3, 5))
         assert part.handle.locate("a.txt", "b\nc\n") == ((1, 3), (3, 5))
         assert part.handle.locate("a.txt", "zzz") == ()
-        assert part.noted() == {}
+        assert part.stamps() == {}
         part.undo()
 
     def test_an_edit_of_what_is_no_file_is_an_error(self, files: Filesystem) -> None:

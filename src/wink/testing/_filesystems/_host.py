@@ -190,8 +190,8 @@ class Host(Promises):
         self.close_filesystem(files)
 
         files = make(place)
-        files.turns.acquire(10)
-        files.turns.release()
+        files.write_lock.acquire(10)
+        files.write_lock.release()
 
         assert exactly(files) == before
         part = files.begin()

@@ -13,12 +13,12 @@ def linked(files: Filesystem) -> Filesystem:
     """A tree with links of every kind."""
     files.write("dir/a.txt", "a\n")
     part = files.begin()
-    with part.changing("links") as frame:
-        frame.symlink("to_file", "dir/a.txt")
-        frame.symlink("to_dir", "dir")
-        frame.symlink("dir/up", "..")
-        frame.symlink("loop", "loop")
-        frame.symlink("dangling", "nowhere")
+    with part.changing("links") as change_set:
+        change_set.symlink("to_file", "dir/a.txt")
+        change_set.symlink("to_dir", "dir")
+        change_set.symlink("dir/up", "..")
+        change_set.symlink("loop", "loop")
+        change_set.symlink("dangling", "nowhere")
     part.prepare()
     part.publish()
     return files
@@ -84,16 +84,72 @@ class Links(Promises):
     def test_links_that_lead_out_are_not_made(self, files: Filesystem, target: str) -> None:
         """Whoever follows it would be outside."""
         part = files.begin()
-        with pytest.raises(PathRefused), part.changing("link") as frame:
-            frame.symlink("link", target)
+        with pytest.raises(PathRefused), part.changing("link") as change_set:
+            change_set.symlink("link", target)
         part.undo()
 
         assert contents(files) == {}
 
     @needs("has_links")
+    @pytest.mark.parametrize("target", ["dir/a.txt", "./dir//a.txt", "nowhere", ".", "dir/"])
+    def test_links_that_stay_inside_are_made(self, files: Filesystem, target: str) -> None:
+        """With the very body that was given, whether or not anything is there; a rollback takes them away."""
+        linked(files)
+        before = exactly(files)
+        part = files.begin()
+        part.handle.symlink("new/../top", target)
+        part.handle.symlink("new/deep/link", f"../../{target}")
+        assert [part.handle.stat(path).target for path in ("top", "new/deep/link") if part.handle.exists(path)] in (
+            [target, f"../../{target}"], [],
+        )  # fmt: skip
+        assert {change.path for change in part.changes()} == {"top", "new", "new/deep", "new/deep/link"}
+        part.undo()
+
+        assert exactly(files) == before
+
+    @needs("has_links")
+    @pytest.mark.parametrize(
+        "target",
+        ["", "/etc/passwd", "..", "../x", "dir/../../x", "dir/..", "to_dir/../x", "dir/up/../x", "dir/up/.git/hooks",
+         ".git", "dir/.GIT /x", ".wink", "git~1/hooks", "a\\b", "a\nb", "x" * 256, "outer/x", "inner"],
+    )  # fmt: skip
+    def test_a_link_stays_inside_however_it_is_followed(self, files: Filesystem, target: str) -> None:
+        """Programs go up from where links led, others may be links to `.git`, and others may have made them."""
+        linked(files)
+        part = files.begin()
+        with part.changing(".") as change_set:
+            change_set.symlink("dir/outer", "..")
+            change_set.move("dir/outer", "outer")  # leads out from here
+            change_set.symlink("inner", ".git/hooks")
+        part.publish()
+        before = exactly(files)
+
+        with pytest.raises(PathRefused):
+            files.symlink("link", target)
+
+        assert exactly(files) == before
+
+    @needs("has_links")
+    def test_a_link_takes_nobodys_place(self, files: Filesystem) -> None:
+        """Neither a file's nor that of another link, wherever it leads; nor may it be in `.git`."""
+        linked(files)
+        before = exactly(files)
+
+        for path in ("dir", "dir/a.txt", "to_file", "dangling", "loop"):
+            with pytest.raises(FileExistsError):
+                files.symlink(path, "dir")
+        with pytest.raises(PathRefused):
+            files.symlink(".git/hooks/pre-commit", "../../dir/a.txt")
+
+        assert exactly(files) == before
+
+    @needs("has_links")
     def test_a_link_moved_to_where_it_leads_out_is_not_followed(self, files: Filesystem) -> None:
-        """The same body means another place after a move."""
-        linked(files).move("dir/up", "up")
+        """The same body means another place after a move, such as one that somebody else has made."""
+        part = linked(files).begin()
+        with part.changing("up") as change_set:
+            change_set.move("dir/up", "up")
+        part.publish()
 
         for use in (
             lambda: files.read("up/dir/a.txt"),
@@ -107,16 +163,58 @@ class Links(Promises):
                 use()
 
     @needs("has_links")
+    def test_a_link_is_not_moved_to_where_it_leads_out(self, files: Filesystem) -> None:
+        """Made where it leads to nothing inside, and moved up, it would lead programs anywhere."""
+        files.symlink("a/b/c/link", "../../../etc/passwd")
+        files.symlink("a/b/c/near", "../x")
+        files.symlink("deep", "a/b")
+        before = exactly(files)
+
+        for source, target in (
+            ("a/b/c/link", "link"), ("a/b/c/link", "a/link"), ("deep/c/link", "a/b/link"), ("a/b/c", "c"), ("a/b", "b"),
+            ("deep/c", "a/c"), ("a/b/c/", "new"),
+        ):  # fmt: skip
+            with pytest.raises(
+                PathRefused, match=r"link' is a link to '\.\./\.\./\.\./etc/passwd', .* lead out of the workspace"
+            ):
+                files.move(source, target)
+        assert exactly(files) == before
+
+        files.move("a/b/c", "a/b/d")
+        files.move("a/b/d/link", "x/y/z/link")
+        files.move("a/b", "a/b2/b")
+        files.move("a/b2/b/d/near", "near/near")
+        assert files.resolve("x/y/z/link") == "etc/passwd"
+
+    @needs("has_links")
+    def test_a_link_that_leads_out_already_may_be_moved(self, files: Filesystem) -> None:
+        """Somebody else's, as it is; nothing gets worse."""
+        part = linked(files).begin()
+        with part.changing("up") as change_set:
+            change_set.move("dir/up", "up")
+        part.publish()
+
+        files.move("up", "down")
+
+        assert [entry.name for entry in files.list() if entry.is_link] == [
+            "dangling",
+            "down",
+            "loop",
+            "to_dir",
+            "to_file",
+        ]
+
+    @needs("has_links")
     def test_links_lead_through_directories_and_back(self, files: Filesystem) -> None:
         """`..` in a link's body goes up from where the link is."""
         files.write("a/b/c.txt", "c\n")
         part = files.begin()
-        with part.changing(".") as frame:
-            frame.symlink("a/b/here", ".")
-            frame.symlink("a/b/up", "..")
-            frame.symlink("a/b/top", "../..")
-            frame.symlink("a/b/around", "../b/c.txt/")
-            frame.symlink("deep", "a/b/up/b/c.txt")
+        with part.changing(".") as change_set:
+            change_set.symlink("a/b/here", ".")
+            change_set.symlink("a/b/up", "..")
+            change_set.symlink("a/b/top", "../..")
+            change_set.symlink("a/b/around", "../b/c.txt/")
+            change_set.symlink("deep", "a/b/up/b/c.txt")
         part.publish()
 
         assert files.read("a/b/here/here/c.txt").content == "c\n"
@@ -141,8 +239,8 @@ class Links(Promises):
     def test_git_is_not_reached_through_a_link(self, files: Filesystem) -> None:
         """The name that counts is the one at the end."""
         part = files.begin()
-        with part.changing("link") as frame:
-            frame.symlink("link", ".git")
+        with part.changing("link") as change_set:
+            change_set.symlink("link", ".git")
         part.publish()
 
         for change in (
@@ -160,12 +258,12 @@ class Links(Promises):
         linked(files)
         before = exactly(files)
         part = files.begin()
-        with part.changing(".") as frame:
-            frame.symlink("new", "dir/a.txt")
-            frame.move("new", "other")
-            frame.delete("to_dir")
+        with part.changing(".") as change_set:
+            change_set.symlink("new", "dir/a.txt")
+            change_set.move("new", "other")
+            change_set.delete("to_dir")
             with pytest.raises(FileExistsError):
-                frame.symlink("dir/a.txt", "b.txt")
+                change_set.symlink("dir/a.txt", "b.txt")
         changes = part.changes()
         assert {(change.kind, change.path) for change in changes} == {("created", "other"), ("deleted", "to_dir")}
         assert {(version and version.kind, version and version.target) for change in changes

@@ -180,9 +180,9 @@ class Paths(Promises):
     def test_what_exists_under_an_odd_name_can_be_used(self, files: Filesystem) -> None:
         """A repository that already has such a file must remain workable."""
         part = files.begin()
-        with part.changing("aux.c") as frame:
-            frame.put("aux.c", b"old\n")
-            frame.mkdir("nul")
+        with part.changing("aux.c") as change_set:
+            change_set.put("aux.c", b"old\n")
+            change_set.mkdir("nul")
         part.publish()
 
         files.edit("aux.c", "old", "new")

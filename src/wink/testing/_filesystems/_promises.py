@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple, Protocol
 
 import pytest
 
-from wink.filesystem import FileChange, FilePart, Filesystem
+from wink.filesystem import FileChange, Filesystem, FileTransaction
 from wink.testing._promise import Promised, needs
 
 __all__ = ["Entry", "Make", "Promises", "commit", "contents", "exactly", "facts", "needs"]
@@ -56,7 +56,7 @@ class Promises(Promised):
         close: Callable[[], object] = getattr(files, "close", lambda: None)
         close()
 
-    def commit_call(self, files: Filesystem, part: FilePart) -> None:
+    def commit_call(self, files: Filesystem, part: FileTransaction) -> None:
         """End a call that succeeded; where something records the calls on these files, it has to be told here."""
         del files
         commit(part)
@@ -124,7 +124,7 @@ def contents(files: Filesystem) -> dict[str, bytes | None]:
     return {path: entry.content for path, entry in sorted(exactly(files).items())}
 
 
-def commit(part: FilePart) -> None:
+def commit(part: FileTransaction) -> None:
     """The end of a call that succeeds."""
     part.revoke()
     part.prepare()

@@ -39,7 +39,7 @@ class Savepoints(Promises):
 
         assert outer.dirty
         assert facts(outer.changes()) == [("created", "inner.txt")]
-        assert "inner.txt" in outer.noted()
+        assert "inner.txt" in outer.stamps()
         outer.undo()
         assert contents(files) == {}
 
@@ -49,7 +49,7 @@ class Savepoints(Promises):
         outer = files.begin()
         outer.handle.read("a.txt")
 
-        assert outer.savepoint().handle.seen("a.txt") == outer.noted()["a.txt"]
+        assert outer.savepoint().handle.seen("a.txt") == outer.stamps()["a.txt"]
         outer.undo()
 
     def test_the_outer_handle_waits_while_an_inner_part_is_changing_files(self, files: Filesystem) -> None:

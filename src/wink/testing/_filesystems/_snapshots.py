@@ -209,12 +209,12 @@ class Snapshots(Promises):
     def _dress(self, files: Filesystem) -> None:
         """Give some files what not every filesystem has."""
         part = files.begin()
-        with part.changing(".") as frame:
+        with part.changing(".") as change_set:
             if self.has_modes:
-                frame.chmod("c.txt", 0o750)
-                frame.chmod("empty", 0o700)
+                change_set.chmod("c.txt", 0o750)
+                change_set.chmod("empty", 0o700)
             if self.has_links:
-                frame.symlink("link", "a/b.txt")
+                change_set.symlink("link", "a/b.txt")
         self.commit_call(files, part)
 
     def _timeless(self, files: Filesystem) -> dict[str, Entry]:

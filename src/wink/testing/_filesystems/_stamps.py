@@ -35,7 +35,7 @@ class Stamps(Promises):
         part = files.begin()
         read(part.handle)
 
-        stamp = part.noted()["a.txt"]
+        stamp = part.stamps()["a.txt"]
         assert stamp == part.handle.seen("x/../a.txt")
         assert stamp is not None
         assert (stamp.complete, stamp.ranges, stamp.total_lines, stamp.size) == (True, ((0, 2),), 2, 8)
@@ -47,13 +47,13 @@ class Stamps(Promises):
         files.write("a.txt", "1\n2\n3\n4\n")
         first = files.begin()
         first.handle.read("a.txt", 0, 2)
-        session = dict(first.noted())
+        session = dict(first.stamps())
         second = files.begin(seen=session.get)
         second.handle.read("a.txt", 2, 1)
-        third = files.begin(seen=second.noted().get)
+        third = files.begin(seen=second.stamps().get)
         third.handle.read("a.txt", 3, 5)
 
-        stamps = [part.noted()["a.txt"] for part in (first, second, third)]
+        stamps = [part.stamps()["a.txt"] for part in (first, second, third)]
         assert [stamp and (stamp.ranges, stamp.complete) for stamp in stamps] == [
             (((0, 2),), False), (((0, 3),), False), (((0, 4),), True),
         ]  # fmt: skip
@@ -63,13 +63,13 @@ class Stamps(Promises):
         files.write("a.txt", "1\n2\n")
         part = files.begin()
         part.handle.read("a.txt", 0, 1)
-        seen = dict(part.noted())
+        seen = dict(part.stamps())
         part.undo()
         files.write("a.txt", "one\ntwo\n")
         later = files.begin(seen=seen.get)
         later.handle.read("a.txt", 1, 1)
 
-        stamp = later.noted()["a.txt"]
+        stamp = later.stamps()["a.txt"]
         assert stamp is not None
         assert stamp.ranges == ((1, 2),)
 
@@ -79,7 +79,7 @@ class Stamps(Promises):
         part = files.begin()
         part.handle.read("a.txt", max_line_chars=10)
 
-        stamp = part.noted()["a.txt"]
+        stamp = part.stamps()["a.txt"]
         assert stamp is not None
         assert (stamp.ranges, stamp.complete) == (((0, 1), (2, 3)), False)
 
@@ -90,12 +90,12 @@ class Stamps(Promises):
         first, part = before.count("\n"), files.begin()
 
         part.handle.read("a.txt", first, 3, max_line_chars=10, column=30)
-        stamp = part.noted()["a.txt"]
+        stamp = part.stamps()["a.txt"]
         assert stamp is not None
         assert stamp.ranges == ()
 
         part.handle.read("a.txt", first, 3, max_line_chars=10, column=40)
-        stamp = part.noted()["a.txt"]
+        stamp = part.stamps()["a.txt"]
         assert stamp is not None
         assert stamp.ranges == ((first + 1, first + 2),)
 
@@ -105,7 +105,7 @@ class Stamps(Promises):
         part = files.begin()
         part.handle.read("a.txt", 5, 5)
 
-        stamp = part.noted()["a.txt"]
+        stamp = part.stamps()["a.txt"]
         assert stamp is not None
         assert stamp.complete
 

@@ -6,7 +6,7 @@ import pytest
 
 from wink.errors import PathRefused, ReadOnlyFilesystem
 from wink.filesystem import Filesystem
-from wink.testing._filesystems._promises import Make, Promises, contents, needs
+from wink.testing._filesystems._promises import Make, Promises, contents, exactly, needs
 
 
 class Writing(Promises):
@@ -167,8 +167,8 @@ class Writing(Promises):
         """A script that was edited is still a script."""
         files.write("run.sh", "one\n")
         part = files.begin()
-        with part.changing("run.sh") as frame:
-            frame.chmod("run.sh", 0o751)
+        with part.changing("run.sh") as change_set:
+            change_set.chmod("run.sh", 0o751)
         part.publish()
 
         files.write("run.sh", "two\n")
@@ -180,6 +180,50 @@ class Writing(Promises):
         files.move("run.sh", "bin/moved.sh")
 
         assert [files.stat(path).mode for path in ("copy.sh", "bin/moved.sh")] == [0o751, 0o751]
+
+    @needs("has_modes")
+    def test_chmod_sets_permission_bits_and_is_taken_back(self, files: Filesystem) -> None:
+        """Of files and directories, and through links; the content is not touched."""
+        files.write("bin/run.sh", "one\n")
+        before = exactly(files)
+        part = files.begin()
+        part.handle.chmod("bin/run.sh", 0o755)
+        part.handle.chmod("bin", 0o700)
+        assert [part.handle.stat(path).mode for path in ("bin/run.sh", "bin")] == [0o755, 0o700]
+        assert sorted((change.path, change.kind) for change in part.changes()) == [
+            ("bin", "modified"), ("bin/run.sh", "modified"),
+        ]  # fmt: skip
+        part.undo()
+
+        assert exactly(files) == before
+
+    @needs("has_modes")
+    @pytest.mark.parametrize(
+        ("path", "mode", "wrong"),
+        [
+            ("bin/run.sh", 0o4755, ValueError),
+            ("bin", 0o2755, ValueError),
+            ("bin", 0o1755, ValueError),
+            ("bin/run.sh", -1, ValueError),
+            ("bin/run.sh", 0o244, PathRefused),
+            ("bin", 0o655, PathRefused),
+            ("nowhere", 0o644, FileNotFoundError),
+            ("bin/run.sh/", 0o644, NotADirectoryError),
+            (".", 0o755, PathRefused),
+            (".git/config", 0o755, (PathRefused, FileNotFoundError)),
+        ],
+    )
+    def test_chmod_refuses_what_would_lock_the_owner_out(
+        self, files: Filesystem, path: str, mode: int, wrong: type[Exception]
+    ) -> None:
+        """And bits that let others act as the owner."""
+        files.write("bin/run.sh", "one\n")
+        before = exactly(files)
+
+        with pytest.raises(wrong):
+            files.chmod(path, mode)
+
+        assert exactly(files) == before
 
     def test_mkdir_makes_parents_and_accepts_what_exists(self, files: Filesystem) -> None:
         """Both can be switched off."""

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
+__all__ = ["Trust", "allowed", "guard", "guarded_places", "inherited", "is_inside", "named_workspaces", "program"]
+
 _FINDERS = ("_frozen_importlib_external", "importlib_metadata")
 """The modules of the two finders that tell of distributions on the path; the second one may be a vendored copy."""
 _OFF = "PYDANTIC_DISABLE_PLUGINS"
@@ -54,6 +56,18 @@ def inherited(environment: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environment.items() if name not in _set_here}
 
 
+def allowed(environment: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
+    """The variables that `names` lists; a name may end in `*`.
+
+    >>> allowed({"LC_ALL": "C", "AWS_SECRET": "x"}, ["LC_*"])
+    {'LC_ALL': 'C'}
+    """
+    exact = {name for name in names if not name.endswith("*")}
+    starts = tuple(name[:-1] for name in names if name.endswith("*"))
+    kept = inherited(environment).items()
+    return {name: value for name, value in kept if name in exact or (starts and name.startswith(starts))}
+
+
 def named_workspaces(arguments: Sequence[str]) -> list[str]:
     """Every value that `--workspace` may have in a command line, before anything is imported that could read it properly.
 
@@ -67,8 +81,8 @@ def named_workspaces(arguments: Sequence[str]) -> list[str]:
 class Trust:
     """Which entries of the path may bring plugins.
 
-    An agent that can write files can write a `.dist-info` directory too. So nothing that lies inside a workspace or the
-    current directory brings plugins, unless it is a site directory of the running interpreter: a virtual environment
+    An agent that can write files can write a `.dist-info` directory too. So nothing that lies inside a workspace, the
+    current directory or what this process guards brings plugins, unless it is a site directory of the running interpreter: a virtual environment
     inside the project is where a person installs to, and wink's file tools cannot write there.
 
     >>> Trust(["/srv/work"]).objection("/srv/work/src")
@@ -78,7 +92,7 @@ class Trust:
     __slots__ = ("_sites", "_untrusted")
 
     def __init__(self, untrusted: Iterable[str | os.PathLike[str]] = ()) -> None:
-        places = [os.fspath(place) for place in untrusted]
+        places = [*(os.fspath(place) for place in untrusted), *_places]
         try:
             places.append(os.getcwd())
         except OSError:
@@ -110,6 +124,7 @@ def program(name: str) -> str | None:
     """Where a program is on the PATH, never in the current directory or one relative to it: that may be a workspace."""
     import shutil
 
+    # Where programs are is the process's affair, as for `subprocess`; whoever starts it with another PATH means that.
     places = filter(os.path.isabs, os.environ.get("PATH", os.defpath).split(os.pathsep))
     return shutil.which(name, path=os.pathsep.join(places))
 

@@ -12,6 +12,8 @@ import stat
 from contextlib import suppress
 from typing import Any, Final, cast
 
+__all__ = ["SETTINGS", "content", "content_beneath", "toml"]
+
 SETTINGS: Final = 1024 * 1024
 """Bytes that a file of settings may have."""
 

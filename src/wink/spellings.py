@@ -1,0 +1,146 @@
+"""Names that lead elsewhere: imported when they are asked for, of plugins, or arguments that had another name once."""
+
+import functools
+import os
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+__all__ = ["FORWARDED", "explained", "forwarded", "is_installed", "lazily", "moved"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+FORWARDED: Final = {
+    "AnthropicMessages": ("wink.adapters", "anthropic.messages"),
+    "LocalPromptOverridesStore": ("wink.overrides", "overrides.files"),
+    "OpenAIChat": ("wink.adapters", "openai.chat"),
+    "OpenAIResponses": ("wink.adapters", "openai.responses"),
+    "ReadBeforeWritePolicy": ("wink.policies", "read-before-write.files"),
+}
+"""Name in `wink.adapters`, `wink.policies`, `wink.prompt` or `wink.prompt.overrides` → the group and the offer whose module has an attribute of that name."""
+
+
+def lazily(package: str, places: Mapping[str, str]) -> Callable[[str], object]:
+    """The `__getattr__` (PEP 562) of a package some of whose names most programs do without; `places` says for names, with spaces between, in which module they lie.
+
+    A package defines it where no type checker looks, `if not TYPE_CHECKING:`, for one that saw it would take any name for granted.
+
+    >>> find = lazily("json", {"JSONDecoder JSONDecodeError": "decoder"})
+    >>> find("JSONDecoder").__name__
+    'JSONDecoder'
+    >>> find("anything")
+    Traceback (most recent call last):
+    AttributeError: module 'json' has no attribute 'anything'
+    """
+    homes = {name: module for names, module in places.items() for name in names.split()}
+
+    def find(name: str) -> object:
+        module = homes.get(name)
+        if module is None:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        import sys
+        from importlib import import_module  # every command imports this module, and few ask
+
+        found: object = getattr(import_module(f"{package}.{module}"), name)
+        setattr(sys.modules[package], name, found)
+        return found
+
+    return find
+
+
+def moved(older: str, newer: str) -> Callable[[str], Any]:
+    """The `__getattr__` of a module `older` all of whose names lie in `newer`, which is imported when one is asked for, with a `DeprecationWarning`.
+
+    Raises `ImportError` where `newer` is not installed.
+    """
+
+    def find(name: str) -> Any:
+        if name.startswith("__") and name != "__all__":
+            raise AttributeError(f"module {older!r} has no attribute {name!r}")
+        import warnings
+        from importlib import import_module  # every command imports this module, and few ask
+
+        found = getattr(import_module(newer), name)
+        warnings.warn(f"{older} is called {newer} now; import that", DeprecationWarning, stacklevel=2)
+        return found
+
+    return find
+
+
+def forwarded(name: str, package: str) -> Any:
+    """What `name` stands for, for somebody who asks `package` for it.
+
+    Raises `ImportError` when the plugin that brings it is not installed, and `AttributeError` for any other name.
+    """
+    if name not in FORWARDED:
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+    from importlib import (  # only who asks for such a name needs them, and every command imports this
+        import_module,
+        metadata,
+    )
+
+    group, offer = FORWARDED[name]
+    found = [point for point in metadata.entry_points(group=group, name=offer) if is_installed(point)]
+    own = [point for point in found if point.dist is not None and point.dist.name == "wink"]
+    points = {point.value: point for point in own or found}  # wink's own names are nobody else's
+    if not points:
+        raise ImportError(
+            f"{name} comes from the plugin that offers {offer!r} ({group}), and none is installed; "
+            "install wink with its plugins",
+            name=f"{package}.{name}",
+        )
+    if len(points) > 1:
+        raise ImportError(f"{name} comes from {' and '.join(sorted(points))}; uninstall one of them")
+    (point,) = points.values()
+    return getattr(import_module(point.module), name)
+
+
+def is_installed(point: "EntryPoint") -> bool:
+    """Whether a distribution was installed, rather than written into the current directory, as an agent could do."""
+    import site
+    import sysconfig
+
+    if point.dist is None:
+        return True
+    where = os.path.realpath(str(point.dist.locate_file("")))
+    installed = (sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), site.USER_SITE)
+    return where in [os.path.realpath(path) for path in installed if path] or not _is_below(
+        where, os.path.realpath(os.curdir)
+    )
+
+
+def _is_below(path: str, parent: str) -> bool:
+    return os.path.commonpath((path, parent)) == parent
+
+
+def explained(older: Mapping[str, Exception]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """A function that raises what `older` has for the name of an argument that it does not take.
+
+    >>> @explained({"size": TypeError("write length= for size=")})
+    ... def cut(length: int) -> int:
+    ...     return length
+    >>> cut(length=3)
+    3
+    >>> cut(size=3)
+    Traceback (most recent call last):
+    ...
+    TypeError: write length= for size=
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return function(*args, **kwargs)
+            except TypeError:
+                error = next((older[name] for name in kwargs if name in older), None)
+                if error is None:
+                    raise
+            raise type(error)(*error.args)
+
+        return call
+
+    return decorate
