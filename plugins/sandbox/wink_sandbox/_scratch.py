@@ -140,7 +140,8 @@ def _drop_racy(directory: str) -> None:
         found = [(entry.path, entry.stat(follow_symlinks=False)) for entry in entries]
     for path, status in found:
         if stat.S_ISREG(status.st_mode) and status.st_mtime >= now:
-            with suppress(OSError), open(path, "rb", buffering=0) as file:  # one without permission is none to Python either
+            # One that we may not read is none to Python either.
+            with suppress(OSError), open(path, "rb", buffering=0) as file:
                 if int.from_bytes(file.read(16)[8:12], "little") >= now:
                     os.unlink(path)
 
