@@ -287,18 +287,20 @@ def minimums(session: nox.Session) -> None:
 
 @nox.session(python=MAIN, default=False)
 def bench(session: nox.Session) -> None:
-    """The benchmarks, with ratios against rivals in the same run."""
+    """The benchmarks, and a table of them with ratios against rivals in the same run, and with aims."""
     session.install("-e", ".", *groups("test", "bench"))
+    figures = f"{session.create_tmp()}/figures.json"
     session.run(
         "pytest",
         "benchmarks",
         "--benchmark-only",
         "--benchmark-group-by=group",
         "--benchmark-columns=min,median,max,rounds",
+        f"--benchmark-json={figures}",
         *session.posargs,
     )
+    session.run("python", "-m", "benchmarks.table", figures)
     session.run("python", "-m", "benchmarks.counts")
-    session.run("python", "-m", "benchmarks.mcp_overhead")
     session.run("python", "-m", "benchmarks.plugins_listing")
 
 

@@ -24,7 +24,19 @@ def test_call(benchmark: Benchmark, workspace: Calls, work: str) -> None:
     benchmark(workspace, work)
 
 
-FILLED = "a new file in each of 100 directories, on disk and in memory"
+def test_create_write_and_rename(benchmark: Benchmark, tree: Path) -> None:
+    """The rival: how a careful editor saves, which no one can take back."""
+    benchmark.group = "disk: a call, by the number of files in the workspace"
+    count = iter(range(10**9))
+
+    def run() -> None:
+        (tree / "dir/sub/file.new").write_text(f"{TEXT}{next(count)}")
+        os.rename(tree / "dir/sub/file.new", tree / "dir/sub/file.txt")
+
+    benchmark(run)
+
+
+FILLED = "a new file in each of 100 directories, a thousand times"
 
 
 @pytest.mark.benchmark(group=FILLED)
@@ -51,7 +63,7 @@ def fill(benchmark: Benchmark, mkdir: Callable[[str], object], write: Callable[[
         for directory in range(100):
             write(f"d{directory}/{number}.txt")
 
-    benchmark.pedantic(run, rounds=100)
+    benchmark.pedantic(run, rounds=1_000)
 
 
 @pytest.mark.benchmark(group="disk: a way back from one changed file")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -11,12 +12,13 @@ from typing import Any
 import pytest
 
 from benchmarks.conftest import TEXT, Calls
-from wink.filesystem import FileTransaction
+from wink.filesystem import FileTransaction, HostFilesystem
 from wink.workspace import Workspace, apply
 
 Benchmark = Any
 _numbers = itertools.count()
 
+HUNDRED = "history: 100 changed files, by the number of files in the workspace"
 COUNTS = pytest.mark.parametrize("count", [1, 100], ids=["1-changed", "100-changed"])
 
 
@@ -45,7 +47,7 @@ def test_fold(benchmark: Benchmark, tree: Path, count: int) -> None:
 @pytest.mark.benchmark(group="history: one edit of many in a row")
 def test_edit_in_a_row(benchmark: Benchmark, workspace: Calls) -> None:
     """So many that they were folded beside them; the last should cost as much as the first: look at the largest time too."""
-    benchmark.pedantic(workspace, args=("write",), rounds=5_000, warmup_rounds=10)
+    benchmark.pedantic(workspace, args=("write",), rounds=10_000, warmup_rounds=10)
 
 
 @pytest.mark.benchmark(group="history: one edit of many in a row")
@@ -60,6 +62,36 @@ def test_write_and_git_commit_in_a_row(benchmark: Benchmark, tmp_path: Path) -> 
         subprocess.run([*git, "commit", "-qm", "next"], check=True)
 
     benchmark.pedantic(run, rounds=20)
+
+
+def test_rollback(benchmark: Benchmark, tree: Path) -> None:
+    """Of a transaction that has overwritten a hundred files."""
+    benchmark.group = HUNDRED
+    files = HostFilesystem(tree)
+
+    def prepared() -> tuple[tuple[()], dict[str, object]]:
+        part = files.begin()
+        change(100)(part)
+        return (), {"part": part}
+
+    def run(part: FileTransaction) -> None:
+        part.undo()
+
+    benchmark.pedantic(run, setup=prepared, rounds=20, warmup_rounds=2)
+    files.close()
+
+
+def test_copy_back(benchmark: Benchmark, tree: Path, tmp_path: Path) -> None:
+    """The rival: copies of a hundred files, put back."""
+    benchmark.group = HUNDRED
+    for name in names(100):
+        (tmp_path / Path(name).name).write_text(TEXT)
+
+    def run() -> None:
+        for name in names(100):
+            shutil.copy2(tmp_path / Path(name).name, tree / name)
+
+    benchmark.pedantic(run, rounds=20, warmup_rounds=2)
 
 
 @COUNTS
