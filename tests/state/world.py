@@ -209,6 +209,8 @@ def complaint(done: Ended) -> str | None:
         return f"a mistake of wink's own: {done.err[-600:]}"
     if done.status == 128 and "\nfatal: " in f"\n{done.err}":
         return None  # `wink history` is git by then, and ends as git does
+    if "\nwink: tried, " in f"\n{done.err}":
+        return None  # the program's own status: it found something closed to it, and was told of as any other
     if done.status not in (0, 1, 2):
         return f"status {done.status}: {done.err[-300:]}"
     if done.status and len(lines) != 1 and len(done.err.splitlines()) != 1:
