@@ -16,6 +16,7 @@ from wink.cli import (
     one_line,
     open_workspace,
     paths_of,
+    portable_names_for,
     shown_path,
     tell_found,
     told,
@@ -77,7 +78,7 @@ def try_(
         raise wrong(f"there is no program {command[0]!r} on the PATH")
     tell_found()
     with open_workspace(workspace) as opened:
-        tried = Try(opened, name)
+        tried, portable = Try(opened, name), portable_names_for(opened.root)
         with tried.use() as overlay:
             status, found, home = None, None, ()
             try:
@@ -95,9 +96,9 @@ def try_(
             click.echo(f"wink: {_NO_AGENT}", err=True)
         if keep_on_success and status == 0 and (changes or outside):
             try:
-                accepted = tried.accept()
+                accepted = tried.accept(portable_names=portable)
             except (TryConflict, MergeRefused) as error:
-                if not tell_refused(tried, ()):
+                if not tell_refused(tried, (), portable_names=portable):
                     click.echo(f"wink: {told(error)}", err=True)
             else:
                 tell_accepted(accepted, err=True)
@@ -106,7 +107,8 @@ def try_(
         if home and not outside and not changes and not found.notes:
             click.echo("wink: it changed nothing in the workspace", err=True)
         else:
-            _tell(changes, (*steering(changes, opened.root), *found.notes), name, only_git=bool(outside))
+            steers = steering(changes, opened.root, portable_names=portable)
+            _tell(changes, (*steers, *found.notes), name, only_git=bool(outside))
         tell_home(home, name, err=True)
     return _KILLED if status is None else status
 
@@ -208,11 +210,13 @@ def tell_home(home: tuple[FileChange, ...], name: str, *, err: bool = False) -> 
     click.echo(one_line(line), err=err)
 
 
-def tell_refused(tried: Try, paths: tuple[str, ...], left_out: tuple[str, ...] = ()) -> bool:
+def tell_refused(
+    tried: Try, paths: tuple[str, ...], left_out: tuple[str, ...] = (), *, portable_names: bool = False
+) -> bool:
     """Say why nothing was accepted, path by path, and how to go on; False where nothing is in the way any more."""
     import shlex
 
-    without = tried.accept(*paths, without=left_out, rest=True, dry_run=True)
+    without = tried.accept(*paths, without=left_out, rest=True, dry_run=True, portable_names=portable_names)
     if not without.left:
         return False
     which = "" if tried.name == "default" else f" --name {tried.name}"
