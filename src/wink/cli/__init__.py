@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from wink.cli._overrides_option import refuse_unknown_tag
     from wink.cli._participants import Participants
     from wink.cli._shorten import fit, one_line, visible
-    from wink.cli._standing import named_path, shown_path, tell_found, told, workspace_option
+    from wink.cli._standing import named_path, shown_path, shown_workspace, told, workspace_option
     from wink.cli._views import Checkup, Finding, Pending
     from wink.cli._wrong import WrongInput, nearest, readable, wrong
     from wink.cli.settings import installed_catalog, portable_names_for, rule_policies
@@ -55,7 +55,7 @@ __all__ = [
     "run",
     "show_long_names",
     "shown_path",
-    "tell_found",
+    "shown_workspace",
     "told",
     "traced",
     "visible",
@@ -76,7 +76,7 @@ _PLACES: Final = {
     "fit one_line visible": "_shorten",
     "installed_catalog portable_names_for rule_policies": "settings",
     "model_adapter": "_model",
-    "named_path shown_path tell_found told workspace_option": "_standing",
+    "named_path shown_path shown_workspace told workspace_option": "_standing",
     "open_workspace": "_opening",
     "refuse_unknown_tag": "_overrides_option",
     "show_long_names": "work",

@@ -6,6 +6,7 @@ import os
 import shutil
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from wink.cli import (
     paths_of,
     portable_names_for,
     shown_path,
-    tell_found,
+    shown_workspace,
     told,
     workspace_option,
     wrong,
@@ -27,7 +28,7 @@ from wink.errors import MergeRefused, TryConflict
 from wink.filesystem import FileChange, is_git_data, quoted_path
 from wink.limits import utc_now
 from wink.trust import allowed
-from wink_sandbox import Command, Notes, Overlay, Sandbox, steering
+from wink_sandbox import Command, Mount, Notes, Overlay, Profile, Sandbox, steering
 from wink_sandbox.tries import PROFILES, Accepted, Run, Try, private_places, profile_named, run_here
 
 _OUTSIDE = (
@@ -36,6 +37,7 @@ _OUTSIDE = (
 _WORKTREE = "what git wrote to {} is in the try too, and accepted with it"
 _NO_AGENT = "git began a commit and made none; if it was to be signed: no program in a try reaches your ssh agent, a key in a file works"
 _KILLED = 130
+_TEMPORARY = "/tmp"  # noqa: S108 - what a program sees of it is told
 _SHOWN = 20
 """So many notes are shown."""
 
@@ -56,6 +58,12 @@ _SHOWN = 20
 )
 @click.option("--network/--no-network", default=None, help="Whether it reaches the network, whatever the profile says.")
 @click.option("--read", multiple=True, metavar="PATH", help="Let it read PATH too; may be repeated.")
+@click.option(
+    "-q",
+    "--quiet",
+    is_flag=True,
+    help="Say only what is lost, left out or refused: neither what it sees nor what it changed.",
+)
 def try_(
     command: tuple[str, ...],
     workspace: str,
@@ -64,33 +72,33 @@ def try_(
     profile: str,
     network: bool | None,
     read: tuple[str, ...],
+    quiet: bool,
 ) -> int:
     """Run a program, a build or a whole agent, without changing anything.
 
     It sees the workspace as it is, and on top what was tried before under the same NAME. What it changes is kept apart:
     `wink diff` shows it, `wink accept` makes it real, all or in part, as one call that can be undone, and `wink drop`
-    forgets it. The exit status is the program's own.
+    forgets it. The exit status is the program's own. The first line on standard error says what the program sees.
     """
     for path in read:
         if not os.path.exists(path):
             raise wrong(f"--read {path!r} does not exist")
     if "/" not in command[0] and shutil.which(command[0]) is None:
         raise wrong(f"there is no program {command[0]!r} on the PATH")
-    tell_found()
     with open_workspace(workspace) as opened:
         tried, portable = Try(opened, name), portable_names_for(opened.root)
         with tried.use() as overlay:
             status, found, home = None, None, ()
             try:
-                status = _run(tried, overlay, overlay.root, command, profile, network, read)
+                status = _run(tried, overlay, overlay.root, command, profile, network, read, quiet=quiet)
             finally:
                 found = tried.differences()
                 home, outside = tried.home(), tried.git_outside()
                 if not found and len(tried.runs) < 2:
                     tried.end_if_empty()
-        said = _OUTSIDE if tried.accepts_git_to() is None else _WORKTREE
-        for git in outside:
-            click.echo(one_line(f"wink: {said.format(quoted_path(git))}"), err=True)
+        is_lost = tried.accepts_git_to() is None
+        for git in outside if is_lost or not quiet else ():
+            click.echo(one_line(f"wink: {(_OUTSIDE if is_lost else _WORKTREE).format(quoted_path(git))}"), err=True)
         changes = found.changes() if found else ()
         if os.environ.get("SSH_AUTH_SOCK") and _began_to_commit(changes):
             click.echo(f"wink: {_NO_AGENT}", err=True)
@@ -101,9 +109,15 @@ def try_(
                 if not tell_refused(tried, (), portable_names=portable):
                     click.echo(f"wink: {told(error)}", err=True)
             else:
-                tell_accepted(accepted, err=True)
+                if quiet:
+                    _tell_lost(found.notes)
+                else:
+                    tell_accepted(accepted, err=True)
                 tell_home(() if accepted.is_over else home, name, err=True)
                 return status
+        if quiet:
+            _tell_lost(found.notes)
+            return _KILLED if status is None else status
         if home and not outside and not changes and not found.notes:
             click.echo("wink: it changed nothing in the workspace", err=True)
         else:
@@ -121,6 +135,8 @@ def _run(
     profile: str,
     network: bool | None,
     read: tuple[str, ...],
+    *,
+    quiet: bool,
 ) -> int | None:
     chosen = PROFILES[profile]
     home = os.environ.get("HOME") or os.path.expanduser("~")
@@ -130,6 +146,8 @@ def _run(
     is_private = chosen.home == "private"
     mounts, told = private_places(overlay, home, tried.accepts_git_to()) if is_private else ((), ())
     made = replace(made, writable=tuple(mount.target for mount in mounts))
+    if not quiet:
+        _tell_start(made, profile, root, mounts, read)
     for line in told:
         click.echo(one_line(f"wink: {line}"), err=True)
     cwd = _inside(root)
@@ -146,6 +164,26 @@ def _run(
     return status
 
 
+def _tell_start(made: Profile, profile: str, root: str, mounts: Iterable[Mount], read: tuple[str, ...]) -> None:
+    """Say in a line what a program sees."""
+    is_machine = PROFILES[profile].machine
+    uppers = {mount.target: mount.upper for mount in mounts}
+    home = (
+        "private"
+        if any(upper.endswith("/home/upper") for upper in uppers.values())
+        else "empty"
+        if made.home
+        else "none"
+    )
+    temporary = "private" if _TEMPORARY in uppers else "the workspace" if root == _TEMPORARY else "empty"
+    places = f"home and /tmp {home}" if home == temporary else f"home {home}, /tmp {temporary}"
+    shown = " and ".join(("machine" if is_machine else "system", *map(quoted_path, read)))
+    network, rest = "on" if made.network else "off", "" if is_machine else ", the rest of the machine"
+    sees = f"network {network}, {places}, {shown} read-only; hidden: .wink, socket files{rest}"
+    with suppress(OSError):  # nobody needs to read it
+        click.echo(one_line(f"wink: workspace {shown_workspace()}, profile {profile}: {sees}"), err=True)
+
+
 def _inside(root: str) -> str:
     """The directory to start in: the current one where that is in the workspace, otherwise the workspace itself."""
     here = os.path.realpath(Path.cwd())
@@ -159,6 +197,13 @@ def _began_to_commit(changes: tuple[FileChange, ...]) -> bool:
     paths = {change.path for change in changes if is_git_data(change.path)}
     messages = [path for path in paths if path.endswith("/COMMIT_EDITMSG")]
     return any(f"{path.rpartition('/')[0]}/logs/HEAD" not in paths for path in messages)
+
+
+def _tell_lost(notes: Notes) -> None:
+    """Say what of the program's doings is not kept as it was done."""
+    if notes:
+        click.echo(f"wink: left out: {paths_of(len(notes))}", err=True)
+        tell_left(notes)
 
 
 def _tell(changes: tuple[FileChange, ...], notes: Notes, name: str, *, only_git: bool = False) -> None:
