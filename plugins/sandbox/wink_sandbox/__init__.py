@@ -7,7 +7,7 @@ from wink.trust import allowed
 from wink_sandbox._call import Outcome, run_in_call
 from wink_sandbox._deep import remove_tree, walk_tree
 from wink_sandbox._git_config import keep_base, with_git_config
-from wink_sandbox._git_outside import beside, git_outside, main_tree, worktree_index
+from wink_sandbox._git_outside import Beside, GitOutside, beside, git_outside, index_in, main_tree
 from wink_sandbox._guard import Guard, Guarded, OverlayGuard, usual_guard
 from wink_sandbox._lay import check_mounts, foreign, mounted_in
 from wink_sandbox._merge import Differences, Notes, changed_meanwhile, differences, forget, lay_aside, merge, refused
@@ -51,12 +51,14 @@ __all__ = [
     "PROGRAMS",
     "SCRATCH",
     "SINCE",
+    "Beside",
     "Channel",
     "Command",
     "CopyGuard",
     "Differences",
     "Ended",
     "Feature",
+    "GitOutside",
     "Guard",
     "Guarded",
     "Keeper",
@@ -102,6 +104,7 @@ __all__ = [
     "repository_of",
     "run_in_call",
     "run_request",
+    "index_in",
     "is_directory",
     "lay_aside",
     "layers",
@@ -112,7 +115,6 @@ __all__ = [
     "walk_tree",
     "watch",
     "with_git_config",
-    "worktree_index",
     "words_of",
 ]
 

@@ -83,7 +83,7 @@ def accept(
             click.echo(f"would accept {paths_of(len(done.changes))} of the try {tried.name!r}")
             tell_notes(done.notes)
             echo_diff(done.changes, how=f"wink diff --try {tried.name} --all")
-        elif done.call is not None or done.git is not None:
+        elif done.call is not None or done.git:
             tell_accepted(done)
         elif patch:
             click.echo("nothing was chosen that changes anything")
@@ -94,7 +94,7 @@ def accept(
         if done.left:
             click.echo(f"wink: left out: {paths_of(len(done.left))}", err=True)
             tell_left(done.left)
-        if done.call is not None or done.git is not None:
+        if done.call is not None or done.git:
             _tell_rest(tried, done)
         return _FAILED if done.left else None
 
@@ -190,8 +190,8 @@ def _list_one(one: Try, dropped_at: datetime | None, *, as_json: bool) -> None:
     more = f", and {paths_of(len(home))} in the home" if home else ""
     click.echo(f"{one_line(one.name)}  {paths_of(len(changes))} changed{more}{gone}")
     for git in one.git_outside():
-        stays = ", which cannot be accepted" if one.accepts_git_to() is None else ""
-        click.echo(one_line(f"  git wrote to {quoted_path(git)}{stays}"))
+        stays = ", which cannot be accepted" if git.main is None else ""
+        click.echo(one_line(f"  git wrote to {quoted_path(git.directory)}{stays}"))
     for run in one.runs:
         status = "ended from outside" if run.status is None else f"status {run.status}"
         click.echo(visible(f"  {when(run.started_at, now)}  {status}  {fit(shlex.join(run.argv), 80)}"))
@@ -206,6 +206,8 @@ def _tell_rest(tried: Try, done: Accepted) -> None:
         return
     if tried.differences():
         click.echo("  the rest is still being tried")
+    for git in tried.git_outside():
+        click.echo(one_line(f"  what git wrote to {quoted_path(git.directory)} is still in the try"))
     tell_home(tried.home(), tried.name)
 
 

@@ -29,9 +29,7 @@ from wink.trust import allowed
 from wink_sandbox import Command, Notes, Overlay, Sandbox, steering
 from wink_sandbox.tries import PROFILES, Accepted, Run, Try, private_places, profile_named, run_here
 
-_OUTSIDE = (
-    "what git wrote to {} stays in the try and cannot be accepted: commit again after `wink accept --without .git`"
-)
+_OUTSIDE = "what git wrote to {} stays in the try and cannot be accepted: commit again after `wink accept --without {}`"
 _WORKTREE = "what git wrote to {} is in the try too, and accepted with it"
 _NO_AGENT = "git began a commit and made none; if it was to be signed: no program in a try reaches your ssh agent, a key in a file works"
 _KILLED = 130
@@ -87,9 +85,12 @@ def try_(
                 home, outside = tried.home(), tried.git_outside()
                 if not found and len(tried.runs) < 2:
                     tried.end_if_empty()
-        said = _OUTSIDE if tried.accepts_git_to() is None else _WORKTREE
         for git in outside:
-            click.echo(one_line(f"wink: {said.format(quoted_path(git))}"), err=True)
+            import shlex
+
+            said = _OUTSIDE if git.main is None else _WORKTREE
+            shown = said.format(quoted_path(git.directory), shlex.quote(shown_path(git.at)))
+            click.echo(one_line(f"wink: {shown}"), err=True)
         changes = found.changes() if found else ()
         if os.environ.get("SSH_AUTH_SOCK") and _began_to_commit(changes):
             click.echo(f"wink: {_NO_AGENT}", err=True)
@@ -178,10 +179,9 @@ def tell_accepted(done: Accepted, *, err: bool = False) -> None:
     """Say what is the workspace's now."""
     if done.call is not None:
         tell_changes(done.changes, f"accepted (c{done.call})", err=err, how=f"wink show c{done.call} --all")
-    if done.git is not None:
+    for main, call in done.git:
         import shlex
 
-        main, call = done.git
         way = f"wink undo c{call} --workspace {shlex.quote(main)}"
         click.echo(one_line(f"wink: what git wrote is c{call} of {quoted_path(main)}; {way} takes it back"), err=err)
     tell_notes(done.notes, err=err)
