@@ -40,6 +40,7 @@ from wink_sandbox.programs import (
 if TYPE_CHECKING:
     from wink_sandbox._copy import copy_file
     from wink_sandbox._copy_guard import CopyGuard
+    from wink_sandbox._git_remotes import RemoteSetting
     from wink_sandbox._probe import Feature, Report, probe
     from wink_sandbox._unguarded import Unguarded
     from wink_sandbox.programs import mount
@@ -72,6 +73,7 @@ __all__ = [
     "OverlayGuard",
     "Profile",
     "Reason",
+    "RemoteSetting",
     "Report",
     "Request",
     "Sandbox",
@@ -125,6 +127,7 @@ __acts_for_tools__ = ("reads", "changes")
 _LATER = {
     "CopyGuard": "_copy_guard",
     "copy_file": "_copy",
+    "RemoteSetting": "_git_remotes",
     "Feature Report probe": "_probe",
     "mount": "programs",
     "Unguarded": "_unguarded",

@@ -24,6 +24,7 @@ from wink.errors import MergeRefused, TryConflict
 from wink.filesystem import path_in_json, quoted_path
 from wink.limits import utc_now
 from wink_sandbox.commands._patch import check_terminal, pick
+from wink_sandbox.commands._remotes import Remotes
 from wink_sandbox.commands._try import tell_accepted, tell_changes, tell_home, tell_left, tell_notes, tell_refused
 from wink_sandbox.tries import KEPT, Accepted, Try, bring_back, dropped_tries, tries
 
@@ -46,6 +47,9 @@ _dry_run = click.option("--dry-run", is_flag=True, help="Only show what would ch
 )
 @click.option("--session", default="default", metavar="NAME", help="The session in whose log it is to stand.")
 @click.option("--rest", is_flag=True, help="Leave out what cannot be accepted, and accept the rest.")
+@click.option(
+    "--remotes", is_flag=True, help="Take new git remotes, and other addresses of remotes; at a terminal it asks."
+)
 @click.option("-p", "--patch", is_flag=True, help="Ask for each hunk, at a terminal, as `git add -p` does.")
 @_dry_run
 def accept(
@@ -55,6 +59,7 @@ def accept(
     without: tuple[str, ...],
     session: str,
     rest: bool,
+    remotes: bool,
     patch: bool,
     dry_run: bool,
 ) -> int | None:
@@ -73,10 +78,19 @@ def accept(
         tried = chosen_try(opened, name)
         chosen, left_out = tuple(map(named_path, paths)), tuple(map(named_path, without))
         picking = pick if patch else None
+        asking = Remotes(opened.root, taken=remotes) if remotes or not dry_run else None
         try:
-            done = tried.accept(*chosen, without=left_out, session=session, rest=rest, dry_run=dry_run, pick=picking)
+            done = tried.accept(
+                *chosen,
+                without=left_out,
+                session=session,
+                rest=rest,
+                dry_run=dry_run,
+                pick=picking,
+                remotes=asking,
+            )
         except (TryConflict, MergeRefused):
-            if not tell_refused(tried, chosen, left_out):
+            if not tell_refused(tried, chosen, left_out, remotes=asking):
                 raise
             return _WRONG
         if dry_run:

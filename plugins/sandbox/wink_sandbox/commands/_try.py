@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -28,6 +29,9 @@ from wink.limits import utc_now
 from wink.trust import allowed
 from wink_sandbox import Command, Notes, Overlay, Sandbox, steering
 from wink_sandbox.tries import PROFILES, Accepted, Run, Try, private_places, profile_named, run_here
+
+if TYPE_CHECKING:
+    from wink_sandbox import RemoteSetting
 
 _OUTSIDE = "what git wrote to {} stays in the try and cannot be accepted: commit again after `wink accept --without {}`"
 _WORKTREE = "what git wrote to {} is in the try too, and accepted with it"
@@ -208,11 +212,17 @@ def tell_home(home: tuple[FileChange, ...], name: str, *, err: bool = False) -> 
     click.echo(one_line(line), err=err)
 
 
-def tell_refused(tried: Try, paths: tuple[str, ...], left_out: tuple[str, ...] = ()) -> bool:
+def tell_refused(
+    tried: Try,
+    paths: tuple[str, ...],
+    left_out: tuple[str, ...] = (),
+    *,
+    remotes: Callable[[tuple[RemoteSetting, ...]], bool] | None = None,
+) -> bool:
     """Say why nothing was accepted, path by path, and how to go on; False where nothing is in the way any more."""
     import shlex
 
-    without = tried.accept(*paths, without=left_out, rest=True, dry_run=True)
+    without = tried.accept(*paths, without=left_out, rest=True, dry_run=True, remotes=remotes)
     if not without.left:
         return False
     which = "" if tried.name == "default" else f" --name {tried.name}"

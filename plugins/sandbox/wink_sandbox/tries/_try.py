@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import stat
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
 from functools import partial
@@ -60,6 +60,7 @@ from wink_sandbox.tries._dropped import bring_back as _bring_back
 from wink_sandbox.tries._private import HOME
 
 if TYPE_CHECKING:
+    from wink_sandbox import RemoteSetting
     from wink_sandbox.tries._hunks import Content, Picked, Unit
     from wink_sandbox.tries._worktree import MainTree
 
@@ -260,6 +261,7 @@ class Try:
         dry_run: bool = False,
         pick: Callable[[tuple[Unit, ...]], Iterable[Picked]] | None = None,
         confirm: Callable[[Accepted], object] | None = None,
+        remotes: Callable[[tuple[RemoteSetting, ...]], bool] | None = None,
     ) -> Accepted:
         """Make all of it, or what is at and beneath some paths, the workspace's: one call, which can be undone.
 
@@ -272,6 +274,7 @@ class Try:
         `TryBusy`, `TryConflict` where the workspace has changed there meanwhile, and `MergeRefused` for what must not
         become a workspace's; then nothing was changed. With `rest` such paths are left out, and the rest is accepted.
         `pick` chooses from what there is, while no program can change the try; only what it gives is looked at further.
+        `remotes` is asked, likewise, whether to take new remotes and other addresses of those there are; nobody asked, they are refused.
         """
         self._must_exist()
         with self._held(), ExitStack() as opened:
@@ -279,9 +282,17 @@ class Try:
             told = self._told(found)
             outside = () if paths or pick is not None else self._git_to_accept(without)
             mains, stays = self._main_trees(outside, opened) if outside else ((), ())
+            confirmed: frozenset[RemoteSetting] = frozenset()
+            asked = (*found.asked, *(setting for main in mains for setting in main.asked))
+            if asked and remotes is not None and remotes(asked):
+                confirmed = frozenset(asked)
+                found = self._chosen(paths, without, confirmed)
+            for main in mains:
+                main.confirmed = confirmed
+                stays = (*stays, *main.problems())
             if stays and rest:
                 mains = ()
-            acceptable = partial(self._acceptable, paths, without, stays=stays)
+            acceptable = partial(self._acceptable, paths, without, confirmed, stays=stays)
             if dry_run:
                 found, left = acceptable(self._workspace.filesystem.begin(), rest=rest)
                 return Accepted(None, found.changes(), self._told(found), left=left)
@@ -332,9 +343,15 @@ class Try:
             self._remember(contents, parts=parts)
             # Last: what fails here is still in the try, and the files are in the workspace, to be committed once more.
             git: list[tuple[str, int]] = []
+
+            def take_git(found: Differences, problems: Sequence[tuple[str, str]]) -> None:
+                if problems:
+                    raise AcceptRefused(problems, self.name)
+                contents.update(_contents(found))
+
             for main in mains:
                 contents.clear()
-                number = main.accept(said, session, lambda found: contents.update(_contents(found)))
+                number = main.accept(said, session, take_git)
                 self._remember(contents, root=main.place)
                 git += [(main.place, number)] if number is not None else []
             return Accepted(call, changes, told, self.end_if_empty(), left, tuple(git))
@@ -377,7 +394,9 @@ class Try:
     def _told(self, found: Differences) -> tuple[tuple[str, str], ...]:
         return (*steering(found.changes(), self.overlay.root), *found.notes)
 
-    def _chosen(self, paths: Sequence[str], without: Sequence[str] = ()) -> Differences:
+    def _chosen(
+        self, paths: Sequence[str], without: Sequence[str] = (), confirmed: Collection[RemoteSetting] = ()
+    ) -> Differences:
         found = _seen(self.overlay)
         if paths:
             found = found.only(place for path in paths for place in self._at(path, found))
@@ -385,7 +404,7 @@ class Try:
         if left_out:
             names = {step.path for step in found.steps}
             found = found.without(name for name in names if any(_is_at(name, place) for place in left_out))
-        return with_git_config(found)
+        return with_git_config(found, confirmed)
 
     def _at(self, path: str, found: Differences) -> list[str]:
         """Where a path leads to that was changed, or a pattern as those of git; raises `NothingTried`."""
@@ -431,13 +450,14 @@ class Try:
             elif one.main not in mains:
                 main = opened.enter_context(Workspace.open(one.main, masking=self._workspace.masking))
                 knows = partial(self._knows, root=one.main)
-                mains[one.main] = MainTree(main, layers[one.main], one.at, self.name, knows)
-        return tuple(mains.values()), (*stays, *(problem for main in mains.values() for problem in main.problems()))
+                mains[one.main] = MainTree(main, layers[one.main], one.at, knows)
+        return tuple(mains.values()), tuple(stays)
 
     def _acceptable(
         self,
         paths: Sequence[str],
         without: Sequence[str],
+        confirmed: Collection[RemoteSetting],
         part: FileTransaction,
         *,
         rest: bool,
@@ -448,7 +468,7 @@ class Try:
 
         `stays` is what git wrote elsewhere and cannot be accepted, with the reasons.
         """
-        found = self._chosen(paths, without)
+        found = self._chosen(paths, without, confirmed)
         if taken is not None:
             found = found.exactly(taken)
         left: dict[str, str] = {}

@@ -16,7 +16,7 @@ from wink_sandbox import Differences, changed_meanwhile, differences, forget, me
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from wink_sandbox import Overlay
+    from wink_sandbox import Overlay, RemoteSetting
 
 _REPOSITORY = ".git"
 _FOREVER = 1 << 62
@@ -25,18 +25,22 @@ _FOREVER = 1 << 62
 class MainTree:
     """A main working tree, open, and an overlay with what was changed in it; `at` is the `.git` that leads there.
 
-    `name` is the try's, which `knows` what it has seen or accepted at a path here.
+    A path that the try `knows` is as it has seen or accepted it.
     """
 
-    def __init__(
-        self, workspace: Workspace, overlay: Overlay, at: str, name: str, knows: Callable[[str], bool]
-    ) -> None:
-        self._workspace, self._overlay, self._at, self._name, self._knows = workspace, overlay, at, name, knows
+    def __init__(self, workspace: Workspace, overlay: Overlay, at: str, knows: Callable[[str], bool]) -> None:
+        self._workspace, self._overlay, self._at, self._knows = workspace, overlay, at, knows
+        self.confirmed: frozenset[RemoteSetting] = frozenset()
 
     @property
     def place(self) -> str:
         """Where it is."""
         return self._overlay.root
+
+    @property
+    def asked(self) -> tuple[RemoteSetting, ...]:
+        """What a person has to confirm of its settings."""
+        return self._found().asked
 
     def problems(self, part: FileTransaction | None = None) -> Sequence[tuple[str, str]]:
         """Why what git wrote cannot be accepted, as problems of the worktree's `.git`."""
@@ -46,19 +50,19 @@ class MainTree:
         shown = quoted_path(self._overlay.root)
         return [(self._at, f"leads to {shown}, where {quoted_path(path)} {why}") for path, why in problems.items()]
 
-    def accept(self, said: Mapping[str, object], session: str, confirm: Callable[[Differences], object]) -> int | None:
-        """Make it the main tree's; the number of the call there. `confirm` is told what is about to be merged."""
-        from wink_sandbox.tries._try import AcceptRefused
-
+    def accept(
+        self,
+        said: Mapping[str, object],
+        session: str,
+        confirm: Callable[[Differences, Sequence[tuple[str, str]]], object],
+    ) -> int | None:
+        """Make it the main tree's; the number of the call there. `confirm` is told what, and raises what the problems call for."""
         found = self._found()
 
         def take(part: FileTransaction) -> None:
             nonlocal found
             found = self._found()
-            problems = self.problems(part)
-            if problems:
-                raise AcceptRefused(problems, self._name)
-            confirm(found)
+            confirm(found, self.problems(part))
             # That nobody else has changed it has just been seen, with the turn held.
             merge(replace(found, overlay=replace(found.overlay, since=_FOREVER)), part, keep=True)
 
@@ -67,7 +71,7 @@ class MainTree:
         return call
 
     def _found(self) -> Differences:
-        return with_git_config(differences(self._overlay).only([_REPOSITORY]))
+        return with_git_config(differences(self._overlay).only([_REPOSITORY]), self.confirmed)
 
     def _changed(self, found: Differences) -> list[str]:
         return [path for path in changed_meanwhile(found) if not self._knows(path)]
