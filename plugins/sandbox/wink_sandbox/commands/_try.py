@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _OUTSIDE = "what git wrote to {} stays in the try and cannot be accepted: commit again after `wink accept --without {}`"
 _WORKTREE = "what git wrote to {} is in the try too, and accepted with it"
-_NO_AGENT = "git began a commit and made none; if it was to be signed: no program in a try reaches your ssh agent, a key in a file works"
+_NO_AGENT = "git began a commit and made none; if it was to be signed: no program in a try reaches your ssh or gpg agent, a key in a file without a passphrase works"
 _KILLED = 130
 _SHOWN = 20
 """So many notes are shown."""
@@ -96,7 +96,7 @@ def try_(
             shown = said.format(quoted_path(git.directory), shlex.quote(shown_path(git.at)))
             click.echo(one_line(f"wink: {shown}"), err=True)
         changes = found.changes() if found else ()
-        if os.environ.get("SSH_AUTH_SOCK") and _began_to_commit(changes):
+        if _began_to_commit(changes) and _has_agent():
             click.echo(f"wink: {_NO_AGENT}", err=True)
         if keep_on_success and status == 0 and (changes or outside):
             try:
@@ -155,6 +155,13 @@ def _inside(root: str) -> str:
     if here == root or not here.startswith(root.rstrip("/") + "/"):
         return ""
     return os.path.relpath(here, root)
+
+
+def _has_agent() -> bool:
+    """Whether an agent of the user may hold a key: gpg's has its socket in its own directory, or where systemd listens for it."""
+    gpg = os.environ.get("GNUPGHOME") or os.path.expanduser("~/.gnupg")
+    places = (f"{gpg}/S.gpg-agent", f"/run/user/{os.getuid()}/gnupg/S.gpg-agent")
+    return bool(os.environ.get("SSH_AUTH_SOCK")) or any(map(os.path.exists, places))
 
 
 def _began_to_commit(changes: tuple[FileChange, ...]) -> bool:
