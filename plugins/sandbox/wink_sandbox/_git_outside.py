@@ -148,9 +148,9 @@ def _names_below(base: str, but: tuple[str, ...] = ()) -> Iterator[tuple[str, fr
     while pending:
         above = pending.pop()
         try:
-            fd = open_directory(f"{base}/{above}")
-        except (OSError, RecordCorrupt):
-            continue  # what nobody can open, git cannot either
+            fd = os.open(f"{base}/{above}", _READ | os.O_DIRECTORY)
+        except OSError:
+            continue  # what nobody can open, or has a longer path than any, git does not either
         try:
             with os.scandir(fd) as entries:
                 found = {entry.name: entry.is_dir(follow_symlinks=False) for entry in entries}
