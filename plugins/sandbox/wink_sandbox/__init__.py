@@ -7,7 +7,7 @@ from wink.trust import allowed
 from wink_sandbox._call import Outcome, run_in_call
 from wink_sandbox._deep import remove_tree, walk_tree
 from wink_sandbox._git_config import keep_base, with_git_config
-from wink_sandbox._git_outside import beside, git_outside, main_tree, worktree_index
+from wink_sandbox._git_outside import Beside, GitOutside, beside, git_outside, index_in, main_tree
 from wink_sandbox._guard import Guard, Guarded, OverlayGuard, usual_guard
 from wink_sandbox._lay import check_mounts, foreign, mounted_in
 from wink_sandbox._merge import Differences, Notes, changed_meanwhile, differences, forget, lay_aside, merge, refused
@@ -40,6 +40,7 @@ from wink_sandbox.programs import (
 if TYPE_CHECKING:
     from wink_sandbox._copy import copy_file
     from wink_sandbox._copy_guard import CopyGuard
+    from wink_sandbox._git_remotes import RemoteSetting
     from wink_sandbox._probe import Feature, Report, probe
     from wink_sandbox._unguarded import Unguarded
     from wink_sandbox.programs import mount
@@ -51,12 +52,14 @@ __all__ = [
     "PROGRAMS",
     "SCRATCH",
     "SINCE",
+    "Beside",
     "Channel",
     "Command",
     "CopyGuard",
     "Differences",
     "Ended",
     "Feature",
+    "GitOutside",
     "Guard",
     "Guarded",
     "Keeper",
@@ -70,6 +73,7 @@ __all__ = [
     "OverlayGuard",
     "Profile",
     "Reason",
+    "RemoteSetting",
     "Report",
     "Request",
     "Sandbox",
@@ -102,6 +106,7 @@ __all__ = [
     "repository_of",
     "run_in_call",
     "run_request",
+    "index_in",
     "is_directory",
     "lay_aside",
     "layers",
@@ -112,7 +117,6 @@ __all__ = [
     "walk_tree",
     "watch",
     "with_git_config",
-    "worktree_index",
     "words_of",
 ]
 
@@ -123,6 +127,7 @@ __acts_for_tools__ = ("reads", "changes")
 _LATER = {
     "CopyGuard": "_copy_guard",
     "copy_file": "_copy",
+    "RemoteSetting": "_git_remotes",
     "Feature Report probe": "_probe",
     "mount": "programs",
     "Unguarded": "_unguarded",

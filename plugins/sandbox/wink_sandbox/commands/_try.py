@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -31,11 +32,12 @@ from wink.trust import allowed
 from wink_sandbox import Command, Mount, Notes, Overlay, Profile, Sandbox, steering
 from wink_sandbox.tries import PROFILES, Accepted, Run, Try, private_places, profile_named, run_here
 
-_OUTSIDE = (
-    "what git wrote to {} stays in the try and cannot be accepted: commit again after `wink accept --without .git`"
-)
+if TYPE_CHECKING:
+    from wink_sandbox import RemoteSetting
+
+_OUTSIDE = "what git wrote to {} stays in the try and cannot be accepted: commit again after `wink accept --without {}`"
 _WORKTREE = "what git wrote to {} is in the try too, and accepted with it"
-_NO_AGENT = "git began a commit and made none; if it was to be signed: no program in a try reaches your ssh agent, a key in a file works"
+_NO_AGENT = "git began a commit and made none; if it was to be signed: no program in a try reaches your ssh or gpg agent, a key in a file without a passphrase works"
 _KILLED = 130
 _TEMPORARY = "/tmp"  # noqa: S108 - what a program sees of it is told
 _SHOWN = 20
@@ -96,11 +98,16 @@ def try_(
                 home, outside = tried.home(), tried.git_outside()
                 if not found and len(tried.runs) < 2:
                     tried.end_if_empty()
-        is_lost = tried.accepts_git_to() is None
-        for git in outside if is_lost or not quiet else ():
-            click.echo(one_line(f"wink: {(_OUTSIDE if is_lost else _WORKTREE).format(quoted_path(git))}"), err=True)
+        for git in outside:
+            import shlex
+
+            if quiet and git.main is not None:
+                continue  # it is accepted with the files
+            said = _OUTSIDE if git.main is None else _WORKTREE
+            shown = said.format(quoted_path(git.directory), shlex.quote(shown_path(git.at)))
+            click.echo(one_line(f"wink: {shown}"), err=True)
         changes = found.changes() if found else ()
-        if os.environ.get("SSH_AUTH_SOCK") and _began_to_commit(changes):
+        if _began_to_commit(changes) and _has_agent():
             click.echo(f"wink: {_NO_AGENT}", err=True)
         if keep_on_success and status == 0 and (changes or outside):
             try:
@@ -192,6 +199,13 @@ def _inside(root: str) -> str:
     return os.path.relpath(here, root)
 
 
+def _has_agent() -> bool:
+    """Whether an agent of the user may hold a key: gpg's has its socket in its own directory, or where systemd listens for it."""
+    gpg = os.environ.get("GNUPGHOME") or os.path.expanduser("~/.gnupg")
+    places = (f"{gpg}/S.gpg-agent", f"/run/user/{os.getuid()}/gnupg/S.gpg-agent")
+    return bool(os.environ.get("SSH_AUTH_SOCK")) or any(map(os.path.exists, places))
+
+
 def _began_to_commit(changes: tuple[FileChange, ...]) -> bool:
     """Whether git has written a commit's message, and no commit: it signs between the two."""
     paths = {change.path for change in changes if is_git_data(change.path)}
@@ -225,10 +239,9 @@ def tell_accepted(done: Accepted, *, err: bool = False) -> None:
     """Say what is the workspace's now."""
     if done.call is not None:
         tell_changes(done.changes, f"accepted (c{done.call})", err=err, how=f"wink show c{done.call} --all")
-    if done.git is not None:
+    for main, call in done.git:
         import shlex
 
-        main, call = done.git
         way = f"wink undo c{call} --workspace {shlex.quote(main)}"
         click.echo(one_line(f"wink: what git wrote is c{call} of {quoted_path(main)}; {way} takes it back"), err=err)
     tell_notes(done.notes, err=err)
@@ -256,12 +269,19 @@ def tell_home(home: tuple[FileChange, ...], name: str, *, err: bool = False) -> 
 
 
 def tell_refused(
-    tried: Try, paths: tuple[str, ...], left_out: tuple[str, ...] = (), *, portable_names: bool = False
+    tried: Try,
+    paths: tuple[str, ...],
+    left_out: tuple[str, ...] = (),
+    *,
+    portable_names: bool = False,
+    remotes: Callable[[tuple[RemoteSetting, ...]], bool] | None = None,
 ) -> bool:
     """Say why nothing was accepted, path by path, and how to go on; False where nothing is in the way any more."""
     import shlex
 
-    without = tried.accept(*paths, without=left_out, rest=True, dry_run=True, portable_names=portable_names)
+    without = tried.accept(
+        *paths, without=left_out, rest=True, dry_run=True, portable_names=portable_names, remotes=remotes
+    )
     if not without.left:
         return False
     which = "" if tried.name == "default" else f" --name {tried.name}"
