@@ -26,7 +26,7 @@ from wink.errors import MergeRefused, TryConflict
 from wink.filesystem import FileChange, is_git_data, quoted_path
 from wink.limits import utc_now
 from wink.trust import allowed
-from wink_sandbox import Command, Notes, Overlay, Sandbox, steering
+from wink_sandbox import Command, Notes, Overlay, Sandbox, check_mounts, steering
 from wink_sandbox.tries import PROFILES, Accepted, Run, Try, private_places, profile_named, run_here
 
 _OUTSIDE = (
@@ -34,7 +34,7 @@ _OUTSIDE = (
 )
 _WORKTREE = "what git wrote to {} is in the try too, and accepted with it"
 _NO_AGENT = "git began a commit and made none; if it was to be signed: no program in a try reaches your ssh agent, a key in a file works"
-_KILLED = 130
+_REFUSED, _KILLED = 2, 130
 _SHOWN = 20
 """So many notes are shown."""
 
@@ -68,7 +68,8 @@ def try_(
 
     It sees the workspace as it is, and on top what was tried before under the same NAME. What it changes is kept apart:
     `wink diff` shows it, `wink accept` makes it real, all or in part, as one call that can be undone, and `wink drop`
-    forgets it. The exit status is the program's own.
+    forgets it. What it leaves running in the background ends with it. The exit status is the program's own, or 2 where
+    --keep-on-success could not accept.
     """
     for path in read:
         if not os.path.exists(path):
@@ -90,13 +91,14 @@ def try_(
         said = _OUTSIDE if tried.accepts_git_to() is None else _WORKTREE
         for git in outside:
             click.echo(one_line(f"wink: {said.format(quoted_path(git))}"), err=True)
-        changes = found.changes() if found else ()
+        changes, is_refused = found.changes() if found else (), False
         if os.environ.get("SSH_AUTH_SOCK") and _began_to_commit(changes):
             click.echo(f"wink: {_NO_AGENT}", err=True)
         if keep_on_success and status == 0 and (changes or outside):
             try:
                 accepted = tried.accept()
             except (TryConflict, MergeRefused) as error:
+                is_refused = True
                 if not tell_refused(tried, ()):
                     click.echo(f"wink: {told(error)}", err=True)
             else:
@@ -108,7 +110,7 @@ def try_(
         else:
             _tell(changes, (*steering(changes, opened.root), *found.notes), name, only_git=bool(outside))
         tell_home(home, name, err=True)
-    return _KILLED if status is None else status
+    return _KILLED if status is None else _REFUSED if is_refused else status
 
 
 def _run(
@@ -120,6 +122,7 @@ def _run(
     network: bool | None,
     read: tuple[str, ...],
 ) -> int | None:
+    check_mounts(root)
     chosen = PROFILES[profile]
     home = os.environ.get("HOME") or os.path.expanduser("~")
     places = tuple(os.path.abspath(path) for path in read)
