@@ -19,6 +19,8 @@ MEANINGS: Final = {
     "mask": "secrets that are not written down: `patterns`, `names` of arguments, and `environment` variables whose values are secrets",
     "max_file_bytes": "the largest file that one write may make, in bytes, 1 GiB unless given; the smallest of several counts, and a "
     "workspace that is not trusted can only lower it",
+    "portable_names": "`true`, in any of several, has `wink accept` refuse new names that Windows cannot hold, `aux.txt` or `a:b`; it takes them "
+    "with a note otherwise, as calls of `run_command` always do. File tools never make one",
     "history": "how much of the past is kept: `keep`, with `calls`, `days` and `bytes`; see [what is kept](#what-is-kept)",
     "rules": "an array of tables, each [a rule](#a-rule)",
     "rules_default": 'what becomes of a call that no rule is about: `"allow"` unless given, `"ask"` or `"deny"`',

@@ -1,4 +1,4 @@
-"""How large a file one write may make, as settings say."""
+"""What files may be like, as settings say: how large, and with which names."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Done
 
-from wink.cli.settings._file_settings import max_file_bytes_for
+from wink.cli.settings._file_settings import max_file_bytes_for, portable_names_for
 from wink.errors import SettingsError
 
 
@@ -49,6 +49,35 @@ def test_what_is_no_number_of_bytes_is_refused(homes: Path, value: str) -> None:
     """A bound that nobody understands must not pass for none."""
     with pytest.raises(SettingsError, match=r"\$\.max_file_bytes: must be a number of bytes from 1 on"):
         bound(homes, workspace=f"max_file_bytes = {value}")
+
+
+@pytest.mark.parametrize(
+    ("workspace", "own", "expected"),
+    [
+        ("", "", False),
+        ("portable_names = true", "", True),
+        ("[tool.wink]\nportable_names = true", "portable_names = false", True),
+        ("portable_names = false", "portable_names = true", True),
+        ("portable_names = false", "", False),
+    ],
+)
+def test_a_workspace_can_ask_for_portable_names_and_not_do_without(
+    homes: Path, workspace: str, own: str, expected: bool
+) -> None:
+    """Whoever works for Windows, too, is not undone by a file that an agent may have written."""
+    (homes / "work/wink.toml").write_text(workspace)
+    (homes / "home/.config/wink/wink.toml").write_text(own)
+
+    assert portable_names_for(homes / "work", {"HOME": str(homes / "home")}) is expected
+
+
+@pytest.mark.parametrize("value", ["0", "1", '"true"', "[]"])
+def test_what_is_neither_true_nor_false_is_refused(homes: Path, value: str) -> None:
+    """As any setting that nobody understands."""
+    (homes / "work/wink.toml").write_text(f"portable_names = {value}")
+
+    with pytest.raises(SettingsError, match=r"\$\.portable_names: must be true or false"):
+        portable_names_for(homes / "work", {"HOME": str(homes / "home")})
 
 
 def test_commands_keep_to_the_bound(cli: Callable[..., Done], place: Path) -> None:

@@ -137,8 +137,8 @@ def merge(found: Differences, part: FileTransaction, *, keep: bool = False, file
         raise MergeConflict((error.path,)) from error
 
 
-def refused(found: Differences, part: FileTransaction) -> tuple[tuple[str, str], ...]:
-    """What must not become the workspace's: paths, each with the reason."""
+def refused(found: Differences, part: FileTransaction, *, portable_names: bool = False) -> tuple[tuple[str, str], ...]:
+    """What must not become the workspace's: paths, each with the reason; with `portable_names` new ones that no Windows can hold."""
     root = found.overlay.root
 
     def check(path: str) -> None:
@@ -150,6 +150,8 @@ def refused(found: Differences, part: FileTransaction) -> tuple[tuple[str, str],
         if reason is not None:
             problems[step.path, found.refusals.get(step.path, reason)] = None
     problems.update(planted(found.steps, root))
+    if portable_names:
+        problems.update(dict.fromkeys(_rules.unportable(found.steps)))
     return tuple(one for one in problems if not any((above, one[1]) in problems for above in _above(one[0])))
 
 

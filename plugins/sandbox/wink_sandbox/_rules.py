@@ -31,6 +31,7 @@ _INSTALLED: Final = (
 )
 _IRREGULAR: Final = "is where wink reads settings, and is no regular file; see what it leads to"
 _UNPORTABLE: Final = "has a name in it that no Windows can hold"
+_REFUSED: Final = "has a name that no Windows can hold, and portable_names is set; rename it in the try"
 _LEADS_OUT: Final = "leads out of the workspace"
 _MAY_LEAD_OUT: Final = "goes down and up again, and may lead out of the workspace"
 _OF_EACH: Final = 3
@@ -62,11 +63,26 @@ def problem(step: Step, root: str, *, check: Callable[[str], None]) -> str | Non
     return None
 
 
-def steering(changes: Iterable[FileChange], root: str) -> tuple[tuple[str, str], ...]:
+def unportable(steps: Iterable[Step]) -> Iterator[tuple[str, str]]:
+    """The new names that no Windows can hold, each with a word on it; git's own files are checked out nowhere."""
+    steps = tuple(steps)
+    gone = {step.path for step in steps if step.kind == "drop"}
+    for step in steps:
+        is_new = step.kind in ("file", "link", "directory") and step.found is None and step.path not in gone
+        if is_new and _is_unportable(step.path):
+            yield step.path, _REFUSED
+
+
+def _is_unportable(path: str) -> bool:
+    return unportable_name(path.rpartition("/")[2]) is not None and repository_of(path)[0] is None
+
+
+def steering(changes: Iterable[FileChange], root: str, *, portable_names: bool = False) -> tuple[tuple[str, str], ...]:
     """What of some changes decides what Python or wink loads when it starts the next time, each path with a word on it.
 
     `pip install -e .` makes such things rightly, so a person is told, and nothing is refused; so they are of new names that
-    keep Windows from checking the project out, and first of links that lead out of the workspace.
+    keep Windows from checking the project out, which with `portable_names` will be refused, and first of links that lead out
+    of the workspace.
     """
     changes = tuple(changes)
     places = import_places(root)
@@ -79,7 +95,7 @@ def steering(changes: Iterable[FileChange], root: str) -> tuple[tuple[str, str],
             elif change.path.casefold() in SETTINGS and change.after.kind != "file":
                 told[change.path] = _IRREGULAR
             elif change.before is None and unportable_name(change.path) is not None:
-                told[change.path] = _UNPORTABLE
+                told[change.path] = _REFUSED if portable_names and _is_unportable(change.path) else _UNPORTABLE
     return (*_leading_out(changes, root), *told.items())
 
 

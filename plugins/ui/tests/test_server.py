@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 import pytest
-from plugins.ui.tests.scene import Agent
+from plugins.ui.tests.scene import Agent, tried
 from plugins.ui.tests.serving import WINK, served
 
 from wink.workspace import Workspace
@@ -83,6 +83,20 @@ def test_looking_needs_no_lease(place: Path) -> None:
                     assert client.get(path).status_code == 200
             finally:
                 workspace.filesystem.turns.release()
+
+
+def test_the_page_accepts_no_name_that_the_settings_refuse(place: Path) -> None:
+    """What `wink accept` refuses is not let in by a browser, also where it is set while the page is open."""
+    with Workspace.open(place) as workspace:
+        tried(workspace, "t", CON="x\n")
+    with served(place) as url, client_of(url) as client:
+        assert client.get("/do/accept?try=t").status_code == 200
+        settings = place / "wink.toml"
+        settings.write_text("portable_names = true\n" + settings.read_text())
+        answer = client.get("/do/accept?try=t")
+
+    assert answer.status_code == 409
+    assert "has a name that no Windows can hold" in answer.text
 
 
 def test_it_ends_at_once_with_pages_open(place: Path) -> None:

@@ -50,10 +50,12 @@ _STATIC: Final = {
 class Page:
     """What one page works with: the workspace, opened when it can be, and its sums.
 
-    `opening` opens it, or is its directory.
+    `opening` opens it, or is its directory; `portable_names` says whether tries are accepted only with names that Windows can
+    hold.
     """
 
-    def __init__(self, opening: Callable[[], Workspace] | str) -> None:
+    def __init__(self, opening: Callable[[], Workspace] | str, *, portable_names: Callable[[], bool] = bool) -> None:
+        self.portable_names = portable_names
         self._opening = partial(Workspace.open, opening) if isinstance(opening, str) else opening
         self._lock = threading.Lock()
         self._opened: Workspace | None = None
@@ -132,6 +134,7 @@ def _endpoint(
                     dict(request.query_params),
                     fields_of(body),
                     request.headers.get("hx-request") == "true" and request.headers.get("hx-request-type") != "full",
+                    page.portable_names,
                 )
                 return answer(asked)
             except Exception as error:  # a person is told, whatever it is

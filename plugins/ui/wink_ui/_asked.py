@@ -34,6 +34,7 @@ class Asked:
     query: Mapping[str, str]
     form: tuple[tuple[str, str], ...] = ()
     is_part: bool = False
+    portable_names: Callable[[], bool] = bool
 
     @property
     def queries(self) -> Queries:

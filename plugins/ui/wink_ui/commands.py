@@ -8,7 +8,7 @@ from contextlib import ExitStack
 
 import click
 
-from wink.cli import open_workspace, visible, workspace_option
+from wink.cli import open_workspace, portable_names_for, visible, workspace_option
 from wink.errors import WinkError
 
 
@@ -40,7 +40,12 @@ def ui(workspace: str, port: int, opens: bool) -> int:
                 click.echo(visible(f"wink: open the address yourself; no file could be made for it: {error}"), err=True)
 
         root = workspace_root(workspace)
-        return serve_page(lambda: open_workspace(root), port, listening=listening)
+        return serve_page(
+            lambda: open_workspace(root),
+            port,
+            listening=listening,
+            portable_names=lambda: portable_names_for(root),
+        )
 
 
 def _has_screen() -> bool:

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from wink.cli._overrides_option import refuse_unknown_tag
     from wink.cli._participants import Participants
     from wink.cli._shorten import fit, one_line, visible
-    from wink.cli._standing import named_path, shown_path, tell_found, told, workspace_option
+    from wink.cli._standing import named_path, shown_path, shown_workspace, told, workspace_option
     from wink.cli._views import Checkup, Finding, Pending
     from wink.cli._wrong import WrongInput, nearest, readable, wrong
-    from wink.cli.settings import installed_catalog, rule_policies
+    from wink.cli.settings import installed_catalog, portable_names_for, rule_policies
     from wink.cli.work import show_long_names
 
 __all__ = [
@@ -48,13 +48,14 @@ __all__ = [
     "open_workspace",
     "participants",
     "paths_of",
+    "portable_names_for",
     "readable",
     "refuse_unknown_tag",
     "rule_policies",
     "run",
     "show_long_names",
     "shown_path",
-    "tell_found",
+    "shown_workspace",
     "told",
     "traced",
     "visible",
@@ -73,9 +74,9 @@ _PLACES: Final = {
     "compose participants workspace_options": "_compose",
     "echo_diff echo_diff_text echo_paths paths_of when": "_calls",
     "fit one_line visible": "_shorten",
-    "installed_catalog rule_policies": "settings",
+    "installed_catalog portable_names_for rule_policies": "settings",
     "model_adapter": "_model",
-    "named_path shown_path tell_found told workspace_option": "_standing",
+    "named_path shown_path shown_workspace told workspace_option": "_standing",
     "open_workspace": "_opening",
     "refuse_unknown_tag": "_overrides_option",
     "show_long_names": "work",

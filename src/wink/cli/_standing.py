@@ -8,9 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeVar
 
 import click
-from click.core import ParameterSource
 
-from wink.cli._shorten import one_line
 from wink.cli._upward import workspace_here
 from wink.cli._wrong import wrong
 from wink.errors import MergeConflict, MergeRefused, NothingTried, TryConflict, UndoConflict, WinkError
@@ -23,11 +21,11 @@ _TYPE: Final = r"[\w.]+:[\w.<>]+"
 
 
 class Standing(NamedTuple):
-    """The real path of the workspace, where the current directory is in it (`""` for at its top or outside), and whether it was found."""
+    """The real path of the workspace, where the current directory is in it (`""` for at its top or outside), and whether it is outside."""
 
     root: str = ""
     inside: str = ""
-    is_found: bool = False
+    is_outside: bool = False
 
 
 _now = Standing()
@@ -50,10 +48,11 @@ def stand_anew() -> None:
     _now = Standing()
 
 
-def tell_found() -> None:
-    """Say on standard error which workspace it is, where that was found above the current directory."""
-    if _now.is_found and _now.inside:
-        click.echo(one_line(f"wink: the workspace is {_now.root}"), err=True)
+def shown_workspace() -> str:
+    """The workspace for a person: its path from where they stand, in full where they stand outside of it."""
+    from wink.filesystem import quoted_path
+
+    return quoted_path(_now.root if _now.is_outside else os.path.relpath("/", f"/{_now.inside}"))
 
 
 def named_path(path: str) -> str:
@@ -101,6 +100,7 @@ def told(error: WinkError) -> str:
 
 
 def _stand(context: click.Context, option: click.Parameter, value: str) -> str:
+    del context, option
     global _now
     root, here = os.path.realpath(value), ""
     try:
@@ -108,8 +108,7 @@ def _stand(context: click.Context, option: click.Parameter, value: str) -> str:
     except OSError:
         pass  # it has been deleted, so it lies nowhere
     inside = os.path.relpath(here, root) if here != root and is_inside(here, root) else ""
-    is_found = context.get_parameter_source(option.name or "") is ParameterSource.DEFAULT
-    _now = Standing(root, inside, is_found)
+    _now = Standing(root, inside, here != root and not inside)
     return value
 
 

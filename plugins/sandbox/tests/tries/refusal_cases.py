@@ -46,6 +46,11 @@ CASES: Final = {
     "A directory that has a repository in it": Case((0, 2, 0), f"test ! -e lib; {_OVER}", _LIB),
     "A link in a repository": Case((0, 2, 0), f"{_TAKEN}; git rev-parse trunk"),
     "What is too deep": Case((0, 2, 0, 0), f"{_OVER}; test ! -e 0*"),
+    "Names that Windows cannot hold": Case(
+        (0, 2, 0, 0),
+        f"{_TAKEN}; test -e auxiliary; {_OVER}",
+        "printf '[tool.wink]\\nportable_names = true\\n' > wink.toml",
+    ),
     "A setting that is not merged": Case((0, 2, 0), f"{_TAKEN}; test $(git config core.pager) = less"),
     "A setting that somebody else changed too": Case(
         (0, 2, 0), f"test $(git config branch.main.rebase) = true; {_OVER}"

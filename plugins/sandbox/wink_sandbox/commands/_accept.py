@@ -15,6 +15,7 @@ from wink.cli import (
     one_line,
     open_workspace,
     paths_of,
+    portable_names_for,
     visible,
     when,
     workspace_option,
@@ -72,11 +73,19 @@ def accept(
     with open_workspace(workspace) as opened:
         tried = chosen_try(opened, name)
         chosen, left_out = tuple(map(named_path, paths)), tuple(map(named_path, without))
-        picking = pick if patch else None
+        picking, portable = pick if patch else None, portable_names_for(opened.root)
         try:
-            done = tried.accept(*chosen, without=left_out, session=session, rest=rest, dry_run=dry_run, pick=picking)
+            done = tried.accept(
+                *chosen,
+                without=left_out,
+                session=session,
+                rest=rest,
+                dry_run=dry_run,
+                pick=picking,
+                portable_names=portable,
+            )
         except (TryConflict, MergeRefused):
-            if not tell_refused(tried, chosen, left_out):
+            if not tell_refused(tried, chosen, left_out, portable_names=portable):
                 raise
             return _WRONG
         if dry_run:

@@ -6,6 +6,7 @@ import os
 import shutil
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,8 +17,9 @@ from wink.cli import (
     one_line,
     open_workspace,
     paths_of,
+    portable_names_for,
     shown_path,
-    tell_found,
+    shown_workspace,
     told,
     workspace_option,
     wrong,
@@ -26,7 +28,7 @@ from wink.errors import MergeRefused, TryConflict
 from wink.filesystem import FileChange, is_git_data, quoted_path
 from wink.limits import utc_now
 from wink.trust import allowed
-from wink_sandbox import Command, Notes, Overlay, Sandbox, check_mounts, steering
+from wink_sandbox import Command, Mount, Notes, Overlay, Profile, Sandbox, check_mounts, steering
 from wink_sandbox.tries import PROFILES, Accepted, Run, Try, private_places, profile_named, run_here
 
 _OUTSIDE = (
@@ -35,6 +37,7 @@ _OUTSIDE = (
 _WORKTREE = "what git wrote to {} is in the try too, and accepted with it"
 _NO_AGENT = "git began a commit and made none; if it was to be signed: no program in a try reaches your ssh agent, a key in a file works"
 _REFUSED, _KILLED = 2, 130
+_TEMPORARY = "/tmp"  # noqa: S108 - what a program sees of it is told
 _SHOWN = 20
 """So many notes are shown."""
 
@@ -55,6 +58,12 @@ _SHOWN = 20
 )
 @click.option("--network/--no-network", default=None, help="Whether it reaches the network, whatever the profile says.")
 @click.option("--read", multiple=True, metavar="PATH", help="Let it read PATH too; may be repeated.")
+@click.option(
+    "-q",
+    "--quiet",
+    is_flag=True,
+    help="Say only what is lost, left out or refused: neither what it sees nor what it changed.",
+)
 def try_(
     command: tuple[str, ...],
     workspace: str,
@@ -63,52 +72,59 @@ def try_(
     profile: str,
     network: bool | None,
     read: tuple[str, ...],
+    quiet: bool,
 ) -> int:
     """Run a program, a build or a whole agent, without changing anything.
 
     It sees the workspace as it is, and on top what was tried before under the same NAME. What it changes is kept apart:
     `wink diff` shows it, `wink accept` makes it real, all or in part, as one call that can be undone, and `wink drop`
     forgets it. What it leaves running in the background ends with it. The exit status is the program's own, or 2 where
-    --keep-on-success could not accept.
+    --keep-on-success could not accept. The first line on standard error says what the program sees.
     """
     for path in read:
         if not os.path.exists(path):
             raise wrong(f"--read {path!r} does not exist")
     if "/" not in command[0] and shutil.which(command[0]) is None:
         raise wrong(f"there is no program {command[0]!r} on the PATH")
-    tell_found()
     with open_workspace(workspace) as opened:
-        tried = Try(opened, name)
+        tried, portable = Try(opened, name), portable_names_for(opened.root)
         with tried.use() as overlay:
             status, found, home = None, None, ()
             try:
-                status = _run(tried, overlay, overlay.root, command, profile, network, read)
+                status = _run(tried, overlay, overlay.root, command, profile, network, read, quiet=quiet)
             finally:
                 found = tried.differences()
                 home, outside = tried.home(), tried.git_outside()
                 if not found and len(tried.runs) < 2:
                     tried.end_if_empty()
-        said = _OUTSIDE if tried.accepts_git_to() is None else _WORKTREE
-        for git in outside:
-            click.echo(one_line(f"wink: {said.format(quoted_path(git))}"), err=True)
+        is_lost = tried.accepts_git_to() is None
+        for git in outside if is_lost or not quiet else ():
+            click.echo(one_line(f"wink: {(_OUTSIDE if is_lost else _WORKTREE).format(quoted_path(git))}"), err=True)
         changes, is_refused = found.changes() if found else (), False
         if os.environ.get("SSH_AUTH_SOCK") and _began_to_commit(changes):
             click.echo(f"wink: {_NO_AGENT}", err=True)
         if keep_on_success and status == 0 and (changes or outside):
             try:
-                accepted = tried.accept()
+                accepted = tried.accept(portable_names=portable)
             except (TryConflict, MergeRefused) as error:
                 is_refused = True
-                if not tell_refused(tried, ()):
+                if not tell_refused(tried, (), portable_names=portable):
                     click.echo(f"wink: {told(error)}", err=True)
             else:
-                tell_accepted(accepted, err=True)
+                if quiet:
+                    _tell_lost(found.notes)
+                else:
+                    tell_accepted(accepted, err=True)
                 tell_home(() if accepted.is_over else home, name, err=True)
                 return status
+        if quiet:
+            _tell_lost(found.notes)
+            return _KILLED if status is None else _REFUSED if is_refused else status
         if home and not outside and not changes and not found.notes:
             click.echo("wink: it changed nothing in the workspace", err=True)
         else:
-            _tell(changes, (*steering(changes, opened.root), *found.notes), name, only_git=bool(outside))
+            steers = steering(changes, opened.root, portable_names=portable)
+            _tell(changes, (*steers, *found.notes), name, only_git=bool(outside))
         tell_home(home, name, err=True)
     return _KILLED if status is None else _REFUSED if is_refused else status
 
@@ -121,6 +137,8 @@ def _run(
     profile: str,
     network: bool | None,
     read: tuple[str, ...],
+    *,
+    quiet: bool,
 ) -> int | None:
     check_mounts(root)
     chosen = PROFILES[profile]
@@ -131,6 +149,8 @@ def _run(
     is_private = chosen.home == "private"
     mounts, told = private_places(overlay, home, tried.accepts_git_to()) if is_private else ((), ())
     made = replace(made, writable=tuple(mount.target for mount in mounts))
+    if not quiet:
+        _tell_start(made, profile, root, mounts, read)
     for line in told:
         click.echo(one_line(f"wink: {line}"), err=True)
     cwd = _inside(root)
@@ -147,6 +167,26 @@ def _run(
     return status
 
 
+def _tell_start(made: Profile, profile: str, root: str, mounts: Iterable[Mount], read: tuple[str, ...]) -> None:
+    """Say in a line what a program sees."""
+    is_machine = PROFILES[profile].machine
+    uppers = {mount.target: mount.upper for mount in mounts}
+    home = (
+        "private"
+        if any(upper.endswith("/home/upper") for upper in uppers.values())
+        else "empty"
+        if made.home
+        else "none"
+    )
+    temporary = "private" if _TEMPORARY in uppers else "the workspace" if root == _TEMPORARY else "empty"
+    places = f"home and /tmp {home}" if home == temporary else f"home {home}, /tmp {temporary}"
+    shown = " and ".join(("machine" if is_machine else "system", *map(quoted_path, read)))
+    network, rest = "on" if made.network else "off", "" if is_machine else ", the rest of the machine"
+    sees = f"network {network}, {places}, {shown} read-only; hidden: .wink, socket files{rest}"
+    with suppress(OSError):  # nobody needs to read it
+        click.echo(one_line(f"wink: workspace {shown_workspace()}, profile {profile}: {sees}"), err=True)
+
+
 def _inside(root: str) -> str:
     """The directory to start in: the current one where that is in the workspace, otherwise the workspace itself."""
     here = os.path.realpath(Path.cwd())
@@ -160,6 +200,13 @@ def _began_to_commit(changes: tuple[FileChange, ...]) -> bool:
     paths = {change.path for change in changes if is_git_data(change.path)}
     messages = [path for path in paths if path.endswith("/COMMIT_EDITMSG")]
     return any(f"{path.rpartition('/')[0]}/logs/HEAD" not in paths for path in messages)
+
+
+def _tell_lost(notes: Notes) -> None:
+    """Say what of the program's doings is not kept as it was done."""
+    if notes:
+        click.echo(f"wink: left out: {paths_of(len(notes))}", err=True)
+        tell_left(notes)
 
 
 def _tell(changes: tuple[FileChange, ...], notes: Notes, name: str, *, only_git: bool = False) -> None:
@@ -211,11 +258,13 @@ def tell_home(home: tuple[FileChange, ...], name: str, *, err: bool = False) -> 
     click.echo(one_line(line), err=err)
 
 
-def tell_refused(tried: Try, paths: tuple[str, ...], left_out: tuple[str, ...] = ()) -> bool:
+def tell_refused(
+    tried: Try, paths: tuple[str, ...], left_out: tuple[str, ...] = (), *, portable_names: bool = False
+) -> bool:
     """Say why nothing was accepted, path by path, and how to go on; False where nothing is in the way any more."""
     import shlex
 
-    without = tried.accept(*paths, without=left_out, rest=True, dry_run=True)
+    without = tried.accept(*paths, without=left_out, rest=True, dry_run=True, portable_names=portable_names)
     if not without.left:
         return False
     which = "" if tried.name == "default" else f" --name {tried.name}"

@@ -30,7 +30,7 @@ def private_places(overlay: Overlay, home: str, main: str | None = None) -> tupl
         inside = mounted_in(place)
         if inside:
             told.append(
-                f"it sees an empty {place}: other filesystems are mounted in the machine's, at {_names(inside)}"
+                f"{place} is empty, and nothing in it is kept: other filesystems are mounted in the machine's, at {_names(inside)}"
             )
             continue
         made.append(_mount(overlay, place, name))

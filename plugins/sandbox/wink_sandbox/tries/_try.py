@@ -247,6 +247,7 @@ class Try:
         dry_run: bool = False,
         pick: Callable[[tuple[Unit, ...]], Iterable[Picked]] | None = None,
         confirm: Callable[[Accepted], object] | None = None,
+        portable_names: bool = False,
     ) -> Accepted:
         """Make all of it, or what is at and beneath some paths, the workspace's: one call, which can be undone.
 
@@ -257,7 +258,7 @@ class Try:
         What is not accepted stays in the try, and so does what was written to the home; when nothing is left there is no try any more. `confirm` is told what is about
         to be done, when nobody else can change it any more; where it raises, nothing is. Raises `UnknownTry`,
         `TryBusy`, `TryConflict` where the workspace has changed there meanwhile, and `MergeRefused` for what must not
-        become a workspace's; then nothing was changed. With `rest` such paths are left out, and the rest is accepted.
+        become a workspace's, with `portable_names` also new names that Windows cannot hold; then nothing was changed. With `rest` such paths are left out, and the rest is accepted.
         `pick` chooses from what there is, while no program can change the try; only what it gives is looked at further.
         """
         self._must_exist()
@@ -268,7 +269,7 @@ class Try:
             stays = tuple(main.problems()) if main is not None else self._git_stays(outside)
             if stays and rest:
                 main = None
-            acceptable = partial(self._acceptable, paths, without, stays=stays)
+            acceptable = partial(self._acceptable, paths, without, stays=stays, portable_names=portable_names)
             if dry_run:
                 found, left = acceptable(self._workspace.filesystem.begin(), rest=rest)
                 return Accepted(None, found.changes(), self._told(found), left=left)
@@ -420,6 +421,7 @@ class Try:
         rest: bool,
         stays: tuple[tuple[str, str], ...] = (),
         taken: set[str] | None = None,
+        portable_names: bool = False,
     ) -> tuple[Differences, tuple[tuple[str, str], ...]]:
         """What was chosen and may be accepted, and with `rest` what has to stay, with the reasons; without, that is raised.
 
@@ -430,7 +432,7 @@ class Try:
             found = found.exactly(taken)
         left: dict[str, str] = {}
         # Whether something makes a directory a repository, for one, depends on what else is left out.
-        while problems := refused(found, part):
+        while problems := refused(found, part, portable_names=portable_names):
             if not rest:
                 raise AcceptRefused((*problems, *stays), self.name)
             left.update(problems)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from wink.spellings import lazily
 
 if TYPE_CHECKING:
-    from wink.cli.settings._file_settings import max_file_bytes_for
+    from wink.cli.settings._file_settings import max_file_bytes_for, portable_names_for
     from wink.cli.settings._keep_settings import keep_for, keep_settings
     from wink.cli.settings._mask_settings import masking_for
     from wink.cli.settings._rules import RuleSettings, doubts, rule_policies, rule_settings
@@ -21,6 +21,7 @@ __all__ = [
     "keep_settings",
     "masking_for",
     "max_file_bytes_for",
+    "portable_names_for",
     "rule_policies",
     "rule_settings",
 ]
@@ -29,7 +30,7 @@ if not TYPE_CHECKING:  # each is imported when it is asked for
     __getattr__ = lazily(
         __name__,
         {
-            "max_file_bytes_for": "_file_settings",
+            "max_file_bytes_for portable_names_for": "_file_settings",
             "keep_for keep_settings": "_keep_settings",
             "masking_for": "_mask_settings",
             "RuleSettings doubts rule_policies rule_settings": "_rules",
