@@ -135,7 +135,7 @@ def drop(paths: tuple[str, ...], workspace: str, name: str | None, undo: bool, d
                 )
             return _bring_back(opened, name, dry_run=dry_run)
         tried = chosen_try(opened, name)
-        home = tried.home()
+        home, outside = tried.home(), tried.git_outside()
         done = tried.drop(*map(named_path, paths), dry_run=dry_run)
         if dry_run:
             click.echo(f"would forget {paths_of(len(done.changes))} of the try {tried.name!r}")
@@ -144,6 +144,8 @@ def drop(paths: tuple[str, ...], workspace: str, name: str | None, undo: bool, d
         tell_changes(done.changes, "forgotten")
         if home and done.is_over:
             click.echo(f"  and {paths_of(len(home))} in the home")
+        for git in outside if done.is_over else ():
+            click.echo(one_line(f"  and what git wrote to {quoted_path(git)}"))
         _tell_rest(tried, done)
         click.echo(
             f"  `wink drop --undo{_named(tried.name)}` brings it back, until `wink gc`, or {KEPT} more that are dropped"

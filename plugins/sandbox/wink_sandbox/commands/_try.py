@@ -29,7 +29,7 @@ from wink.errors import MergeRefused, TryConflict
 from wink.filesystem import FileChange, is_git_data, quoted_path
 from wink.limits import utc_now
 from wink.trust import allowed
-from wink_sandbox import Command, Mount, Notes, Overlay, Profile, Sandbox, steering
+from wink_sandbox import Command, Mount, Notes, Overlay, Profile, Sandbox, check_mounts, steering
 from wink_sandbox.tries import PROFILES, Accepted, Run, Try, private_places, profile_named, run_here
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _OUTSIDE = "what git wrote to {} stays in the try and cannot be accepted: commit again after `wink accept --without {}`"
 _WORKTREE = "what git wrote to {} is in the try too, and accepted with it"
 _NO_AGENT = "git began a commit and made none; if it was to be signed: no program in a try reaches your ssh or gpg agent, a key in a file without a passphrase works"
-_KILLED = 130
+_REFUSED, _KILLED = 2, 130
 _TEMPORARY = "/tmp"  # noqa: S108 - what a program sees of it is told
 _SHOWN = 20
 """So many notes are shown."""
@@ -80,7 +80,8 @@ def try_(
 
     It sees the workspace as it is, and on top what was tried before under the same NAME. What it changes is kept apart:
     `wink diff` shows it, `wink accept` makes it real, all or in part, as one call that can be undone, and `wink drop`
-    forgets it. The exit status is the program's own. The first line on standard error says what the program sees.
+    forgets it. What it leaves running in the background ends with it. The exit status is the program's own, or 2 where
+    --keep-on-success could not accept. The first line on standard error says what the program sees.
     """
     for path in read:
         if not os.path.exists(path):
@@ -106,13 +107,14 @@ def try_(
             said = _OUTSIDE if git.main is None else _WORKTREE
             shown = said.format(quoted_path(git.directory), shlex.quote(shown_path(git.at)))
             click.echo(one_line(f"wink: {shown}"), err=True)
-        changes = found.changes() if found else ()
+        changes, is_refused = found.changes() if found else (), False
         if _began_to_commit(changes) and _has_agent():
             click.echo(f"wink: {_NO_AGENT}", err=True)
         if keep_on_success and status == 0 and (changes or outside):
             try:
                 accepted = tried.accept(portable_names=portable)
             except (TryConflict, MergeRefused) as error:
+                is_refused = True
                 if not tell_refused(tried, (), portable_names=portable):
                     click.echo(f"wink: {told(error)}", err=True)
             else:
@@ -124,14 +126,14 @@ def try_(
                 return status
         if quiet:
             _tell_lost(found.notes)
-            return _KILLED if status is None else status
+            return _KILLED if status is None else _REFUSED if is_refused else status
         if home and not outside and not changes and not found.notes:
             click.echo("wink: it changed nothing in the workspace", err=True)
         else:
             steers = steering(changes, opened.root, portable_names=portable)
             _tell(changes, (*steers, *found.notes), name, only_git=bool(outside))
         tell_home(home, name, err=True)
-    return _KILLED if status is None else status
+    return _KILLED if status is None else _REFUSED if is_refused else status
 
 
 def _run(
@@ -145,6 +147,7 @@ def _run(
     *,
     quiet: bool,
 ) -> int | None:
+    check_mounts(root)
     chosen = PROFILES[profile]
     home = os.environ.get("HOME") or os.path.expanduser("~")
     places = tuple(os.path.abspath(path) for path in read)
