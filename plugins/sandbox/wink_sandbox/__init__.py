@@ -15,7 +15,7 @@ from wink_sandbox._overlay import SINCE, Overlay, fresh_name, is_directory, laye
 from wink_sandbox._rules import repository_of, steering
 from wink_sandbox._sandbox import PROGRAMS, Sandbox, bubblewrap, opened, run_request, words_of
 from wink_sandbox._scratch import Scratch
-from wink_sandbox._upper import DEEPEST, Step
+from wink_sandbox._upper import DEEPEST, Step, is_opaque, unhide
 from wink_sandbox.programs import (
     ENVIRONMENT,
     MIB,
@@ -108,11 +108,13 @@ __all__ = [
     "run_request",
     "index_in",
     "is_directory",
+    "is_opaque",
     "lay_aside",
     "layers",
     "overlays_in",
     "steering",
     "sweep",
+    "unhide",
     "usual_guard",
     "walk_tree",
     "watch",

@@ -228,6 +228,21 @@ def has_origin(path: str) -> bool:
     return _marked(path, "origin") is not None
 
 
+def is_opaque(directory: int) -> bool:
+    """Whether a directory, given by its descriptor, hides what was there before."""
+    return _marked(f"/proc/self/fd/{directory}/.", "opaque") == b"y"
+
+
+def unhide(directory: int) -> None:
+    """Let what is in the lower directory be seen again in one that hides it, while no overlay is mounted."""
+    for name in (prefix + "opaque" for prefix in _PREFIXES):
+        try:
+            os.removexattr(directory, name)
+        except OSError as error:
+            if error.errno not in _UNMARKED:
+                raise
+
+
 def _marked(path: str, name: str) -> bytes | None:
     for prefix in _PREFIXES:
         try:

@@ -18,6 +18,7 @@ from wink.cli import (
     one_line,
     open_workspace,
     paths_of,
+    persist_settings,
     portable_names_for,
     shown_path,
     shown_workspace,
@@ -25,7 +26,7 @@ from wink.cli import (
     workspace_option,
     wrong,
 )
-from wink.errors import MergeRefused, TryConflict
+from wink.errors import MergeRefused, SettingsError, TryConflict
 from wink.filesystem import FileChange, is_git_data, quoted_path
 from wink.limits import utc_now
 from wink.trust import allowed
@@ -34,6 +35,7 @@ from wink_sandbox.tries import PROFILES, Accepted, Run, Try, private_places, pro
 
 if TYPE_CHECKING:
     from wink_sandbox import RemoteSetting
+    from wink_sandbox.tries import HomePattern, Persisted
 
 _OUTSIDE = "what git wrote to {} stays in the try and cannot be accepted: commit again after `wink accept --without {}`"
 _WORKTREE = "what git wrote to {} is in the try too, and accepted with it"
@@ -89,11 +91,13 @@ def try_(
     if "/" not in command[0] and shutil.which(command[0]) is None:
         raise wrong(f"there is no program {command[0]!r} on the PATH")
     with open_workspace(workspace) as opened:
-        tried, portable = Try(opened, name), portable_names_for(opened.root)
+        tried, portable, entries = Try(opened, name), portable_names_for(opened.root), _persisted(profile, opened.root)
         with tried.use() as overlay:
-            status, found, home = None, None, ()
+            status, found, home, is_kept = None, None, (), False
             try:
-                status = _run(tried, overlay, overlay.root, command, profile, network, read, quiet=quiet)
+                status, is_kept = _run(
+                    tried, overlay, overlay.root, command, profile, network, read, entries, quiet=quiet
+                )
             finally:
                 found = tried.differences()
                 home, outside = tried.home(), tried.git_outside()
@@ -127,7 +131,7 @@ def try_(
         if quiet:
             _tell_lost(found.notes)
             return _KILLED if status is None else _REFUSED if is_refused else status
-        if home and not outside and not changes and not found.notes:
+        if (home or is_kept) and not outside and not changes and not found.notes:
             click.echo("wink: it changed nothing in the workspace", err=True)
         else:
             steers = steering(changes, opened.root, portable_names=portable)
@@ -144,9 +148,10 @@ def _run(
     profile: str,
     network: bool | None,
     read: tuple[str, ...],
+    entries: tuple[HomePattern, ...],
     *,
     quiet: bool,
-) -> int | None:
+) -> tuple[int | None, bool]:
     check_mounts(root)
     chosen = PROFILES[profile]
     home = os.environ.get("HOME") or os.path.expanduser("~")
@@ -169,9 +174,50 @@ def _run(
         env["GIT_DISCOVERY_ACROSS_FILESYSTEM"] = "1"
     tried.note(Run(argv, started, 0.0, None), home if chosen.home == "private" else "")
     tried.note_places(mounts)
+    persist = None
+    if entries:
+        from wink_sandbox.tries import Persist
+
+        persist = Persist(overlay, home, entries)
     status = run_here(sandbox, Command(argv, cwd, env), overlay, mounts)
     tried.note(Run(argv, started, time.monotonic() - clock, status))
-    return status
+    return status, persist is not None and _tell_persisted(persist.keep(), quiet=quiet)
+
+
+def _persisted(profile: str, root: str) -> tuple[HomePattern, ...]:
+    """What a program may make real of the home: what its profile names, and the user's own settings."""
+    given = PROFILES[profile].persist
+    if given is None:
+        return ()
+    own = persist_settings(root)
+    for note in own.notes:
+        click.echo(one_line(f"wink: {note}"), err=True)
+    if not given and not own.entries:
+        return ()
+    from wink_sandbox.tries import home_pattern
+
+    entries, problems = [*map(home_pattern, given)], list[str]()
+    for number, text in enumerate(own.entries):
+        try:
+            entries.append(home_pattern(text))
+        except ValueError as error:
+            problems.append(f"$.{own.place}[{number}]: {text!r}: {error}")
+    if problems:
+        raise SettingsError(own.shown, problems)
+    return tuple(entries)
+
+
+def _tell_persisted(done: Persisted, *, quiet: bool) -> bool:
+    """Say what is real in the home now, and what is not although it was to be; whether anything is."""
+    if done.kept and not quiet:
+        shown = ", ".join(quoted_path(f"~/{path}") for path in done.kept[:3])
+        more = f" and {len(done.kept) - 3} more" if len(done.kept) > 3 else ""
+        click.echo(one_line(f"wink: kept in your home, for real: {paths_of(len(done.kept))} ({shown}{more})"), err=True)
+    for path, reason in done.left[:_SHOWN]:
+        click.echo(one_line(f"wink: not kept in your home: {quoted_path(f'~/{path}')} {reason}"), err=True)
+    if len(done.left) > _SHOWN:
+        click.echo(f"wink: not kept in your home: {len(done.left) - _SHOWN} more", err=True)
+    return bool(done.kept)
 
 
 def _tell_start(made: Profile, profile: str, root: str, mounts: Iterable[Mount], read: tuple[str, ...]) -> None:
