@@ -58,6 +58,13 @@ CASES: Final = {
     "Comments in settings": Case((0, 2, 0, 0), f"{_TAKEN}; {_OVER}; ! grep mine .git/config"),
     "Settings that git cannot read": Case((0, 2, 128, 0, 0), f"{_TAKEN}; {_OVER}; git status"),
     "Too many settings": Case((0, 2, 0, 0), f"{_TAKEN}; {_OVER}; test $(git config branch.b200.rebase) = true"),
+    "New remotes and other addresses": Case(
+        (0, 2, 0), f"test $(git config remote.work.url) = https://example.org/a.git; {_OVER}"
+    ),
+    "Too many remotes": Case(
+        (0, 2, 0, 0), f"{_TAKEN}; {_OVER}; test $(git config remote.r1.url) = https://example.org/1"
+    ),
+    "A NUL in settings": Case((0, 2, 0), f"{_TAKEN}; git status"),
     "Settings without git": Case((0, 2, 0), f"{_TAKEN}; {_PLAIN}", around=_without(NO_GIT)),
     "Settings that cannot be read": Case((0, 2, 0), f"{_TAKEN}; {_OPEN}"),
     "A git directory elsewhere": Case(

@@ -145,7 +145,7 @@ def drop(paths: tuple[str, ...], workspace: str, name: str | None, undo: bool, d
         if home and done.is_over:
             click.echo(f"  and {paths_of(len(home))} in the home")
         for git in outside if done.is_over else ():
-            click.echo(one_line(f"  and what git wrote to {quoted_path(git)}"))
+            click.echo(one_line(f"  and what git wrote to {quoted_path(git.directory)}"))
         _tell_rest(tried, done)
         click.echo(
             f"  `wink drop --undo{_named(tried.name)}` brings it back, until `wink gc`, or {KEPT} more that are dropped"
