@@ -35,6 +35,10 @@ _LONG = (
     "until grep -qs two .wink/*/tries/long/upper/a.txt; do sleep 0.1; done"
 )
 _OVER = "! wink tries | grep -q ."
+_CHATS = "mkdir -p ~/.claude/projects/-p"
+_LOGIN = "mkdir -p ~/.claude; echo one > ~/.claude/.credentials.json"
+_IN = "test $(cat ~/.claude/.credentials.json) = "
+_SETTINGS = "mkdir -p ~/.config/wink"
 _PLAIN = "! grep -q pager .git/config"
 
 CASES: Final = {
@@ -92,6 +96,32 @@ CASES: Final = {
     "Temporary files that cannot be shown": Case(
         (0, 0, 0), _TAKEN, around=_without("mount -t tmpfs none $(mktemp -d -p /tmp)")
     ),
+    "A file of an agent that is no plain file": Case(
+        (0, 0, 0, 0, 0), f"{_IN}token; test $(ls ~/.claude/projects/-p) = d.jsonl; {_OVER}", _CHATS
+    ),
+    "A file that was changed in the home meanwhile": Case(
+        (0, 0, 0, 0, 0), f"{_IN}tried; test $(stat -c %a ~/.claude/.credentials.json) = 600; {_OVER}", _LOGIN
+    ),
+    "A directory of the home that was deleted and made anew": Case((0, 0, 0), f"{_IN}two; {_OVER}", _LOGIN),
+    "A link in the home": Case(
+        (0, 0, 0),
+        f"{_IN}two; test -L ~/.claude; {_OVER}",
+        "mkdir ~/dots; echo one > ~/dots/.credentials.json; ln -s dots ~/.claude",
+    ),
+    "A file of the home that somebody executes": Case(
+        (0, 0, 0), f"{_IN}two; {_OVER}", f"{_LOGIN}; chmod 700 ~/.claude/.credentials.json"
+    ),
+    "Too much for the home at once": Case(
+        (0, 0, 0, 0),
+        "cd ~/.claude/projects/-p; test $(ls | wc -l) = 1002; test $(stat -c %a-%s large.jsonl) = 600-68157440",
+        _CHATS,
+    ),
+    "A name that is not kept in the home": Case(
+        (0, 0, 0), f"test \"$(cd ~/.claude/projects/-p; echo *)\" = 'b.jsonl chats'; {_OVER}", _CHATS
+    ),
+    "An entry of persist that is refused": Case((2, 0), f"grep two ~/.tool/token; {_OVER}", _SETTINGS),
+    "What is no list of entries": Case((2, 0), f"grep two ~/.token; {_OVER}", _SETTINGS),
+    "An entry of persist in the workspace": Case((0, 0, 0), f"grep two ~/.token; {_OVER}"),
     "Links that lead out": Case((0, 0, 0), f"test -L up; test ! -L root; test ! -L src/1; {_OVER}"),
     "What decides what is loaded next": Case(
         (0, 0, 0),
