@@ -55,6 +55,9 @@ CASES: Final = {
         f"{_TAKEN}; test -e auxiliary; {_OVER}",
         "printf '[tool.wink]\\nportable_names = true\\n' > wink.toml",
     ),
+    "Settings of wink that no command could read": Case(
+        (0, 2, 0, 0, 0), f"{_TAKEN}; grep portable_names wink.toml; {_OVER}"
+    ),
     "A setting that is not merged": Case((0, 2, 0), f"{_TAKEN}; test $(git config core.pager) = less"),
     "A setting that somebody else changed too": Case(
         (0, 2, 0), f"test $(git config branch.main.rebase) = true; {_OVER}"

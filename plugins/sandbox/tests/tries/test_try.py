@@ -114,6 +114,30 @@ def test_part_of_it_can_be_accepted_and_part_dropped(wink: Wink, place: Path) ->
     assert wink("tries").stdout == ""
 
 
+def test_only_what_was_asked_for_is_told_of(wink: Wink, place: Path) -> None:
+    """What is not kept of other paths was said when the program ended, and is said when they are accepted."""
+    made = "echo 2 | tee a.txt src/b.txt new.txt; mkfifo pipe src/pipe; chmod 6755 run.sh; chmod 2755 new.txt"
+    kept, bits = "is a FIFO, which is not kept", "loses its setuid and setgid bits"
+
+    def told(*arguments: str) -> list[str]:
+        lines = wink("accept", *arguments).stdout.splitlines()
+        return [line.strip() for line in lines if kept in line or bits in line]
+
+    wink("try", "--", "sh", "-c", made)
+
+    assert told("a.txt") == []
+    assert told("s*", "--dry-run") == told("src", "--dry-run") == [f"src/pipe {kept}"]
+    assert [line.partition(" ")[0] for line in told("--without", "src", "--dry-run")] == ["new.txt", "pipe", "run.sh"]
+    assert [line.partition(" ")[0] for line in told("--without", "run.sh", "--dry-run")] == [
+        "new.txt",
+        "pipe",
+        "src/pipe",
+    ]
+    assert told("src") == [f"src/pipe {kept}"]
+    assert [line.partition(" ")[0] for line in told("new.txt")] == ["new.txt"]
+    assert (place / "src/b.txt").read_text() == (place / "new.txt").read_text() == "2\n"
+
+
 def test_a_try_goes_on_where_it_stopped_also_after_a_part_was_accepted(wink: Wink, place: Path) -> None:
     """The next program sees what the last one did, and what it writes to an accepted file is no conflict."""
     wink("try", "--", "sh", "-c", "echo 2 >> a.txt; echo 2 >> src/b.txt")

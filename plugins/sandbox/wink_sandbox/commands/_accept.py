@@ -16,6 +16,7 @@ from wink.cli import (
     open_workspace,
     paths_of,
     portable_names_for,
+    settings_problem,
     visible,
     when,
     workspace_option,
@@ -90,6 +91,7 @@ def accept(
                 pick=picking,
                 portable_names=portable,
                 remotes=asking,
+                settings=settings_problem,
             )
         except (TryConflict, MergeRefused):
             if not tell_refused(tried, chosen, left_out, portable_names=portable, remotes=asking):

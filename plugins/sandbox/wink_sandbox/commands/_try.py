@@ -20,6 +20,7 @@ from wink.cli import (
     paths_of,
     persist_settings,
     portable_names_for,
+    settings_problem,
     shown_path,
     shown_workspace,
     told,
@@ -101,7 +102,7 @@ def try_(
             finally:
                 found = tried.differences()
                 home, outside = tried.home(), tried.git_outside()
-                if not found and len(tried.runs) < 2:
+                if not found:
                     tried.end_if_empty()
         for git in outside:
             import shlex
@@ -116,7 +117,7 @@ def try_(
             click.echo(f"wink: {_NO_AGENT}", err=True)
         if keep_on_success and status == 0 and (changes or outside):
             try:
-                accepted = tried.accept(portable_names=portable)
+                accepted = tried.accept(portable_names=portable, settings=settings_problem)
             except (TryConflict, MergeRefused) as error:
                 is_refused = True
                 if not tell_refused(tried, (), portable_names=portable):
@@ -134,8 +135,15 @@ def try_(
         if (home or is_kept) and not outside and not changes and not found.notes:
             click.echo("wink: it changed nothing in the workspace", err=True)
         else:
+            from wink_sandbox import unreadable_settings
+
             steers = steering(changes, opened.root, portable_names=portable)
-            _tell(changes, (*steers, *found.notes), name, only_git=bool(outside))
+            _tell(
+                changes,
+                (*steers, *unreadable_settings(found, settings_problem), *found.notes),
+                name,
+                only_git=bool(outside),
+            )
         tell_home(home, name, err=True)
     return _KILLED if status is None else _REFUSED if is_refused else status
 
@@ -216,7 +224,7 @@ def _tell_persisted(done: Persisted, *, quiet: bool) -> bool:
     for path, reason in done.left[:_SHOWN]:
         click.echo(one_line(f"wink: not kept in your home: {quoted_path(f'~/{path}')} {reason}"), err=True)
     if len(done.left) > _SHOWN:
-        click.echo(f"wink: not kept in your home: {len(done.left) - _SHOWN} more", err=True)
+        click.echo(f"wink: not kept in your home: {paths_of(len(done.left) - _SHOWN)} more", err=True)
     return bool(done.kept)
 
 
@@ -329,7 +337,13 @@ def tell_refused(
     import shlex
 
     without = tried.accept(
-        *paths, without=left_out, rest=True, dry_run=True, portable_names=portable_names, remotes=remotes
+        *paths,
+        without=left_out,
+        rest=True,
+        dry_run=True,
+        portable_names=portable_names,
+        remotes=remotes,
+        settings=settings_problem,
     )
     if not without.left:
         return False
