@@ -230,7 +230,9 @@ MAKING: Sequence[tuple[str, ...]] = (
     ("call", "write_file", "file_path=later.txt", "content=later"),
     ("call", "write_file", "file_path=big.txt", f"content={'x' * 5000}"),
     ("call", "rm", "path=deep", "recursive=true"),
-    ("try", "--", "sh", "-c", "echo tried > tried.txt; mkdir sub; echo more > sub/t; rm n.txt; echo h > $HOME/in-home"),
+    ("try", "--profile", "claude", "--", "sh", "-c", "echo tried > tried.txt; mkdir sub; echo more > sub/t; rm n.txt; "
+     "echo h > $HOME/in-home; mkdir $HOME/.claude; echo {} > $HOME/.claude/settings.json; "
+     "echo token > $HOME/.claude/.credentials.json"),
     ("try", "--name", "other", "--profile", "closed", "--", "sh", "-c", "echo other > other.txt"),
     ("try", "--name", "gone", "--profile", "closed", "--", "sh", "-c", "echo gone > gone.txt"),
     ("drop", "--name", "gone"),
