@@ -201,11 +201,14 @@ class Try:
             runs.pop()
         self._keep({**facts, "runs": [*runs, noted]})
 
-    def note_places(self, mounts: Sequence[Mount]) -> None:
-        """Keep what is shown to the next program beside the workspace, with changes of its own, while the try is in use."""
+    def note_places(self, mounts: Sequence[Mount], git: str = "") -> None:
+        """Keep what is shown to the next program beside the workspace, with changes of its own, while the try is in use.
+
+        `git` is the git directory that its environment names.
+        """
         facts = self._facts()
         shown = {mount.target: os.path.relpath(mount.upper, self.overlay.directory) for mount in mounts}
-        self._keep({**facts, "places": {**facts["places"], **shown}})
+        self._keep({**facts, "places": {**facts["places"], **shown}, "git": git or facts["git"]})
         main = self.accepts_git_to()
         if main is not None and main not in dict(self._layers()):
             # While the program runs, others may look at the worktree, and git then writes its index anew.
@@ -216,7 +219,7 @@ class Try:
 
         Where its `main` is none, that stays in the try: it is not accepted, and gone with it.
         """
-        return git_outside(self.overlay.root, self._places_shown())
+        return git_outside(self.overlay.root, self._places_shown(), self._facts()["git"])
 
     def accepts_git_to(self) -> str | None:
         """The main working tree of the repository, where the workspace is a worktree: what git wrote is accepted there."""
@@ -240,13 +243,26 @@ class Try:
     def home(self) -> tuple[FileChange, ...]:
         """What its programs have changed in the home directory, by paths in it: it is there when the next one runs, and never accepted.
 
-        Raises `UnknownTry`.
+        What git wrote there to the repository of a worktree, which is accepted, is not given. Raises `UnknownTry`.
         """
         self._must_exist()
         place, directory = self._facts()["home"], f"{self.overlay.directory}/{HOME}"
         if not place or not is_directory(f"{directory}/upper") or not os.path.isdir(place):
             return ()
-        return differences(Overlay(place, directory)).changes()
+        gits = [
+            os.path.relpath(f"{one.main}/{_REPOSITORY}", place) for one in self.git_outside() if one.main is not None
+        ]
+        changes = differences(Overlay(place, directory)).changes()
+        return tuple(change for change in changes if not any(_is_at(change.path, git) for git in gits))
+
+    def refusals(
+        self, found: Differences, *, portable_names: bool = False, settings: SettingsProblem | None = None
+    ) -> tuple[tuple[str, str], ...]:
+        """What of `found` no `accept` would take, paths with the reasons; remotes that a person can confirm are none of it, nor is what others change."""
+        found = with_git_config(found)
+        found = with_git_config(found, frozenset(found.asked)) if found.asked else found
+        part = self._workspace.filesystem.begin()
+        return _problems(found, part, portable_names=portable_names, settings=settings, parts=_NO_PARTS)
 
     def conflicts(self) -> tuple[str, ...]:
         """The paths that it has changed, and that have changed in the workspace too since it began; raises `UnknownTry`."""
@@ -551,7 +567,8 @@ class Try:
         facts = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
         runs, known, texts = facts.get("runs"), facts.get("known"), facts.get("texts")
         facts["runs"] = cast("list[Any]", runs) if isinstance(runs, list) else []
-        facts["home"] = home if isinstance(home := facts.get("home"), str) and os.path.isabs(home) else ""
+        for name in ("home", "git"):
+            facts[name] = given if isinstance(given := facts.get(name), str) and os.path.isabs(given) else ""
         marks = cast("dict[str, Any]", known) if isinstance(known, dict) else {}
         places = facts.get("places")
         shown = cast("dict[str, Any]", places) if isinstance(places, dict) else {}
