@@ -923,7 +923,7 @@ def test_what_was_accepted_is_not_tried_any_more_also_when_the_accept_is_undone(
 def test_what_decides_what_is_loaded_next_is_told(wink: Wink, place: Path, environment: dict[str, str]) -> None:
     """`pip install -e .` makes such things rightly; whoever accepts them should have seen them."""
     environment["PYTHONPATH"] = str(place / "src")
-    made = "mkdir src/x.egg-info lib lib/y.egg-info; echo x > src/x.egg-info/entry_points.txt; ln -s a.txt wink.toml"
+    made = "mkdir src/x.egg-info lib lib/y.egg-info; echo x > src/x.egg-info/entry_points.txt; ln -s none wink.toml"
 
     tried = wink("try", "--", "sh", "-c", made)
     accepted = wink("accept")
