@@ -52,6 +52,8 @@ def _tool(number: int, tool: str, **arguments: Any) -> str:
     return _message(number, "tools/call", name=tool, arguments=arguments)
 
 
+_LOGIN = "echo token > $HOME/.claude/.credentials.json"
+"""What is real in the home already, so that nothing outside of the workspace changes."""
 _HELLO = _message(
     1, "initialize", protocolVersion="2025-06-18", capabilities={}, clientInfo={"name": "test", "version": "1"}
 )
@@ -108,6 +110,7 @@ CHANGING: Sequence[Command] = (
     Command("restore", ("restore", "one"), changes=True),
     Command("gc", ("gc", "--calls", "1"), changes=True),
     Command("try", ("try", "--", "sh", "-c", "echo again > again.txt"), changes=True),
+    Command("try, claude", ("try", "--profile", "claude", "--", "sh", "-c", _LOGIN), changes=True),
     Command("try, closed", ("try", "--profile", "closed", "--", "true"), changes=True),
     Command("accept", ("accept", "--name", "other"), changes=True),
     Command("drop", ("drop", "--name", "default"), changes=True),

@@ -23,8 +23,9 @@ NOBODY = 65534
 SPARE = "spare"
 KEPT = f"{SPARE}/kept"
 """Beside the workspace: where `tests.state.restoring` keeps what it puts back."""
-_KEPT_ASIDE = "it is kept in conflicts/"
-"""Part of what wink says, besides, of somebody's file that it does not free: a copied workspace looks like that."""
+_BESIDES = ("it is kept in conflicts/", "wink: workspace ", "wink: not kept in your home: ")
+"""Parts of what wink says besides: of somebody's file that it does not free, as a copied workspace looks like that, what a
+program sees when it starts, and what of it stays in the try when it has ended."""
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -204,7 +205,8 @@ class World:
 
 def complaint(done: Ended) -> str | None:
     """What is wrong with how a command failed: it says so in one line, and that is not a mistake of wink's own."""
-    lines = [line for line in done.err.splitlines() if line.startswith("wink: ") and _KEPT_ASIDE not in line]
+    said = [line for line in done.err.splitlines() if line.startswith("wink: ")]
+    lines = [line for line in said if not any(part in line for part in _BESIDES)]
     if "Traceback" in done.err or "should not happen" in done.said:
         return f"a mistake of wink's own: {done.err[-600:]}"
     if done.status == 128 and "\nfatal: " in f"\n{done.err}":
@@ -218,6 +220,7 @@ def complaint(done: Ended) -> str | None:
     return None
 
 
+_HOME = "echo h > $HOME/in-home; mkdir $HOME/.claude; cd $HOME/.claude; echo {} > settings.json; echo token > .credentials.json"
 RUNNING = ("call", "--section", "shell.commands", "run_command")
 MAKING: Sequence[tuple[str, ...]] = (
     ("call", "write_file", "file_path=n.txt", "content=hello"),
@@ -230,7 +233,7 @@ MAKING: Sequence[tuple[str, ...]] = (
     ("call", "write_file", "file_path=later.txt", "content=later"),
     ("call", "write_file", "file_path=big.txt", f"content={'x' * 5000}"),
     ("call", "rm", "path=deep", "recursive=true"),
-    ("try", "--", "sh", "-c", "echo tried > tried.txt; mkdir sub; echo more > sub/t; rm n.txt; echo h > $HOME/in-home"),
+    ("try", "--profile", "claude", "--", "sh", "-c", f"echo tried > tried.txt; mkdir sub; echo more > sub/t; rm n.txt; {_HOME}"),
     ("try", "--name", "other", "--profile", "closed", "--", "sh", "-c", "echo other > other.txt"),
     ("try", "--name", "gone", "--profile", "closed", "--", "sh", "-c", "echo gone > gone.txt"),
     ("drop", "--name", "gone"),

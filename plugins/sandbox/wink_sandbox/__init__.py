@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from wink_sandbox._copy_guard import CopyGuard
     from wink_sandbox._git_remotes import RemoteSetting
     from wink_sandbox._probe import Feature, Report, probe
+    from wink_sandbox._settings_files import SettingsProblem, unreadable_settings
     from wink_sandbox._unguarded import Unguarded
     from wink_sandbox.programs import mount
 
@@ -78,6 +79,7 @@ __all__ = [
     "Request",
     "Sandbox",
     "Scratch",
+    "SettingsProblem",
     "Step",
     "Stop",
     "Streams",
@@ -115,6 +117,7 @@ __all__ = [
     "steering",
     "sweep",
     "unhide",
+    "unreadable_settings",
     "usual_guard",
     "walk_tree",
     "watch",
@@ -131,6 +134,7 @@ _LATER = {
     "copy_file": "_copy",
     "RemoteSetting": "_git_remotes",
     "Feature Report probe": "_probe",
+    "SettingsProblem unreadable_settings": "_settings_files",
     "mount": "programs",
     "Unguarded": "_unguarded",
 }

@@ -38,11 +38,11 @@ class GitOutside(NamedTuple):
     main: str | None
 
 
-def git_outside(root: str, places: Iterable[tuple[str, str]]) -> tuple[GitOutside, ...]:
+def git_outside(root: str, places: Iterable[tuple[str, str]], named: str = "") -> tuple[GitOutside, ...]:
     """The git directories of the workspace and of what lies in it, outside of it, that something was changed in.
 
     `places` are directories outside and what holds the changes there, both absolute. Of worktrees of one repository only
-    those are given that have changes of their own, or else the first.
+    those are given that have changes of their own, or else the first. `named` is one that the caller's environment names.
     """
     places = tuple(places)
 
@@ -52,13 +52,16 @@ def git_outside(root: str, places: Iterable[tuple[str, str]]) -> tuple[GitOutsid
     found = list(_directories(root))
     if any(not _PARTS.isdisjoint(names) for _, upper in places for _, names in _names_below(upper)):
         found += _directories_below(root)
+    by_name = [one for one in _outside(root, ".git", os.path.realpath(named)) if one not in found] if named else []
+    found += by_name
     own = [one for one in found if is_changed(one[1])]
     shared = {common for *_, common in own}
     for one in found:
         if one[2] not in shared and is_changed(one[2]):
             own.append(one)
             shared.add(one[2])
-    return tuple(GitOutside(at, git, main_tree(f"{root}/{at}".removesuffix("/.git"))) for at, git, _ in sorted(own))
+    mains = {one: None if one in by_name else main_tree(f"{root}/{one[0]}".removesuffix("/.git")) for one in own}
+    return tuple(GitOutside(at, git, mains[at, git, common]) for at, git, common in sorted(own))
 
 
 @dataclass(slots=True)

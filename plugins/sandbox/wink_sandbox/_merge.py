@@ -74,11 +74,14 @@ class Differences:
         return self.settings.get(path) or f"{self.overlay.upper}/{path}"
 
     def only(self, paths: Iterable[str]) -> Differences:
-        """The part of it at and beneath some paths, with the directories that this needs."""
+        """The part of it at and beneath some paths, with the directories that this needs, and what is noted of these paths."""
         wanted = set(paths)
-        return self.exactly(
-            step.path for step in self.steps if "" in wanted or not wanted.isdisjoint((step.path, *_above(step.path)))
-        )
+
+        def is_wanted(path: str) -> bool:
+            return "" in wanted or not wanted.isdisjoint((path, *_above(path)))
+
+        chosen = self.exactly(step.path for step in self.steps if is_wanted(step.path))
+        return replace(chosen, notes=tuple(note for note in self.notes if is_wanted(note[0])))
 
     def exactly(self, paths: Iterable[str]) -> Differences:
         """The part of it at some paths and not beneath them, with the directories that this needs."""
@@ -95,7 +98,8 @@ class Differences:
                 if not is_directory and (step.kind == "directory" or (step.kind == "drop" and there is not None)):
                     steps.append(step)
         suspects = tuple(path for path in self.suspects if path in chosen)
-        return replace(self, steps=tuple(steps), suspects=suspects)
+        notes = tuple(note for note in self.notes if note[0] in chosen)
+        return replace(self, steps=tuple(steps), notes=notes, suspects=suspects)
 
     def without(self, paths: Iterable[str]) -> Differences:
         """What is left without what is at and beneath some paths, and without the deletion of directories that they are in.
@@ -110,7 +114,9 @@ class Differences:
             step for step in self.steps if step.path not in modes and out.isdisjoint((step.path, *_above(step.path)))
         ]
         left = {step.path for step in kept}
-        return replace(self, steps=tuple(kept), suspects=tuple(path for path in self.suspects if path in left))
+        suspects = tuple(path for path in self.suspects if path in left)
+        notes = tuple(note for note in self.notes if note[0] not in given and out.isdisjoint(_above(note[0])))
+        return replace(self, steps=tuple(kept), notes=notes, suspects=suspects)
 
 
 def differences(overlay: Overlay) -> Differences:

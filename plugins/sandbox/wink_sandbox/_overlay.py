@@ -91,6 +91,22 @@ class Overlay:
             os.close(place)
         self._lock = lock
 
+    def is_in_use(self) -> bool:
+        """Whether a process has opened it; whoever begins to in this very moment may be told that it is in use."""
+        try:
+            with opened_directory(self.directory) as place:
+                flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+                lock = os.open(LOCK, flags, dir_fd=place)
+        except (OSError, RecordCorrupt):
+            return False
+        try:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(lock)
+        return False
+
     def mount(self) -> Mount:
         """What the launcher is to mount, once, over the workspace's own path."""
         found = os.stat(self.root)

@@ -99,6 +99,17 @@ def test_the_page_accepts_no_name_that_the_settings_refuse(place: Path) -> None:
     assert "has a name that no Windows can hold" in answer.text
 
 
+def test_the_page_accepts_no_settings_that_nobody_could_read(place: Path) -> None:
+    """The page itself would be the last command that works."""
+    with Workspace.open(place) as workspace:
+        tried(workspace, "t", **{"wink.toml": "[[rules\n"})
+    with served(place) as url, client_of(url) as client:
+        answer = client.get("/do/accept?try=t")
+
+    assert answer.status_code == 409
+    assert "would stop every wink command: is not TOML: " in answer.text
+
+
 def test_it_ends_at_once_with_pages_open(place: Path) -> None:
     """A stream that is open does not hold it up; `served` waits for the end."""
     with ExitStack() as open_page:

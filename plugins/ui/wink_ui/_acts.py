@@ -160,7 +160,15 @@ def _accept(asked: Asked) -> Act:
     tried, paths, fields, what = _tried(asked)
 
     def run(dry_run: bool, confirm: Callable[[Done], object] | None) -> Done:
-        return tried.accept(*paths, dry_run=dry_run, confirm=confirm, portable_names=asked.portable_names())
+        from wink.cli import settings_problem  # which reads many modules, and looking at a page needs none of them
+
+        return tried.accept(
+            *paths,
+            dry_run=dry_run,
+            confirm=confirm,
+            portable_names=asked.portable_names(),
+            settings=settings_problem,
+        )
 
     lead = "Makes what was tried the workspace's, as one call that can be undone."
     title = f"Accept {what} of the try {tried.name}"

@@ -24,7 +24,13 @@ if TYPE_CHECKING:
     from wink.cli._standing import named_path, shown_path, shown_workspace, told, workspace_option
     from wink.cli._views import Checkup, Finding, Pending
     from wink.cli._wrong import WrongInput, nearest, readable, wrong
-    from wink.cli.settings import installed_catalog, persist_settings, portable_names_for, rule_policies
+    from wink.cli.settings import (
+        installed_catalog,
+        persist_settings,
+        portable_names_for,
+        rule_policies,
+        settings_problem,
+    )
     from wink.cli.work import show_long_names
 
 __all__ = [
@@ -54,6 +60,7 @@ __all__ = [
     "refuse_unknown_tag",
     "rule_policies",
     "run",
+    "settings_problem",
     "show_long_names",
     "shown_path",
     "shown_workspace",
@@ -75,7 +82,7 @@ _PLACES: Final = {
     "compose participants workspace_options": "_compose",
     "echo_diff echo_diff_text echo_paths paths_of when": "_calls",
     "fit one_line visible": "_shorten",
-    "installed_catalog persist_settings portable_names_for rule_policies": "settings",
+    "installed_catalog persist_settings portable_names_for rule_policies settings_problem": "settings",
     "model_adapter": "_model",
     "named_path shown_path shown_workspace told workspace_option": "_standing",
     "open_workspace": "_opening",

@@ -55,6 +55,9 @@ CASES: Final = {
         f"{_TAKEN}; test -e auxiliary; {_OVER}",
         "printf '[tool.wink]\\nportable_names = true\\n' > wink.toml",
     ),
+    "Settings of wink that no command could read": Case(
+        (0, 2, 0, 0, 0), f"{_TAKEN}; grep portable_names wink.toml; {_OVER}"
+    ),
     "A setting that is not merged": Case((0, 2, 0), f"{_TAKEN}; test $(git config core.pager) = less"),
     "A setting that somebody else changed too": Case(
         (0, 2, 0), f"test $(git config branch.main.rebase) = true; {_OVER}"
@@ -97,7 +100,7 @@ CASES: Final = {
         (0, 0, 0), _TAKEN, around=_without("mount -t tmpfs none $(mktemp -d -p /tmp)")
     ),
     "A file of an agent that is no plain file": Case(
-        (0, 0, 0, 0, 0), f"{_IN}token; test $(ls ~/.claude/projects/-p) = d.jsonl; {_OVER}", _CHATS
+        (0, 0, 0, 0), f"{_IN}token; test $(ls ~/.claude/projects/-p) = d.jsonl; {_OVER}", _CHATS
     ),
     "A file that was changed in the home meanwhile": Case(
         (0, 0, 0, 0, 0), f"{_IN}tried; test $(stat -c %a ~/.claude/.credentials.json) = 600; {_OVER}", _LOGIN
@@ -117,11 +120,11 @@ CASES: Final = {
         _CHATS,
     ),
     "A name that is not kept in the home": Case(
-        (0, 0, 0), f"test \"$(cd ~/.claude/projects/-p; echo *)\" = 'b.jsonl chats'; {_OVER}", _CHATS
+        (0, 0), f"test \"$(cd ~/.claude/projects/-p; echo *)\" = 'b.jsonl chats'; {_OVER}", _CHATS
     ),
     "An entry of persist that is refused": Case((2, 0), f"grep two ~/.tool/token; {_OVER}", _SETTINGS),
     "What is no list of entries": Case((2, 0), f"grep two ~/.token; {_OVER}", _SETTINGS),
-    "An entry of persist in the workspace": Case((0, 0, 0), f"grep two ~/.token; {_OVER}"),
+    "An entry of persist in the workspace": Case((0, 0), f"grep two ~/.token; {_OVER}"),
     "Links that lead out": Case((0, 0, 0), f"test -L up; test ! -L root; test ! -L src/1; {_OVER}"),
     "What decides what is loaded next": Case(
         (0, 0, 0),

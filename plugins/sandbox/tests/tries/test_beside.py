@@ -152,8 +152,10 @@ def test_of_two_programs_of_one_try_at_the_same_time_one_runs_and_the_other_is_t
     assert said == (
         "wink: a program is still running in the try 'both'; wait for it, or begin another one with --name\n"
     )
+    assert "  is running  " in wink("tries").stdout
     assert wink("try", "--name", "other", "--", "true").returncode == 0
     first.communicate("\n")
     assert first.returncode == 0
+    assert "  status 0  " in wink("tries").stdout
     assert wink("accept", "--name", "both").returncode == 0
     assert (place / "ran.txt").read_text() == "ran\n"

@@ -431,6 +431,27 @@ def test_a_commit_to_a_git_directory_outside_is_told_of_and_not_lost(wink: Wink,
     git(root, "fsck", "--strict")
 
 
+def test_a_commit_to_the_git_directory_that_the_environment_names_is_told_of(
+    wink: Wink, place: Path, environment: dict[str, str]
+) -> None:
+    """The workspace has no `.git` that leads there: the file was accepted, and nothing said that the commit was not."""
+    there = place.parent / "home/dotfiles.git"
+    git(place.parent, "init", "-q", "--bare", str(there))
+    environment |= {"GIT_DIR": str(there), "GIT_WORK_TREE": str(place)}
+
+    tried = wink("try", "--", "sh", "-ec", COMMIT)
+    refused = wink("accept")
+    accepted = wink("accept", "--without", ".git")
+
+    assert tried.returncode == 0, tried.stderr
+    assert f"what git wrote to {there} stays in the try and cannot be accepted" in tried.stderr
+    assert refused.returncode == 2
+    assert f"leads to {there}, where git wrote something in the try" in refused.stderr
+    assert accepted.returncode == 0, accepted.stderr
+    assert (place / "w.txt").read_text() == "w\n"
+    assert f"what git wrote to {there} is still in the try" in accepted.stdout
+
+
 def test_a_commit_alone_is_not_forgotten_with_the_program(wink: Wink, main_tree: Path) -> None:
     """Of a program that changed no file there was no try, and what it had committed was gone."""
     root = separate(main_tree)
@@ -462,6 +483,8 @@ def test_a_commit_in_a_worktree_is_accepted_and_undone(wink: Wink, main_tree: Pa
     root = worktree(main_tree)
     tried = wink("try", "--", "sh", "-ec", f"{COMMIT}; git checkout -q -b next; echo x > {main_tree}/x.txt", cwd=root)
     assert "is in the try too, and accepted with it" in tried.stderr, tried.stderr
+    # What is accepted does not stay; the file beside it in the main working tree does.
+    assert "in the home, which stays with the try: 1 path (~/main)" in tried.stderr
 
     accepted = wink("accept", cwd=root)
 

@@ -62,6 +62,17 @@ def test_a_login_is_real_and_nothing_is_left_of_the_try(claude: Wink, wink: Wink
     assert wink("tries").stdout == ""
 
 
+def test_several_programs_that_leave_a_login_alone_leave_no_try(claude: Wink, wink: Wink, home: Path) -> None:
+    """A list of tries without a path in them hides those that have some."""
+    claude(f"{LOGIN}; echo draft > ~/draft")
+    assert wink("tries").stdout.startswith("default  0 paths changed, and 1 path in the home\n")
+
+    claude(f"echo new > ~/{TOKEN}; rm ~/draft")
+
+    assert content(home) == {TOKEN: "new\n", ".profile": "mine\n"}
+    assert wink("tries").stdout == ""
+
+
 def test_the_next_program_sees_what_is_real(claude: Wink, wink: Wink, home: Path) -> None:
     """Somebody else may have refreshed the token meanwhile; settings and hooks stay in the try, and are listed."""
     claude(f"{LOGIN}; echo mine > ~/.claude/settings.json")
@@ -211,10 +222,10 @@ def test_names_that_a_pattern_does_not_mean(claude: Wink, home: Path) -> None:
 
     assert set(content(home)) == {".profile", ".claude/projects/-p/good.jsonl"}
     assert done.returncode == 0
-    assert r'-p/new\nline.jsonl" its name cannot be printed' in done.stderr
+    assert r'-p/new\nline.jsonl" is refused: its name cannot be printed' in done.stderr
     assert "-p/x.jsonl is a directory" in done.stderr
     assert "-p/link.jsonl is a link" in done.stderr
-    assert "other programs run what is in hooks, or are told by it" in done.stderr
+    assert "-p/hooks/a.jsonl is refused: other programs run what is in hooks, or are told by it" in done.stderr
 
 
 def test_nothing_is_executable_afterwards(claude: Wink, home: Path) -> None:
@@ -225,7 +236,7 @@ def test_nothing_is_executable_afterwards(claude: Wink, home: Path) -> None:
 
     done = claude(f"echo new > ~/{TOKEN}")
 
-    assert "is in your home no plain file of yours that nobody executes" in done.stderr
+    assert "is not replaced: in your home it is a link, executable, another user's, or has a second name" in done.stderr
     assert (home / TOKEN).read_text() == "token\n"
 
 
@@ -236,7 +247,10 @@ def test_a_link_of_the_user_is_not_followed_and_a_second_name_not_cut_off(claude
     (home / ".claude").mkdir()
     for make in (os.link, os.symlink):
         make(home / "dots/token", home / TOKEN)
-        assert "no plain file of yours" in claude(f"rm ~/{TOKEN}; echo new > ~/{TOKEN}", "--name", make.__name__).stderr
+        assert (
+            "is not replaced: in your home it is a link"
+            in claude(f"rm ~/{TOKEN}; echo new > ~/{TOKEN}", "--name", make.__name__).stderr
+        )
         (home / TOKEN).unlink()
     (home / ".claude").rmdir()
     (home / ".claude").symlink_to("dots")
@@ -254,10 +268,20 @@ def test_too_much_at_once_is_left_for_the_next_time(claude: Wink, home: Path) ->
     done = claude(many)
 
     assert "kept in your home, for real: 1000 paths" in done.stderr
-    assert done.stderr.count("is more than 1000 files, or 268435456 bytes, at once") == 5
+    assert done.stderr.count("comes after 1000 files, or 268435456 bytes, the most at once") == 5
     assert "in the home, which stays with the try: 5 paths" in done.stderr
     assert "kept in your home, for real: 5 paths" in claude("true").stderr
     assert len(list((home / ".claude/projects/-p").iterdir())) == 1005
+
+
+def test_more_than_a_screen_of_what_is_not_kept_is_counted(claude: Wink, home: Path) -> None:
+    """One line for each would hide what else is said."""
+    done = claude("mkdir -p ~/.claude/projects/-p; cd ~/.claude/projects/-p; for i in $(seq 21); do : > $i.jsonl; done")
+
+    lines = [line for line in done.stderr.splitlines() if line.startswith("wink: not kept in your home: ")]
+    assert [line.endswith(".jsonl is empty") for line in lines] == [True] * 20 + [False]
+    assert lines[-1] == "wink: not kept in your home: 1 path more"
+    assert content(home) == {".profile": "mine\n"}
 
 
 def test_what_lies_too_deep_is_named(claude: Wink, home: Path) -> None:

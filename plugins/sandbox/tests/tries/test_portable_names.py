@@ -38,7 +38,7 @@ def test_with_the_setting_an_accept_refuses_them_once_and_the_ways_on_work(wink:
     else:
         (place / "wink.toml").write_text("portable_names = true\n")
     tried = wink("try", "--", "sh", "-c", _MAKE)
-    assert f"  lpt1.txt {_REASON}\n" in tried.stderr
+    assert f"wink: 8 paths cannot be accepted:\n  {_REASON}:\n    CON\n" in tried.stderr
 
     refused = wink("accept")
 

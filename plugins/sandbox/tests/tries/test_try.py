@@ -114,6 +114,79 @@ def test_part_of_it_can_be_accepted_and_part_dropped(wink: Wink, place: Path) ->
     assert wink("tries").stdout == ""
 
 
+def test_only_what_was_asked_for_is_told_of(wink: Wink, place: Path) -> None:
+    """What is not kept of other paths was said when the program ended, and is said when they are accepted."""
+    made = "echo 2 | tee a.txt src/b.txt new.txt; mkfifo pipe src/pipe; chmod 6755 run.sh; chmod 2755 new.txt"
+    kept, bits = "is a FIFO, which is not kept", "loses its setuid and setgid bits"
+
+    def told(*arguments: str) -> list[str]:
+        lines = wink("accept", *arguments).stdout.splitlines()
+        return [line.strip() for line in lines if kept in line or bits in line]
+
+    wink("try", "--", "sh", "-c", made)
+
+    assert told("a.txt") == []
+    assert told("s*", "--dry-run") == told("src", "--dry-run") == [f"src/pipe {kept}"]
+    assert [line.partition(" ")[0] for line in told("--without", "src", "--dry-run")] == ["new.txt", "pipe", "run.sh"]
+    assert [line.partition(" ")[0] for line in told("--without", "run.sh", "--dry-run")] == [
+        "new.txt",
+        "pipe",
+        "src/pipe",
+    ]
+    assert told("src") == [f"src/pipe {kept}"]
+    assert [line.partition(" ")[0] for line in told("new.txt")] == ["new.txt"]
+    assert (place / "src/b.txt").read_text() == (place / "new.txt").read_text() == "2\n"
+
+
+NEVER_ACCEPTED = {
+    "a hook": ("echo x > .git/hooks/pre-commit", "belongs to what git runs", ".git/hooks/pre-commit"),
+    "a setting": ("git config core.pager x", "has settings that are not merged: core.pager", ".git/config"),
+    "a repository": ("git init -q lib", "would plant a git repository", "lib/.git"),
+}
+
+
+@pytest.mark.parametrize("what", NEVER_ACCEPTED)
+@pytest.mark.parametrize("quiet", [(), ("-q",)])
+def test_what_no_accept_takes_is_said_when_the_program_ends(
+    wink: Wink, place: Path, what: str, quiet: tuple[str, ...]
+) -> None:
+    """By the time of the accept somebody may have gone on with it; a file beside it is not held up."""
+    subprocess.run(["git", "init", "-q", str(place)], check=True)
+    script, reason, path = NEVER_ACCEPTED[what]
+
+    lines = wink("try", *quiet, "--", "sh", "-c", f"{script}; echo two > a.txt").stderr.splitlines()
+
+    at = lines.index("wink: 1 path cannot be accepted:")
+    assert reason in lines[at + 1]
+    assert lines[at + 2] == f"    {path}"
+    assert ("keep the rest: wink accept --rest [PATH…]" in lines[-1]) is not bool(quiet)
+    assert wink("accept", "--rest").returncode == 1
+    assert (place / "a.txt").read_text() == "two\n"
+
+
+def test_remotes_that_a_person_can_confirm_are_not_said_to_be_refused(wink: Wink, place: Path) -> None:
+    """`wink accept` shows them, and asks."""
+    subprocess.run(["git", "init", "-q", str(place)], check=True)
+
+    done = wink("try", "--", "git", "remote", "add", "work", "https://example.org/a.git")
+
+    assert "cannot be accepted" not in done.stderr
+    assert wink("accept", "--remotes").returncode == 0
+
+
+def test_all_of_it_can_be_asked_for_by_name(wink: Wink, place: Path) -> None:
+    """As where no path is given; with one it is unclear what is meant."""
+    wink("try", "--", "sh", "-c", "echo two | tee a.txt src/b.txt")
+
+    unclear = wink("accept", "--all", "a.txt")
+    assert (unclear.returncode, unclear.stderr.count("\n")) == (2, 1)
+    assert wink("accept", "--all", "--without", "src").returncode == 0
+    assert wink("accept", "--all").returncode == 0
+
+    assert (place / "a.txt").read_text() == (place / "src/b.txt").read_text() == "two\n"
+    assert wink("tries").stdout == ""
+
+
 def test_a_try_goes_on_where_it_stopped_also_after_a_part_was_accepted(wink: Wink, place: Path) -> None:
     """The next program sees what the last one did, and what it writes to an accepted file is no conflict."""
     wink("try", "--", "sh", "-c", "echo 2 >> a.txt; echo 2 >> src/b.txt")
@@ -850,7 +923,7 @@ def test_what_was_accepted_is_not_tried_any_more_also_when_the_accept_is_undone(
 def test_what_decides_what_is_loaded_next_is_told(wink: Wink, place: Path, environment: dict[str, str]) -> None:
     """`pip install -e .` makes such things rightly; whoever accepts them should have seen them."""
     environment["PYTHONPATH"] = str(place / "src")
-    made = "mkdir src/x.egg-info lib lib/y.egg-info; echo x > src/x.egg-info/entry_points.txt; ln -s a.txt wink.toml"
+    made = "mkdir src/x.egg-info lib lib/y.egg-info; echo x > src/x.egg-info/entry_points.txt; ln -s none wink.toml"
 
     tried = wink("try", "--", "sh", "-c", made)
     accepted = wink("accept")

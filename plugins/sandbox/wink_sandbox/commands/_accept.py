@@ -16,6 +16,7 @@ from wink.cli import (
     open_workspace,
     paths_of,
     portable_names_for,
+    settings_problem,
     visible,
     when,
     workspace_option,
@@ -46,6 +47,7 @@ _dry_run = click.option("--dry-run", is_flag=True, help="Only show what would ch
 @click.option(
     "--without", multiple=True, metavar="PATH", help="Leave out what is at and beneath PATH; may be repeated."
 )
+@click.option("--all", "everything", is_flag=True, help="Accept all of it, as where no PATH is given.")
 @click.option("--session", default="default", metavar="NAME", help="The session in whose log it is to stand.")
 @click.option("--rest", is_flag=True, help="Leave out what cannot be accepted, and accept the rest.")
 @click.option(
@@ -58,6 +60,7 @@ def accept(
     workspace: str,
     name: str | None,
     without: tuple[str, ...],
+    everything: bool,
     session: str,
     rest: bool,
     remotes: bool,
@@ -71,6 +74,8 @@ def accept(
     accepted and the paths are named. With --rest they stay in the try, everything else is accepted, and the exit status
     is 1; what --without leaves out stays there too.
     """
+    if everything and paths:
+        raise wrong("--all accepts all of it; give it without PATHs, or leave some out with --without")
     if patch:
         if dry_run:
             raise wrong("--patch shows all before it asks; give it without --dry-run, and answer q")
@@ -90,6 +95,7 @@ def accept(
                 pick=picking,
                 portable_names=portable,
                 remotes=asking,
+                settings=settings_problem,
             )
         except (TryConflict, MergeRefused):
             if not tell_refused(tried, chosen, left_out, portable_names=portable, remotes=asking):
@@ -210,8 +216,12 @@ def _list_one(one: Try, dropped_at: datetime | None, *, as_json: bool) -> None:
     for git in one.git_outside():
         stays = ", which cannot be accepted" if git.main is None else ""
         click.echo(one_line(f"  git wrote to {quoted_path(git.directory)}{stays}"))
-    for run in one.runs:
-        status = "ended from outside" if run.status is None else f"status {run.status}"
+    runs = one.runs
+    for number, run in enumerate(runs, 1):
+        status = f"status {run.status}"
+        if run.status is None:
+            is_running = number == len(runs) and one.overlay.is_in_use()
+            status = "is running" if is_running else "ended from outside"
         click.echo(visible(f"  {when(run.started_at, now)}  {status}  {fit(shlex.join(run.argv), 80)}"))
 
 

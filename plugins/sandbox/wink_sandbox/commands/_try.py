@@ -20,6 +20,7 @@ from wink.cli import (
     paths_of,
     persist_settings,
     portable_names_for,
+    settings_problem,
     shown_path,
     shown_workspace,
     told,
@@ -94,6 +95,7 @@ def try_(
         tried, portable, entries = Try(opened, name), portable_names_for(opened.root), _persisted(profile, opened.root)
         with tried.use() as overlay:
             status, found, home, is_kept = None, None, (), False
+            left: tuple[tuple[str, str], ...] = ()
             try:
                 status, is_kept = _run(
                     tried, overlay, overlay.root, command, profile, network, read, entries, quiet=quiet
@@ -101,8 +103,10 @@ def try_(
             finally:
                 found = tried.differences()
                 home, outside = tried.home(), tried.git_outside()
-                if not found and len(tried.runs) < 2:
+                if not found:
                     tried.end_if_empty()
+                else:
+                    left = tried.refusals(found, portable_names=portable, settings=settings_problem)
         for git in outside:
             import shlex
 
@@ -116,7 +120,7 @@ def try_(
             click.echo(f"wink: {_NO_AGENT}", err=True)
         if keep_on_success and status == 0 and (changes or outside):
             try:
-                accepted = tried.accept(portable_names=portable)
+                accepted = tried.accept(portable_names=portable, settings=settings_problem)
             except (TryConflict, MergeRefused) as error:
                 is_refused = True
                 if not tell_refused(tried, (), portable_names=portable):
@@ -129,13 +133,15 @@ def try_(
                 tell_home(() if accepted.is_over else home, name, err=True)
                 return status
         if quiet:
+            _tell_refusals(() if is_refused else left)
             _tell_lost(found.notes)
             return _KILLED if status is None else _REFUSED if is_refused else status
         if (home or is_kept) and not outside and not changes and not found.notes:
             click.echo("wink: it changed nothing in the workspace", err=True)
         else:
             steers = steering(changes, opened.root, portable_names=portable)
-            _tell(changes, (*steers, *found.notes), name, only_git=bool(outside))
+            notes = (*(one for one in steers if one not in left), *found.notes)
+            _tell(changes, notes, name, () if is_refused else left, only_git=bool(outside))
         tell_home(home, name, err=True)
     return _KILLED if status is None else _REFUSED if is_refused else status
 
@@ -173,7 +179,7 @@ def _run(
         # The workspace is a mount of its own now, and may be a directory of a repository that begins above it.
         env["GIT_DISCOVERY_ACROSS_FILESYSTEM"] = "1"
     tried.note(Run(argv, started, 0.0, None), home if chosen.home == "private" else "")
-    tried.note_places(mounts)
+    tried.note_places(mounts, os.path.abspath(git) if (git := env.get("GIT_DIR")) else "")
     persist = None
     if entries:
         from wink_sandbox.tries import Persist
@@ -216,7 +222,7 @@ def _tell_persisted(done: Persisted, *, quiet: bool) -> bool:
     for path, reason in done.left[:_SHOWN]:
         click.echo(one_line(f"wink: not kept in your home: {quoted_path(f'~/{path}')} {reason}"), err=True)
     if len(done.left) > _SHOWN:
-        click.echo(f"wink: not kept in your home: {len(done.left) - _SHOWN} more", err=True)
+        click.echo(f"wink: not kept in your home: {paths_of(len(done.left) - _SHOWN)} more", err=True)
     return bool(done.kept)
 
 
@@ -269,19 +275,25 @@ def _tell_lost(notes: Notes) -> None:
         tell_left(notes)
 
 
-def _tell(changes: tuple[FileChange, ...], notes: Notes, name: str, *, only_git: bool = False) -> None:
+def _tell_refusals(left: tuple[tuple[str, str], ...]) -> None:
+    """Say what no accept will take, while the person still knows what the program was to do."""
+    if left:
+        click.echo(f"wink: {paths_of(len(left))} cannot be accepted:", err=True)
+        tell_left(left)
+
+
+def _tell(changes: tuple[FileChange, ...], notes: Notes, name: str, left: Notes, *, only_git: bool = False) -> None:
     if not changes and not notes:
         click.echo(f"wink: it changed nothing{' else' if only_git else ''}", err=True)
         return
     what = f"tried{'' if name == 'default' else ' as ' + name}, nothing of this is real yet"
     tell_changes(changes, what, err=True, how=f"wink diff --try {name} --all")
     tell_notes(notes, err=True)
+    _tell_refusals(left)
     if changes:
         which = "" if name == "default" else f" --name {name}"
-        click.echo(
-            f"wink: see it: wink diff --try {name}; keep it: wink accept{which} [PATH…]; forget it: wink drop{which}",
-            err=True,
-        )
+        keep = f"keep {'the rest: wink accept --rest' if left else 'it: wink accept'}{which} [PATH…]"
+        click.echo(f"wink: see it: wink diff --try {name}; {keep}; forget it: wink drop{which}", err=True)
 
 
 def tell_accepted(done: Accepted, *, err: bool = False) -> None:
@@ -329,7 +341,13 @@ def tell_refused(
     import shlex
 
     without = tried.accept(
-        *paths, without=left_out, rest=True, dry_run=True, portable_names=portable_names, remotes=remotes
+        *paths,
+        without=left_out,
+        rest=True,
+        dry_run=True,
+        portable_names=portable_names,
+        remotes=remotes,
+        settings=settings_problem,
     )
     if not without.left:
         return False

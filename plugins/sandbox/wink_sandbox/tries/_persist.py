@@ -34,6 +34,7 @@ _RECORD: Final = "persist.json"
 _MOST_RECORD: Final = 16 << 20
 _NOTHING: Final[list[int]] = [0]
 _MEANWHILE: Final = "was changed in your home meanwhile, and what is there stays"
+_IN_THE_WAY: Final = "is not replaced: in your home it is a link, executable, another user's, or has a second name"
 
 
 class Persisted(NamedTuple):
@@ -77,7 +78,7 @@ class Persist:
                     size += found.st_size if stat.S_ISREG(found.st_mode) and found.st_size <= _LARGEST else 0
                     try:
                         if len(kept) >= _MOST_FILES or size > _MOST_BYTES:
-                            raise _Refused(f"is more than {_MOST_FILES} files, or {_MOST_BYTES} bytes, at once")
+                            raise _Refused(f"comes after {_MOST_FILES} files, or {_MOST_BYTES} bytes, the most at once")
                         if self._keep(real, upper, path):
                             kept.append(path)
                     except (_Refused, OSError) as error:
@@ -106,7 +107,7 @@ class Persist:
     def _keep(self, real: int, upper: int, path: str) -> bool:
         *above, name = names = path.split("/")
         if reason := refusal(names):
-            raise _Refused(reason)
+            raise _Refused(f"is refused: {reason}")
         with _inside(upper, above) as place:
             data = _content(place, name)
             if not data:  # as of a program that was killed while it wrote
@@ -118,7 +119,7 @@ class Persist:
                     if _stamp(found) != self._begun_with.get(path, _NOTHING):
                         raise _Refused(_MEANWHILE)
                     if found is not None and (not is_plain(found) or found.st_mode & 0o7111):
-                        raise _Refused("is in your home no plain file of yours that nobody executes")
+                        raise _Refused(_IN_THE_WAY)
                     _write(there, name, data, found)
                 self._begun_with[path] = _stamp(_status(there, name))
             os.unlink(name, dir_fd=place)  # so that the next program sees what others make of the real one
@@ -167,7 +168,7 @@ def _look(top: int, entries: Iterable[HomePattern], left: list[tuple[str, str]])
                 left.append(("/".join(names), _told(error)))
             if seen >= _MOST_ENTRIES:
                 left.append(
-                    ("/".join(one.fixed), f"has more than {_MOST_ENTRIES} files in it, the rest was not looked at")
+                    ("/".join(one.fixed), f"has more than {_MOST_ENTRIES} files in it, and the rest was not looked at")
                 )
                 return found
     return found

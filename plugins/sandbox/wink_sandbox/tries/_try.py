@@ -60,7 +60,7 @@ from wink_sandbox.tries._dropped import bring_back as _bring_back
 from wink_sandbox.tries._private import HOME
 
 if TYPE_CHECKING:
-    from wink_sandbox import RemoteSetting
+    from wink_sandbox import RemoteSetting, SettingsProblem
     from wink_sandbox.tries._hunks import Content, Picked, Unit
     from wink_sandbox.tries._worktree import MainTree
 
@@ -201,11 +201,14 @@ class Try:
             runs.pop()
         self._keep({**facts, "runs": [*runs, noted]})
 
-    def note_places(self, mounts: Sequence[Mount]) -> None:
-        """Keep what is shown to the next program beside the workspace, with changes of its own, while the try is in use."""
+    def note_places(self, mounts: Sequence[Mount], git: str = "") -> None:
+        """Keep what is shown to the next program beside the workspace, with changes of its own, while the try is in use.
+
+        `git` is the git directory that its environment names.
+        """
         facts = self._facts()
         shown = {mount.target: os.path.relpath(mount.upper, self.overlay.directory) for mount in mounts}
-        self._keep({**facts, "places": {**facts["places"], **shown}})
+        self._keep({**facts, "places": {**facts["places"], **shown}, "git": git or facts["git"]})
         main = self.accepts_git_to()
         if main is not None and main not in dict(self._layers()):
             # While the program runs, others may look at the worktree, and git then writes its index anew.
@@ -216,7 +219,7 @@ class Try:
 
         Where its `main` is none, that stays in the try: it is not accepted, and gone with it.
         """
-        return git_outside(self.overlay.root, self._places_shown())
+        return git_outside(self.overlay.root, self._places_shown(), self._facts()["git"])
 
     def accepts_git_to(self) -> str | None:
         """The main working tree of the repository, where the workspace is a worktree: what git wrote is accepted there."""
@@ -240,13 +243,26 @@ class Try:
     def home(self) -> tuple[FileChange, ...]:
         """What its programs have changed in the home directory, by paths in it: it is there when the next one runs, and never accepted.
 
-        Raises `UnknownTry`.
+        What git wrote there to the repository of a worktree, which is accepted, is not given. Raises `UnknownTry`.
         """
         self._must_exist()
         place, directory = self._facts()["home"], f"{self.overlay.directory}/{HOME}"
         if not place or not is_directory(f"{directory}/upper") or not os.path.isdir(place):
             return ()
-        return differences(Overlay(place, directory)).changes()
+        gits = [
+            os.path.relpath(f"{one.main}/{_REPOSITORY}", place) for one in self.git_outside() if one.main is not None
+        ]
+        changes = differences(Overlay(place, directory)).changes()
+        return tuple(change for change in changes if not any(_is_at(change.path, git) for git in gits))
+
+    def refusals(
+        self, found: Differences, *, portable_names: bool = False, settings: SettingsProblem | None = None
+    ) -> tuple[tuple[str, str], ...]:
+        """What of `found` no `accept` would take, paths with the reasons; remotes that a person can confirm are none of it, nor is what others change."""
+        found = with_git_config(found)
+        found = with_git_config(found, frozenset(found.asked)) if found.asked else found
+        part = self._workspace.filesystem.begin()
+        return _problems(found, part, portable_names=portable_names, settings=settings, parts=_NO_PARTS)
 
     def conflicts(self) -> tuple[str, ...]:
         """The paths that it has changed, and that have changed in the workspace too since it began; raises `UnknownTry`."""
@@ -263,6 +279,7 @@ class Try:
         confirm: Callable[[Accepted], object] | None = None,
         portable_names: bool = False,
         remotes: Callable[[tuple[RemoteSetting, ...]], bool] | None = None,
+        settings: SettingsProblem | None = None,
     ) -> Accepted:
         """Make all of it, or what is at and beneath some paths, the workspace's: one call, which can be undone.
 
@@ -276,6 +293,7 @@ class Try:
         become a workspace's, with `portable_names` also new names that Windows cannot hold; then nothing was changed. With `rest` such paths are left out, and the rest is accepted.
         `pick` chooses from what there is, while no program can change the try; only what it gives is looked at further.
         `remotes` is asked, likewise, whether to take new remotes and other addresses of those there are; nobody asked, they are refused.
+        `settings` says what is wrong with what a file of wink's settings would have; such a file is refused.
         """
         self._must_exist()
         with self._held(), ExitStack() as opened:
@@ -293,13 +311,12 @@ class Try:
                 stays = (*stays, *main.problems())
             if stays and rest:
                 mains = ()
-            acceptable = partial(
-                self._acceptable, paths, without, confirmed, stays=stays, portable_names=portable_names
-            )
+            parts: dict[str, Content] = {}
+            problems = partial(_problems, portable_names=portable_names, settings=settings, parts=parts)
+            acceptable = partial(self._acceptable, paths, without, confirmed, problems, stays=stays)
             if dry_run:
                 found, left = acceptable(self._workspace.filesystem.begin(), rest=rest)
                 return Accepted(None, found.changes(), self._told(found), left=left)
-            parts: dict[str, Content] = {}
             taken: set[str] | None = None
             if pick is not None:
                 if rest:
@@ -307,7 +324,7 @@ class Try:
                 from wink_sandbox.tries._hunks import content_of, units
 
                 picked = tuple(pick(units(found)))
-                parts = {one.unit.path: made for one in picked if (made := content_of(one)) is not None}
+                parts |= {one.unit.path: made for one in picked if (made := content_of(one)) is not None}
                 taken = {path for one in picked for path in one.unit.paths}
             said: dict[str, object] = {"try": self.name, **({"paths": list(paths)} if paths else {})}
             said |= {"without": list(without)} if without else {}
@@ -405,7 +422,7 @@ class Try:
             found = found.only(place for path in paths for place in self._at(path, found))
         left_out = [place for path in without for place in self._repository_at(path) or self._at(path, found)]
         if left_out:
-            names = {step.path for step in found.steps}
+            names = {*(step.path for step in found.steps), *(path for path, _ in found.notes)}
             found = found.without(name for name in names if any(_is_at(name, place) for place in left_out))
         return with_git_config(found, confirmed)
 
@@ -427,7 +444,8 @@ class Try:
             workspace_path(path)  # which says what is wrong with it
         if not places and place != "":
             raise NothingTried(path, self.name)
-        return places
+        noted = (path for path, _ in found.notes if fits is not None and fits.covers(path, is_directory=False))
+        return [*places, *noted]
 
     def _repository_at(self, path: str) -> list[str]:
         """The path, where that is of a `.git`: what git wrote elsewhere because of it is meant too."""
@@ -461,12 +479,12 @@ class Try:
         paths: Sequence[str],
         without: Sequence[str],
         confirmed: Collection[RemoteSetting],
+        problems_of: Callable[[Differences, FileTransaction], tuple[tuple[str, str], ...]],
         part: FileTransaction,
         *,
         rest: bool,
         stays: tuple[tuple[str, str], ...] = (),
         taken: set[str] | None = None,
-        portable_names: bool = False,
     ) -> tuple[Differences, tuple[tuple[str, str], ...]]:
         """What was chosen and may be accepted, and with `rest` what has to stay, with the reasons; without, that is raised.
 
@@ -477,7 +495,7 @@ class Try:
             found = found.exactly(taken)
         left: dict[str, str] = {}
         # Whether something makes a directory a repository, for one, depends on what else is left out.
-        while problems := refused(found, part, portable_names=portable_names):
+        while problems := problems_of(found, part):
             if not rest:
                 raise AcceptRefused((*problems, *stays), self.name)
             left.update(problems)
@@ -549,7 +567,8 @@ class Try:
         facts = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
         runs, known, texts = facts.get("runs"), facts.get("known"), facts.get("texts")
         facts["runs"] = cast("list[Any]", runs) if isinstance(runs, list) else []
-        facts["home"] = home if isinstance(home := facts.get("home"), str) and os.path.isabs(home) else ""
+        for name in ("home", "git"):
+            facts[name] = given if isinstance(given := facts.get(name), str) and os.path.isabs(given) else ""
         marks = cast("dict[str, Any]", known) if isinstance(known, dict) else {}
         places = facts.get("places")
         shown = cast("dict[str, Any]", places) if isinstance(places, dict) else {}
@@ -641,6 +660,23 @@ def tries(workspace: Workspace) -> tuple[Try, ...]:
     names = overlays_in(_directory(workspace))
     found = [Try(workspace, name) for name in names if is_name(name)]
     return tuple(sorted((one for one in found if one.exists), key=lambda one: (_last_use(one), one.name)))
+
+
+def _problems(
+    found: Differences,
+    part: FileTransaction,
+    *,
+    portable_names: bool,
+    settings: SettingsProblem | None,
+    parts: Mapping[str, Content],
+) -> tuple[tuple[str, str], ...]:
+    """What must not become the workspace's: paths, each with the reason."""
+    problems = refused(found, part, portable_names=portable_names)
+    if settings is None:
+        return problems
+    from wink_sandbox import unreadable_settings
+
+    return (*problems, *unreadable_settings(found, settings, {path: made.after for path, made in parts.items()}))
 
 
 def _plain(path: str) -> str | None:

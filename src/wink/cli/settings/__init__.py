@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     )
     from wink.cli.settings._keep_settings import keep_for, keep_settings
     from wink.cli.settings._mask_settings import masking_for
+    from wink.cli.settings._problem import settings_problem
     from wink.cli.settings._rules import RuleSettings, doubts, rule_policies, rule_settings
     from wink.cli.settings._settings import VARIABLES, commands_catalog, installed_catalog
 
@@ -31,6 +32,7 @@ __all__ = [
     "portable_names_for",
     "rule_policies",
     "rule_settings",
+    "settings_problem",
 ]
 
 if not TYPE_CHECKING:  # each is imported when it is asked for
@@ -40,6 +42,7 @@ if not TYPE_CHECKING:  # each is imported when it is asked for
             "PersistSettings max_file_bytes_for persist_settings portable_names_for": "_file_settings",
             "keep_for keep_settings": "_keep_settings",
             "masking_for": "_mask_settings",
+            "settings_problem": "_problem",
             "RuleSettings doubts rule_policies rule_settings": "_rules",
             "VARIABLES commands_catalog installed_catalog": "_settings",
         },
