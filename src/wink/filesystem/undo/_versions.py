@@ -15,6 +15,8 @@ from wink.filesystem.disk import Attributes
 
 _MOST_MOVES = 100
 _MOST_NAMES = 100_000
+_MOST_HELD = 16 << 20
+"""So many bytes out of the archive are held: whoever takes something back asks for each three times."""
 
 Committed = Callable[[], Iterable[tuple[int, FileChange]]]
 """Gives what transactions changed, oldest first, each with the position of its transaction."""
@@ -72,6 +74,8 @@ class Versions:
     def __init__(self, places: Places, committed: Committed) -> None:
         self._places, self._committed = places, committed
         self._read: dict[object, str | None] = {}
+        self._archived: dict[str, Archived] = {}
+        self._held = 0
 
     @cached_property
     def changes(self) -> dict[str, list[tuple[int, FileChange]]]:
@@ -199,8 +203,15 @@ class Versions:
         )
 
     def _preimage(self, version: FileVersion, staged: str, modified_ns: int) -> BinaryIO | None:
+        held = self._archived.get(staged)
+        if held is not None:
+            return Archived(held.getvalue(), held.attributes)
         stream = self._places.open_preimage(staged)
-        if stream is not None and not isinstance(stream, Archived):
+        if isinstance(stream, Archived):
+            if self._held + version.size <= _MOST_HELD:
+                self._archived[staged] = Archived(stream.getvalue(), stream.attributes)
+                self._held += len(stream.getvalue())
+        elif stream is not None:
             found = os.fstat(stream.fileno())
             if (found.st_size, found.st_mtime_ns) != (version.size, modified_ns):
                 # A program that had the old file open went on writing to it: this is not what the call found.
