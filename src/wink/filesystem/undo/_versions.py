@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Container, Iterable
-from dataclasses import replace
 from functools import cached_property
 from io import BytesIO
 from typing import Any, BinaryIO, Protocol
 
 from wink.errors import HistoryDamaged, PathRefused
-from wink.filesystem._change import DIFFABLE_BYTES, FileChange, FileVersion
+from wink.filesystem._change import DIFFABLE_BYTES, FileChange, FileVersion, with_load
+from wink.filesystem._facts import digest as digest_of
 from wink.filesystem.disk import Attributes
 
 _MOST_MOVES = 100
 _MOST_NAMES = 100_000
 _MOST_HELD = 16 << 20
-"""So many bytes out of the archive are held: whoever takes something back asks for each three times."""
+"""So many bytes of what was read are held: to take something back, each content is compared, shown, and put to its place."""
 
 Committed = Callable[[], Iterable[tuple[int, FileChange]]]
 """Gives what transactions changed, oldest first, each with the position of its transaction."""
@@ -75,6 +75,7 @@ class Versions:
         self._places, self._committed = places, committed
         self._read: dict[object, str | None] = {}
         self._archived: dict[str, Archived] = {}
+        self._seen: dict[object, bytes] = {}
         self._held = 0
 
     @cached_property
@@ -144,10 +145,22 @@ class Versions:
         except (OSError, PathRefused):
             return None
         with stream:
-            digest = _digest(stream)
+            digest = self._seen_digest(path, now, stream) or _digest(stream)
         if now.kept is not None:
             now.kept.digest = digest
         return digest
+
+    def _seen_digest(self, path: str, now: FileVersion, stream: BinaryIO) -> str | None:
+        """The digest of what is small, and is held to be shown."""
+        if now.size > DIFFABLE_BYTES or self._held + now.size > _MOST_HELD:
+            return None
+        content = stream.read(now.size + 1)
+        if len(content) != now.size:
+            stream.seek(0)
+            return None
+        self._held += now.size
+        self._seen[path, _mark(now), now.kept and now.kept.changed_ns] = content
+        return digest_of(content)
 
     def open(self, path: str, version: FileVersion, position: int) -> BinaryIO | None:
         """The content of a version of a path that a transaction at `position`, or somebody after it, left or found."""
@@ -194,12 +207,12 @@ class Versions:
 
     def with_content(self, position: int, change: FileChange) -> FileChange:
         """The change with content that can be shown, as far as it is still known."""
-        before, after = change.before, change.after
-        path = change.moved_from if before is None and change.moved_from else change.path
-        return replace(
-            change,
-            before=before and self._loading(path, before, position),
-            after=after and self._loading(change.path, after, position),
+        before, after, path = change.before, change.after, change.path
+        return FileChange(
+            path,
+            before and self.loading(path, before, position),
+            after and self.loading(path, after, position),
+            change.moved_from,
         )
 
     def _preimage(self, version: FileVersion, staged: str, modified_ns: int) -> BinaryIO | None:
@@ -311,13 +324,16 @@ class Versions:
                     found.setdefault(_mark(after), []).append((position, path, after))
         return found
 
-    def _loading(self, path: str, version: FileVersion, position: int) -> FileVersion:
+    def loading(self, path: str, version: FileVersion, position: int) -> FileVersion:
+        """The version with content that can be shown, as far as it is still known."""
         if version.kind != "file" or version.size > DIFFABLE_BYTES:
             return version
 
         def load() -> bytes | None:
+            kept = version.kept
+            known = self._seen.get((path, _mark(version), kept.changed_ns)) if kept and kept.changed_ns else None
             # The transaction itself may still know; later ones may have put the content elsewhere since.
-            known = version.content()
+            known = version.content() if known is None else known
             if known is not None:
                 return known
             try:
@@ -329,7 +345,7 @@ class Versions:
             with stream:
                 return stream.read(DIFFABLE_BYTES + 1)
 
-        return replace(version, load=load)
+        return with_load(version, load)
 
 
 def has_mark_of(one: FileVersion, other: FileVersion) -> bool:
