@@ -99,7 +99,11 @@ class Pack:
     def read(self, oid: bytes, offset: int) -> tuple[Kind, bytes]:
         """The object that begins at `offset`, which must be `oid`; raises `Malformed`."""
         deltas: list[tuple[int, _Entry]] = []
-        while (known := self._bases.get(offset)) is None and (entry := self._entry(offset)).type in _DELTAS:
+        while (known := self._bases.get(offset)) is None:
+            entry = self._entry(offset)
+            if entry.type not in _DELTAS:
+                known = self._whole(entry)
+                break
             deltas.append((offset, entry))
             if len(deltas) > _DEEPEST:
                 raise Malformed("a chain of deltas never ends")
@@ -107,23 +111,25 @@ class Pack:
             if base is None or (isinstance(entry.base, int) and base >= offset):
                 raise Malformed("a delta lacks its base")
             offset = base
-        if known is None:
-            kind = _KINDS.get(entry.type)
-            if kind is None:
-                raise Malformed(f"there is no object of type {entry.type}")
-            known = kind, self._inflate(entry)[0]
+        kind, content = known
         for at, delta in reversed(deltas):
-            self._keep(offset, known)
-            offset, known = at, (known[0], _applied(self._inflate(delta)[0], known[1]))
-        if object_id(*known) != oid:
+            self._keep(offset, kind, content)
+            offset, content = at, _applied(self._inflate(delta)[0], content)
+        if object_id(kind, content) != oid:
             raise Malformed(f"what is stored as {oid.hex()} is something else")
-        return known
+        return kind, content
 
-    def _keep(self, offset: int, base: tuple[Kind, bytes]) -> None:
+    def _whole(self, entry: _Entry) -> tuple[Kind, bytes]:
+        kind = _KINDS.get(entry.type)
+        if kind is None:
+            raise Malformed(f"there is no object of type {entry.type}")
+        return kind, self._inflate(entry)[0]
+
+    def _keep(self, offset: int, kind: Kind, base: bytes) -> None:
         """Remember what is at an offset, and forget what was remembered first."""
-        if offset not in self._bases and len(base[1]) <= _MOST_KEPT:
-            self._bases[offset] = base
-            self._kept += len(base[1])
+        if offset not in self._bases and len(base) <= _MOST_KEPT:
+            self._bases[offset] = kind, base
+            self._kept += len(base)
             while self._kept > _MOST_KEPT:
                 self._kept -= len(self._bases.pop(next(iter(self._bases)))[1])
 
