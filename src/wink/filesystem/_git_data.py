@@ -56,8 +56,6 @@ def is_git_config(path: str) -> bool:
 
 def _inside(path: str) -> list[str]:
     """The names in the git directory that a path is in, as far as they tell where that begins; none if it is in none."""
-    if ".git" not in path:
-        return []
     names = path.split("/")
     inside = names[names.index(".git") + 1 :] if names.count(".git") == 1 else []
     while inside and inside[0] in _KEPT:

@@ -102,7 +102,9 @@ class Pack:
         while (known := self._bases.get(offset)) is None:
             entry = self._entry(offset)
             if entry.type not in _DELTAS:
-                known = self._whole(entry)
+                if entry.type not in _KINDS:
+                    raise Malformed(f"there is no object of type {entry.type}")
+                known = _KINDS[entry.type], self._inflate(entry)[0]
                 break
             deltas.append((offset, entry))
             if len(deltas) > _DEEPEST:
@@ -118,12 +120,6 @@ class Pack:
         if object_id(kind, content) != oid:
             raise Malformed(f"what is stored as {oid.hex()} is something else")
         return kind, content
-
-    def _whole(self, entry: _Entry) -> tuple[Kind, bytes]:
-        kind = _KINDS.get(entry.type)
-        if kind is None:
-            raise Malformed(f"there is no object of type {entry.type}")
-        return kind, self._inflate(entry)[0]
 
     def _keep(self, offset: int, kind: Kind, base: bytes) -> None:
         """Remember what is at an offset, and forget what was remembered first."""

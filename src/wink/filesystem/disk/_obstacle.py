@@ -6,6 +6,7 @@ import errno
 import fcntl
 import os
 import stat
+from contextlib import suppress
 from typing import Final
 
 from wink.errors import PathRefused
@@ -85,18 +86,15 @@ def _asked(fd: int, name: str, found: os.stat_result | None) -> tuple[int, bool]
 
     Nothing, where there is nothing or nobody tells.
     """
-    try:
+    flags, in_use = 0, False
+    with suppress(OSError):
         opened = os.open(name, _READ, dir_fd=fd)
-    except OSError:
-        return 0, False
-    in_use = False
-    try:
-        in_use = found is not None and found.st_nlink == 1 and bool(is_being_written(opened))
-        return int.from_bytes(fcntl.ioctl(opened, _FLAGS, bytes(8)), "little"), in_use
-    except OSError:
-        return 0, in_use
-    finally:
-        os.close(opened)
+        try:
+            in_use = found is not None and found.st_nlink == 1 and bool(is_being_written(opened))
+            flags = int.from_bytes(fcntl.ioctl(opened, _FLAGS, bytes(8)), "little")
+        finally:
+            os.close(opened)
+    return flags, in_use
 
 
 def _words(error: OSError) -> str:

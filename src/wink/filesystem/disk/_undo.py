@@ -133,10 +133,7 @@ class Undo:
         old, new, kept = record.old, record.new, record.staged
         assert old is not None
         assert new is not None
-        out = self._look(self._staged, kept)
-        if out is not None and out.st_ino == old.ino and self._is_turned_round(fd, name, kept, out):
-            return self.settle(record, kept)
-        here = self._look(fd, name)
+        here, out = self._look(fd, name), self._look(self._staged, kept)
         if out is None:
             if here is not None and here.st_ino == new.ino:
                 self.lost.append(record.path)
@@ -147,7 +144,7 @@ class Undo:
         elif out.st_ino == old.ino or (out.st_ino != new.ino and (here is None or here.st_ino == new.ino)):
             self._put_back(record, fd, name, here)
         self.settle(record, kept)
-        return self._settle_spare(record)
+        self._settle_spare(record)
 
     def _deleted(self, record: Record, fd: int, name: str) -> None:
         old, kept = record.old, record.staged
@@ -348,18 +345,6 @@ class Undo:
             return True, None
         finally:
             os.close(fd)
-
-    def _is_turned_round(self, fd: int, name: str, kept: str, out: os.stat_result) -> bool:
-        """Whether an exchange, which stands as what it brought `out` shows, has been turned round without another look.
-
-        What comes out now is told by its mark. A file with other names may be here again under one of them.
-        """
-        if self._may_have_spares or not self._root.can_exchange or out.st_nlink > 1:
-            return False
-        try:
-            return self._root.swap(self._staged, kept, fd, name)
-        except FileNotFoundError:
-            return False
 
     def _look(self, fd: int, name: str) -> os.stat_result | None:
         return self._root.status(fd, name)

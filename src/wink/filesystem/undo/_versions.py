@@ -10,7 +10,6 @@ from typing import Any, BinaryIO, Protocol
 
 from wink.errors import HistoryDamaged, PathRefused
 from wink.filesystem._change import DIFFABLE_BYTES, FileChange, FileVersion, with_load
-from wink.filesystem._facts import digest as digest_of
 from wink.filesystem.disk import Attributes
 
 _MOST_MOVES = 100
@@ -145,22 +144,14 @@ class Versions:
         except (OSError, PathRefused):
             return None
         with stream:
-            digest = self._seen_digest(path, now, stream) or _digest(stream)
+            start = stream.read(DIFFABLE_BYTES)
+            digest = _digest(stream, start)
+        if len(start) == now.size and self._held + now.size <= _MOST_HELD:
+            self._held += now.size
+            self._seen[_sight(path, now)] = start
         if now.kept is not None:
             now.kept.digest = digest
         return digest
-
-    def _seen_digest(self, path: str, now: FileVersion, stream: BinaryIO) -> str | None:
-        """The digest of what is small, and is held to be shown."""
-        if now.size > DIFFABLE_BYTES or self._held + now.size > _MOST_HELD:
-            return None
-        content = stream.read(now.size + 1)
-        if len(content) != now.size:
-            stream.seek(0)
-            return None
-        self._held += now.size
-        self._seen[path, _mark(now), now.kept and now.kept.changed_ns] = content
-        return digest_of(content)
 
     def open(self, path: str, version: FileVersion, position: int) -> BinaryIO | None:
         """The content of a version of a path that a transaction at `position`, or somebody after it, left or found."""
@@ -238,7 +229,7 @@ class Versions:
         known = (kept and kept.digest) or self._known.get(_mark(version))
         if known is None or kept is now.kept or now.kept is None:
             return self.is_as_left(version, now)
-        place = (path, _mark(now), now.kept.changed_ns)
+        place = _sight(path, now)
         if place not in self._read:
             self._read[place] = self.present_digest(path, now)
         return self._read[place] == known
@@ -269,9 +260,7 @@ class Versions:
         now = self._places.version(path)
         if now is None or not has_mark_of(other, now):
             return False  # it has gone elsewhere, and what is here now says nothing about it
-        stream = self._places.open(path)[0]
-        with stream:
-            return known == _digest(stream)
+        return known == self.present_digest(path, now)
 
     def _next(self, path: str, version: FileVersion, position: int) -> tuple[str, FileVersion, int] | None:
         """Where a later transaction, or this one itself, put the version: into staging, or to another path."""
@@ -330,10 +319,8 @@ class Versions:
             return version
 
         def load() -> bytes | None:
-            kept = version.kept
-            known = self._seen.get((path, _mark(version), kept.changed_ns)) if kept and kept.changed_ns else None
             # The transaction itself may still know; later ones may have put the content elsewhere since.
-            known = version.content() if known is None else known
+            known = self._seen.get(_sight(path, version)) or version.content()
             if known is not None:
                 return known
             try:
@@ -356,13 +343,18 @@ def has_mark_of(one: FileVersion, other: FileVersion) -> bool:
     return (mine.inode, mine.modified_ns) == (theirs.inode, theirs.modified_ns)
 
 
-def _digest(stream: BinaryIO) -> str:
+def _digest(stream: BinaryIO, start: bytes = b"") -> str:
     from hashlib import sha256  # 4 ms to import, for OpenSSL
 
-    hasher = sha256()
+    hasher = sha256(start)
     while chunk := stream.read(1 << 20):
         hasher.update(chunk)
     return hasher.hexdigest()
+
+
+def _sight(path: str, now: FileVersion) -> object:
+    """By what it is known that nothing at all of a file has changed since it was looked at; versions of calls have no such time."""
+    return path, _mark(now), now.kept and now.kept.changed_ns
 
 
 def _mark(version: FileVersion) -> object:
