@@ -20,7 +20,6 @@ from wink.cli import (
     paths_of,
     persist_settings,
     portable_names_for,
-    settings_problem,
     shown_path,
     shown_workspace,
     told,
@@ -106,6 +105,8 @@ def try_(
                 if not found:
                     tried.end_if_empty()
                 else:
+                    from wink.cli import settings_problem  # which a try that changes nothing does not need
+
                     left = tried.refusals(found, portable_names=portable, settings=settings_problem)
         for git in outside:
             import shlex
@@ -120,6 +121,8 @@ def try_(
             click.echo(f"wink: {_NO_AGENT}", err=True)
         if keep_on_success and status == 0 and (changes or outside):
             try:
+                from wink.cli import settings_problem
+
                 accepted = tried.accept(portable_names=portable, settings=settings_problem)
             except (TryConflict, MergeRefused) as error:
                 is_refused = True
@@ -339,6 +342,8 @@ def tell_refused(
 ) -> bool:
     """Say why nothing was accepted, path by path, and how to go on; False where nothing is in the way any more."""
     import shlex
+
+    from wink.cli import settings_problem
 
     without = tried.accept(
         *paths,
