@@ -82,6 +82,20 @@ def is_empty(fd: int, name: str) -> bool:
 
 def below(fd: int, name: str) -> Iterator[tuple[str, os.stat_result, str | None]]:
     """All that is in the directory `name`: relative paths, sorted, what they are, and the bodies of links."""
+    for path, here, child, found in _walk(fd, name):
+        try:
+            yield path, found, os.readlink(child, dir_fd=here) if stat.S_ISLNK(found.st_mode) else None
+        except FileNotFoundError:
+            continue
+
+
+def regular_files(fd: int, name: str) -> Iterator[tuple[str, int, str, os.stat_result]]:
+    """Every regular file in the directory `name`: its path, its own directory, open until the next one, its name, its status."""
+    return (one for one in _walk(fd, name) if stat.S_ISREG(one[3].st_mode))
+
+
+def _walk(fd: int, name: str) -> Iterator[tuple[str, int, str, os.stat_result]]:
+    """All that is in the directory `name`, as `regular_files` gives it; sorted."""
     descent = _Descent(fd, name)
     waiting = [""]
     while waiting:
@@ -97,41 +111,13 @@ def below(fd: int, name: str) -> Iterator[tuple[str, os.stat_result, str | None]
             for child in sorted(os.listdir(here)):
                 try:
                     found = os.stat(child, dir_fd=here, follow_symlinks=False)
-                    target = os.readlink(child, dir_fd=here) if stat.S_ISLNK(found.st_mode) else None
                 except FileNotFoundError:
                     continue
                 path = f"{inside}/{child}" if inside else child
-                yield path, found, target
+                yield path, here, child, found
                 if stat.S_ISDIR(found.st_mode):
                     directories.append(path)
             waiting.extend(reversed(directories))
-        finally:
-            os.close(here)
-
-
-def regular_files(fd: int, name: str) -> Iterator[tuple[str, int, str, os.stat_result]]:
-    """Every regular file in the directory `name`: its path, its own directory, open until the next one, its name, its status."""
-    descent = _Descent(fd, name)
-    waiting = [""]
-    while waiting:
-        inside = waiting.pop()
-        try:
-            here = descent.open(inside)
-        except OSError as error:
-            if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EACCES):
-                continue  # it went away while we looked, or is closed to us
-            raise
-        try:
-            for child in os.listdir(here):
-                try:
-                    found = os.stat(child, dir_fd=here, follow_symlinks=False)
-                except FileNotFoundError:
-                    continue
-                path = f"{inside}/{child}" if inside else child
-                if stat.S_ISREG(found.st_mode):
-                    yield path, here, child, found
-                elif stat.S_ISDIR(found.st_mode):
-                    waiting.append(path)
         finally:
             os.close(here)
 
