@@ -14,7 +14,7 @@ from typing import Final
 
 from wink.dataclass import dataclass
 from wink.errors import RecordCorrupt
-from wink.filesystem import git_index_meaning
+from wink.filesystem import git_index_meaning, protected_as
 from wink.state import open_directory
 from wink.trust import is_inside
 from wink_sandbox._overlay import Overlay
@@ -69,10 +69,25 @@ def main_tree(root: str) -> str | None:
     return main if all(os.lstat(place).st_uid == os.geteuid() for place in places) else None
 
 
+def leads_elsewhere(root: str, path: str) -> bool:
+    """Whether a path of the workspace is a `.git` by which git, in a copy of the workspace, would work on what is not in the copy."""
+    if protected_as(path.rpartition("/")[2]) != ".git":
+        return False
+    place = f"{root}/{path}"
+    mode = _mode(place)
+    named = os.readlink(place) if stat.S_ISLNK(mode) else (_line(place) or "") if stat.S_ISREG(mode) else ""
+    if named and not stat.S_ISLNK(mode):
+        named = named.removeprefix("gitdir:").strip()
+    git = os.path.realpath(os.path.join(os.path.dirname(place), named)) if named else place
+    shared = _line(f"{git}/commondir") or ""
+    common = os.path.realpath(os.path.join(git, shared))
+    return any(map(os.path.isabs, (named, shared))) or not (is_inside(git, root) and is_inside(common, root))
+
+
 def worktree_index(root: str) -> str | None:
     """What the index of a worktree says; None where it cannot be read."""
     git = _git_directory(f"{root}/.git")
-    content = None if git is None else _content(f"{git}/index", _LARGEST)
+    content = None if git is None else bounded_content(f"{git}/index", _LARGEST)
     return None if content is None else git_index_meaning(content)
 
 
@@ -120,11 +135,12 @@ def _git_directory(place: str) -> str | None:
 
 def _line(place: str) -> str | None:
     """What a small file says; None for anything else."""
-    content = _content(place, _MOST)
+    content = bounded_content(place, _MOST)
     return None if content is None or b"\0" in content else os.fsdecode(content).strip() or None
 
 
-def _content(place: str, most: int) -> bytes | None:
+def bounded_content(place: str, most: int) -> bytes | None:
+    """What a regular file says, if it is no link and has no more bytes than that."""
     try:
         with open(os.open(place, _READ), "rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -151,7 +167,7 @@ def _is_changed(place: str, upper: str, git: str) -> bool:
 def _is_index_still(git: str, written: str, step: Step) -> bool:
     if step.kind != "file" or step.found is None or step.path.rpartition("/")[2] != "index":
         return False
-    before, after = (_content(f"{base}/{step.path}", _LARGEST) for base in (git, written))
+    before, after = (bounded_content(f"{base}/{step.path}", _LARGEST) for base in (git, written))
     if before is None or after is None:
         return False
     said = git_index_meaning(before)

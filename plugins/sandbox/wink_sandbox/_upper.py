@@ -106,7 +106,7 @@ class Reader:
             self._notes.append((path, reason))
             return None
         found = self._below(path) if has_lower else None
-        if self._is_whiteout(path, made):
+        if is_whiteout(self._at(self._upper, path), made):
             if self._is_scratch(path) and (found is None or stat.S_ISDIR(found.st_mode)):
                 self._scratch.append(path)
             elif found is not None:
@@ -200,11 +200,6 @@ class Reader:
                     return False
         return True
 
-    def _is_whiteout(self, path: str, made: os.stat_result) -> bool:
-        if stat.S_ISCHR(made.st_mode):
-            return made.st_rdev == 0
-        return stat.S_ISREG(made.st_mode) and made.st_size == 0 and self._mark(path, "whiteout") is not None
-
     def _mark(self, path: str, name: str) -> bytes | None:
         return _marked(self._at(self._upper, path), name)
 
@@ -217,6 +212,13 @@ class Reader:
     @staticmethod
     def _at(base: str, path: str) -> str:
         return f"{base}/{path}" if path else base
+
+
+def is_whiteout(place: str, made: os.stat_result) -> bool:
+    """Whether something in an upper directory says that a name was deleted."""
+    if stat.S_ISCHR(made.st_mode):
+        return made.st_rdev == 0
+    return stat.S_ISREG(made.st_mode) and made.st_size == 0 and _marked(place, "whiteout") is not None
 
 
 def has_origin(path: str) -> bool:
