@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 import click
@@ -24,11 +26,11 @@ from wink.cli import (
     workspace_option,
     wrong,
 )
-from wink.errors import MergeRefused, TryConflict
+from wink.errors import MergeRefused, ProgramNotStarted, SandboxUnavailable, TryConflict
 from wink.filesystem import FileChange, is_git_data, quoted_path
 from wink.limits import utc_now
 from wink.trust import allowed
-from wink_sandbox import Command, Mount, Notes, Overlay, Profile, Sandbox, steering
+from wink_sandbox import Command, Mount, Notes, Overlay, Profile, Sandbox, bubblewrap, launcher, steering
 from wink_sandbox.tries import PROFILES, Accepted, Run, Try, private_places, profile_named, run_here
 
 _OUTSIDE = (
@@ -36,6 +38,13 @@ _OUTSIDE = (
 )
 _WORKTREE = "what git wrote to {} is in the try too, and accepted with it"
 _NO_AGENT = "git began a commit and made none; if it was to be signed: no program in a try reaches your ssh agent, a key in a file works"
+_UNCONFINED = (
+    "this try is a copy of the workspace, and nothing is confined: network, home and /tmp are the real ones, "
+    "and what is written outside of the copy, by the workspace's own path too, is real at once"
+)
+_OR_UNCONFINED = (
+    "`wink doctor` says more; `wink try --unconfined` runs it on a copy of the workspace, and confines nothing"
+)
 _KILLED = 130
 _TEMPORARY = "/tmp"  # noqa: S108 - what a program sees of it is told
 _SHOWN = 20
@@ -57,6 +66,11 @@ _SHOWN = 20
     help="; ".join(f"{name}: {one.summary}" for name, one in PROFILES.items()),
 )
 @click.option("--network/--no-network", default=None, help="Whether it reaches the network, whatever the profile says.")
+@click.option(
+    "--unconfined",
+    is_flag=True,
+    help="Run it unconfined on a copy of the workspace: what it writes elsewhere is real at once.",
+)
 @click.option("--read", multiple=True, metavar="PATH", help="Let it read PATH too; may be repeated.")
 @click.option(
     "-q",
@@ -71,6 +85,7 @@ def try_(
     keep_on_success: bool,
     profile: str,
     network: bool | None,
+    unconfined: bool,
     read: tuple[str, ...],
     quiet: bool,
 ) -> int:
@@ -83,6 +98,8 @@ def try_(
     for path in read:
         if not os.path.exists(path):
             raise wrong(f"--read {path!r} does not exist")
+    if unconfined and (network is False or read or profile != next(iter(PROFILES))):
+        raise wrong("--unconfined confines nothing; give it without --profile, --no-network and --read")
     if "/" not in command[0] and shutil.which(command[0]) is None:
         raise wrong(f"there is no program {command[0]!r} on the PATH")
     with open_workspace(workspace) as opened:
@@ -90,7 +107,10 @@ def try_(
         with tried.use() as overlay:
             status, found, home = None, None, ()
             try:
-                status = _run(tried, overlay, overlay.root, command, profile, network, read, quiet=quiet)
+                if unconfined:
+                    status = _run_unconfined(tried, overlay, command, profile, quiet=quiet)
+                else:
+                    status = _run(tried, overlay, overlay.root, command, profile, network, read, quiet=quiet)
             finally:
                 found = tried.differences()
                 home, outside = tried.home(), tried.git_outside()
@@ -143,25 +163,81 @@ def _run(
     places = tuple(os.path.abspath(path) for path in read)
     # Where an empty home is wanted, the sandbox makes one; a private one is shown through an overlay of its own.
     made = profile_named(profile, network=network, home=home if chosen.home == "empty" else None, readable=places)
-    is_private = chosen.home == "private"
-    mounts, told = private_places(overlay, home, tried.accepts_git_to()) if is_private else ((), ())
-    made = replace(made, writable=tuple(mount.target for mount in mounts))
-    if not quiet:
-        _tell_start(made, profile, root, mounts, read)
-    for line in told:
-        click.echo(one_line(f"wink: {line}"), err=True)
-    cwd = _inside(root)
-    sandbox = Sandbox(made)
-    started, clock = utc_now(), time.monotonic()
+    _check_confining()
     env = allowed(os.environ, chosen.env)
     if chosen.machine:
         # The workspace is a mount of its own now, and may be a directory of a repository that begins above it.
         env["GIT_DISCOVERY_ACROSS_FILESYSTEM"] = "1"
-    tried.note(Run(argv, started, 0.0, None), home if chosen.home == "private" else "")
-    tried.note_places(mounts)
-    status = run_here(sandbox, Command(argv, cwd, env), overlay, mounts)
-    tried.note(Run(argv, started, time.monotonic() - clock, status))
-    return status
+    words, started = Command(argv, _inside(root), env), utc_now()
+    is_private = chosen.home == "private"
+    copied = partial(_run_copied, tried, words, made, home if is_private else "", started=started, quiet=quiet)
+    if tried.is_copied:
+        return copied("began as one")
+    mounts, told = private_places(overlay, home, tried.accepts_git_to()) if is_private else ((), ())
+    if not quiet:
+        _tell_start(made, profile, root, mounts, read)
+    for line in told:
+        click.echo(one_line(f"wink: {line}"), err=True)
+    sandbox = Sandbox(replace(made, writable=tuple(mount.target for mount in mounts)))
+    try:
+        with _noted(tried, argv, started, home if is_private else "") as ended:
+            tried.note_places(mounts)
+            ended.append(run_here(sandbox, words, overlay, mounts))
+            return ended[-1]
+    except ProgramNotStarted:
+        from wink_sandbox import objection  # which is asked only where something has failed
+
+        why = objection(overlay.directory)
+        if not why:
+            raise
+    return copied(f"cannot be an overlay here: {why}")
+
+
+def _check_confining() -> None:
+    """Raise `SandboxUnavailable`, with both ways on, where nothing can confine a program."""
+    try:
+        bubblewrap()
+        launcher.start()
+    except SandboxUnavailable as error:
+        raise SandboxUnavailable(error.guard, (*error.missing, _OR_UNCONFINED)) from None
+
+
+def _run_copied(
+    tried: Try, command: Command, profile: Profile, home: str, why: str, *, started: datetime, quiet: bool
+) -> int | None:
+    """Run it confined, with a copy of the workspace at the workspace's path; `home` is the home that it may read."""
+    if not quiet:
+        seen = f"network {'on' if profile.network else 'off'}, {'your home is read-only, and ' if home else ''}{_TEMPORARY}"
+        line = f"wink: this try is a copy of the workspace, as it {why}; {seen} is empty and gone afterwards"
+        click.echo(one_line(line), err=True)
+    readable = (*profile.readable, *([os.path.realpath(home)] if home else []))
+    with tried.copied() as copy, _noted(tried, command.argv, started) as ended:
+        tell_notes(tuple(copy.left_out), err=True)
+        ended.append(run_here(Sandbox(replace(profile, readable=readable)), command, copy.shown))
+        return ended[-1]
+
+
+def _run_unconfined(tried: Try, overlay: Overlay, argv: tuple[str, ...], profile: str, *, quiet: bool) -> int | None:
+    """Run it as it is, with a copy of the workspace at another path."""
+    from wink_sandbox.tries import run_unconfined
+
+    if not quiet:
+        click.echo(f"wink: {_UNCONFINED}", err=True)
+    command = Command(argv, _inside(overlay.root), allowed(os.environ, PROFILES[profile].env))
+    with tried.copied(moved=True) as copy, _noted(tried, argv, utc_now()) as ended:
+        tell_notes(tuple(copy.left_out), err=True)
+        ended.append(run_unconfined(command, copy.shown, overlay.lock))
+        return ended[-1]
+
+
+@contextmanager
+def _noted(tried: Try, argv: tuple[str, ...], started: datetime, home: str = "") -> Generator[list[int | None]]:
+    """Keep that a program runs, and how it ended, which whoever runs it adds to the list."""
+    clock = time.monotonic()
+    ended: list[int | None] = []
+    tried.note(Run(argv, started, 0.0, None), home)
+    yield ended
+    tried.note(Run(argv, started, time.monotonic() - clock, ended[-1]))
 
 
 def _tell_start(made: Profile, profile: str, root: str, mounts: Iterable[Mount], read: tuple[str, ...]) -> None:

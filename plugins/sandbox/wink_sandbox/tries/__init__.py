@@ -21,6 +21,7 @@ from wink_sandbox.tries._try import (
 
 if TYPE_CHECKING:
     from wink_sandbox.tries._hunks import Hunk, Picked, Unit, split
+    from wink_sandbox.tries._unconfined import run_unconfined
 
 __all__ = [
     "DIRECTORY",
@@ -40,9 +41,10 @@ __all__ = [
     "private_places",
     "profile_named",
     "run_here",
+    "run_unconfined",
     "split",
     "tries",
 ]
 
-if not TYPE_CHECKING:  # `wink accept --patch` alone needs these
-    __getattr__ = lazily(__name__, {"Hunk Picked Unit split": "_hunks"})
+if not TYPE_CHECKING:  # `wink accept --patch` alone needs the first ones, and `wink try --unconfined` the last one
+    __getattr__ = lazily(__name__, {"Hunk Picked Unit split": "_hunks", "run_unconfined": "_unconfined"})

@@ -15,7 +15,15 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from wink.dataclass import dataclass, replace
-from wink.errors import MergeConflict, MergeRefused, NothingTried, PathRefused, TryBusy, TryConflict, UnknownTry
+from wink.errors import (
+    MergeConflict,
+    MergeRefused,
+    NothingTried,
+    PathRefused,
+    TryBusy,
+    TryConflict,
+    UnknownTry,
+)
 from wink.filesystem import (
     FileChange,
     FileTransaction,
@@ -28,6 +36,7 @@ from wink.state import DIRECTORY as STATE
 from wink.state import make, opened_directory, read_file, replace_file
 from wink.workspace import Workspace, apply, session_name
 from wink_sandbox import (
+    COPY,
     DEEPEST,
     SINCE,
     Differences,
@@ -39,7 +48,9 @@ from wink_sandbox import (
     differences,
     forget,
     git_outside,
+    has_copy,
     is_directory,
+    is_unsettled,
     keep_base,
     lay_aside,
     main_tree,
@@ -58,6 +69,7 @@ from wink_sandbox.tries._dropped import bring_back as _bring_back
 from wink_sandbox.tries._private import HOME
 
 if TYPE_CHECKING:
+    from wink_sandbox import CopyOfTry
     from wink_sandbox.tries._hunks import Content, Picked, Unit
     from wink_sandbox.tries._worktree import MainTree
 
@@ -135,10 +147,11 @@ class Try:
         self._workspace = workspace
         self._directory = _directory(workspace)
         self.overlay = Overlay(os.path.realpath(workspace.root), f"{self._directory}/{self.name}")
+        self._is_aside = False
 
     def lying_in(self, directory: str) -> Try:
         """The same, where it was put aside to."""
-        self.overlay = Overlay(self.overlay.root, directory)
+        self.overlay, self._is_aside = Overlay(self.overlay.root, directory), True
         return self
 
     @property
@@ -165,13 +178,45 @@ class Try:
                     found = _seen(self.overlay)
                     self._remember({step.path: None for step in found.steps}, until=self.overlay.since)
 
+    @property
+    def is_copied(self) -> bool:
+        """Whether its programs work on a copy of the workspace."""
+        return has_copy(self.overlay)
+
     @contextmanager
-    def _held(self) -> Generator[None]:
+    def copied(self, *, moved: bool = False) -> Generator[CopyOfTry]:
+        """A copy of what it shows, for a program to work on, while the try is in use; what is done there is the try's in the end.
+
+        With `moved` the copy is seen at its own path. Raises `SandboxUnavailable`.
+        """
+        from wink_sandbox import CopyOfTry
+
+        copy = CopyOfTry(self.overlay, moved=moved)
+        copy.begin()
+        try:
+            yield copy
+        finally:
+            copy.end()
+
+    def _settle(self) -> None:
+        """Take in what a program did to the copy, where wink was killed meanwhile."""
+        if is_unsettled(self.overlay) and not self._is_aside:
+            with suppress(TryBusy), self._held():
+                pass
+
+    @contextmanager
+    def _held(self, *, is_dropped: bool = False) -> Generator[None]:
         try:
             self.overlay.open()
         except BlockingIOError:
             raise TryBusy(self.name) from None
         try:
+            if is_unsettled(self.overlay):
+                from wink_sandbox import CopyLost, CopyOfTry
+
+                # What cannot be read is dropped as it is.
+                with suppress(OSError, CopyLost) if is_dropped else nullcontext():
+                    CopyOfTry(self.overlay).end()
             _let_go_of_accepted(self.overlay)
             main = self.accepts_git_to()
             layer = None if main is None else beside(self.overlay, main, self._places_shown())
@@ -221,6 +266,7 @@ class Try:
     def differences(self) -> Differences:
         """What was changed in it so far; raises `UnknownTry`."""
         self._must_exist()
+        self._settle()
         return _seen(self.overlay)
 
     def home(self) -> tuple[FileChange, ...]:
@@ -331,7 +377,7 @@ class Try:
         What was dropped last, up to `KEPT` times, lies aside: `bring_back` undoes it until `free_dropped`.
         """
         self._must_exist()
-        with self._held():
+        with self._held(is_dropped=not paths):
             found = self._chosen(paths)
             changes = found.changes()
             if dry_run:
@@ -340,6 +386,8 @@ class Try:
                 confirm(Accepted(None, changes))
             aside = place_for(self._directory, self.name)
             if not paths:
+                if not is_unsettled(self.overlay):
+                    remove_tree(f"{self.overlay.directory}/{COPY}")
                 self.overlay.move(aside)
             else:
                 self._lay_aside(found, aside)
@@ -488,7 +536,7 @@ class Try:
 
     def end_if_empty(self) -> bool:
         """End the try where nothing of it is left, in the home neither; while it is in use."""
-        if _seen(self.overlay) or self.home() or self.git_outside():
+        if _seen(self.overlay) or self.home() or self.git_outside() or is_unsettled(self.overlay):
             return False
         self.overlay.drop()
         return True
