@@ -190,16 +190,18 @@ def test_a_damaged_index_is_said_and_loses_nothing(place: Place) -> None:
     assert (seen_in(copy) / "new").read_text() == "new\n"
 
 
-@pytest.mark.parametrize("way", ["absolute", "outside", "link", "shared"])
+@pytest.mark.parametrize("way", ["absolute", "outside", "link", "shared", "unclear", "shared unclear"])
 def test_a_git_directory_elsewhere_is_not_in_a_copy_at_another_path(place: Place, way: str) -> None:
     """Git would change it at once, and no accepting would be asked for."""
     git, there = place.root / ".git", place.root.parent / "there.git"
     there.mkdir()
     if way == "link":
         git.symlink_to(there)
-    elif way == "shared":
+    elif "shared" in way:
         git.mkdir()
-        (git / "commondir").write_text(f"{there}\n")
+        (git / "commondir").write_text(f"{there}\n" if way == "shared" else f"{there}\n\0")
+    elif way == "unclear":
+        git.write_text(f"gitdir: {there}\n\0")
     else:
         git.write_text(f"gitdir: {there if way == 'absolute' else '../there.git'}\n")
     (place.root / "lib").mkdir()

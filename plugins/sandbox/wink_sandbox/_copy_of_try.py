@@ -16,6 +16,7 @@ from typing import Final
 
 from wink.errors import SandboxUnavailable, WinkError
 from wink.filesystem import git_index_meaning, is_git_index
+from wink.state import DIRECTORY as STATE
 from wink.state import opened_directory, read_file, replace_file
 from wink_sandbox import _rules
 from wink_sandbox._copy import Mark, WorkspaceCopy, copy_file, is_kept, mark
@@ -59,6 +60,8 @@ class CopyOfTry(WorkspaceCopy):
         self._check_layer()
         os.chmod(self._copy, stat.S_IMODE(os.stat(self._root).st_mode) | 0o700)
         self.bring_up_to_date()
+        if not self._moved:
+            os.mkdir(f"{self._copy}/{STATE}", 0o700)  # to be covered up, as in an overlay
         with opened_directory(self.shown.directory) as place:
             replace_file(place, RUNS, str(len(self._index)).encode())
 
@@ -78,7 +81,9 @@ class CopyOfTry(WorkspaceCopy):
         if _rules.is_state(path):
             return True
         if self._moved and leads_elsewhere(self._root, path):
-            self.left_out.append((path, "leads to a git directory elsewhere: git works not on it here"))
+            self.left_out.append(
+                (path, "leads to a git directory elsewhere, which is in no copy: git finds no repository there")
+            )
             return True
         return False
 
@@ -155,6 +160,8 @@ class CopyOfTry(WorkspaceCopy):
         prefix = f"{path}/" if path else ""
         for name in sorted({*made, *self._children.get(path, ())}):
             below, status, known = prefix + name, made.get(name), self._index.get(prefix + name)
+            if below == STATE:
+                continue
             if status is None:
                 self._gone(below)
             elif known is not None and _is_same_directory(known[1], status):

@@ -75,11 +75,18 @@ def leads_elsewhere(root: str, path: str) -> bool:
         return False
     place = f"{root}/{path}"
     mode = _mode(place)
-    named = os.readlink(place) if stat.S_ISLNK(mode) else (_line(place) or "") if stat.S_ISREG(mode) else ""
-    if named and not stat.S_ISLNK(mode):
-        named = named.removeprefix("gitdir:").strip()
+    named = ""
+    if stat.S_ISLNK(mode):
+        named = os.readlink(place)
+    elif stat.S_ISREG(mode):
+        line = _line(place) or ""
+        if not line.startswith("gitdir:"):
+            return True  # git reads some such texts otherwise than we do
+        named = line.removeprefix("gitdir:").strip()
     git = os.path.realpath(os.path.join(os.path.dirname(place), named)) if named else place
-    shared = _line(f"{git}/commondir") or ""
+    shared = _line(f"{git}/commondir")
+    if shared is None:
+        return os.path.isabs(named) or not is_inside(git, root) or os.path.lexists(f"{git}/commondir")
     common = os.path.realpath(os.path.join(git, shared))
     return any(map(os.path.isabs, (named, shared))) or not (is_inside(git, root) and is_inside(common, root))
 

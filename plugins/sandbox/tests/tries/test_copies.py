@@ -319,7 +319,7 @@ def test_where_no_overlay_can_be_mounted_a_copy_is_shown_at_the_workspaces_path(
     words = [line for line in ran.stdout.splitlines() if not line.startswith((" ", "wink", "undone"))]
     assert words == [
         str(place), "mine", "read-only", "confined",
-        "two", ".git", "a.txt", "run.sh", "src",
+        "two", ".git", ".wink", "a.txt", "run.sh", "src",
         "one", "b.txt",
         "one", "two", "new", "two", "one", "?? src/",
         "b.txt",
