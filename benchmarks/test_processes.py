@@ -134,7 +134,8 @@ def test_commands(benchmark: Benchmark, tmp_path: Path, command: str) -> None:
     git = ["git", "-c", "user.name=me", "-c", "user.email=me@example.org"]
     subprocess.run([*git, "init", "-q"], cwd=tmp_path, check=True)
     subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "first"], cwd=tmp_path, check=True)
-    subprocess.run([sys.executable, "-m", "wink", "call", "ls"], cwd=tmp_path, check=True, stdout=subprocess.DEVNULL)
+    call = [sys.executable, "-m", "wink", "call", "write_file", "file_path=a.txt", "content=a"]
+    subprocess.run(call, cwd=tmp_path, check=True, stdout=subprocess.DEVNULL)
     words = OTHERS.get(command, [sys.executable, "-m", "wink", *command.split()])
 
     def run() -> None:

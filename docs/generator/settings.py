@@ -22,6 +22,8 @@ MEANINGS: Final = {
     "portable_names": "`true`, in any of several, has `wink accept` refuse new names that Windows cannot hold, `aux.txt` or `a:b`; it takes them "
     "with a note otherwise, as calls of `run_command` always do. File tools never make one",
     "history": "how much of the past is kept: `keep`, with `calls`, `days` and `bytes`; see [what is kept](#what-is-kept)",
+    "persist": "files of your home that a program in `wink try` may change for real, a list; only in your own settings; see "
+    "[what an agent keeps](../guide/run-programs.md#what-an-agent-keeps)",
     "rules": "an array of tables, each [a rule](#a-rule)",
     "rules_default": 'what becomes of a call that no rule is about: `"allow"` unless given, `"ask"` or `"deny"`',
 }

@@ -7,7 +7,7 @@ from wink.trust import allowed
 from wink_sandbox._call import Outcome, run_in_call
 from wink_sandbox._deep import remove_tree, walk_tree
 from wink_sandbox._git_config import keep_base, with_git_config
-from wink_sandbox._git_outside import beside, git_outside, main_tree, worktree_index
+from wink_sandbox._git_outside import Beside, GitOutside, beside, git_outside, index_in, main_tree
 from wink_sandbox._guard import Guard, Guarded, OverlayGuard, usual_guard
 from wink_sandbox._lay import check_mounts, foreign, mounted_in
 from wink_sandbox._merge import Differences, Notes, changed_meanwhile, differences, forget, lay_aside, merge, refused
@@ -26,7 +26,7 @@ from wink_sandbox._overlay import (
 from wink_sandbox._rules import repository_of, steering
 from wink_sandbox._sandbox import PROGRAMS, Sandbox, bubblewrap, opened, run_request, words_of
 from wink_sandbox._scratch import Scratch
-from wink_sandbox._upper import DEEPEST, Step
+from wink_sandbox._upper import DEEPEST, Step, is_opaque, unhide
 from wink_sandbox.programs import (
     ENVIRONMENT,
     MIB,
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from wink_sandbox._copy import copy_file
     from wink_sandbox._copy_guard import CopyGuard
     from wink_sandbox._copy_of_try import CopyLost, CopyOfTry
+    from wink_sandbox._git_remotes import RemoteSetting
     from wink_sandbox._probe import Feature, Report, objection, probe
     from wink_sandbox._unguarded import Unguarded
     from wink_sandbox.programs import mount
@@ -64,6 +65,7 @@ __all__ = [
     "PROGRAMS",
     "SCRATCH",
     "SINCE",
+    "Beside",
     "Channel",
     "Command",
     "CopyGuard",
@@ -72,6 +74,7 @@ __all__ = [
     "Differences",
     "Ended",
     "Feature",
+    "GitOutside",
     "Guard",
     "Guarded",
     "Keeper",
@@ -85,6 +88,7 @@ __all__ = [
     "OverlayGuard",
     "Profile",
     "Reason",
+    "RemoteSetting",
     "Report",
     "Request",
     "Sandbox",
@@ -119,18 +123,20 @@ __all__ = [
     "repository_of",
     "run_in_call",
     "run_request",
+    "index_in",
     "is_directory",
+    "is_opaque",
     "is_unsettled",
     "lay_aside",
     "layers",
     "overlays_in",
     "steering",
     "sweep",
+    "unhide",
     "usual_guard",
     "walk_tree",
     "watch",
     "with_git_config",
-    "worktree_index",
     "words_of",
 ]
 
@@ -142,6 +148,7 @@ _LATER = {
     "CopyGuard": "_copy_guard",
     "copy_file": "_copy",
     "CopyLost CopyOfTry": "_copy_of_try",
+    "RemoteSetting": "_git_remotes",
     "Feature Report objection probe": "_probe",
     "mount": "programs",
     "Unguarded": "_unguarded",

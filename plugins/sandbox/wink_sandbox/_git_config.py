@@ -1,4 +1,4 @@
-"""Take of a changed git configuration which branch follows which, and name every other key that a program changed.
+"""Take of a changed git configuration which branch follows which, and remotes if they are confirmed; name all other keys.
 
 Of three versions (as it was, as the program left it, as it is now) single keys are merged. Git reads them and writes the
 result, on private copies: each of them is text by whoever, and nobody but git knows all of its syntax.
@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterable, Mapping
-from typing import Final
+from collections.abc import Collection, Iterable, Mapping
+from typing import TYPE_CHECKING, Final
 
 from wink.dataclass import replace
 from wink.errors import RecordCorrupt
@@ -20,6 +20,9 @@ from wink_sandbox import _rules
 from wink_sandbox._merge import Differences
 from wink_sandbox._overlay import Overlay
 from wink_sandbox._upper import Step
+
+if TYPE_CHECKING:
+    from wink_sandbox._git_remotes import RemoteSetting
 
 MOST: Final = 1 << 20
 """Bytes of a configuration; larger ones are not read."""
@@ -35,7 +38,9 @@ _KEY: Final = re.compile(r"branch\.(.+)\.(remote|merge|rebase)", re.DOTALL)
 # As git-check-ref-format(1) has it, and no more than that.
 _REF: Final = re.compile(r"(?![-./])(?!.*(//|\.\.|/\.|@\{|\.lock(/|$)))[^\s~^:?*\[\\\"'\x00-\x20\x7f]+(?<![./])")
 _REBASE: Final = frozenset(("true", "false", "merges"))
-_ONLY: Final = "only a branch's remote, merge and rebase are merged, for remotes that were there before"
+_ONLY: Final = (
+    "only a branch's remote, merge and rebase, and a remote's url, pushurl and fetch if confirmed, are merged"
+)
 
 Keys = Mapping[str, tuple[str | None, ...]]
 """The values of each key, in their order; None for a key without one."""
@@ -43,6 +48,15 @@ Keys = Mapping[str, tuple[str | None, ...]]
 
 class _Refused(Exception):
     """Why nothing of a configuration is taken."""
+
+
+class _Unconfirmed(_Refused):
+    """Settings that a person has to be asked about."""
+
+    def __init__(self, settings: Collection[RemoteSetting]) -> None:
+        shown = ", ".join(map(str, settings))
+        super().__init__(f"has remotes that nobody has confirmed: {shown}; `wink accept --remotes` takes them")
+        self.settings = settings
 
 
 def keep_base(overlay: Overlay) -> None:
@@ -57,9 +71,10 @@ def keep_base(overlay: Overlay) -> None:
         replace_file(place, _BASE, content)
 
 
-def with_git_config(found: Differences) -> Differences:
+def with_git_config(found: Differences, confirmed: Collection[RemoteSetting] = ()) -> Differences:
     """The same, with what is to be taken of changed configurations, or why nothing of them is."""
     steps, settings, refusals = list(found.steps), dict[str, str](), dict[str, str]()
+    asked: list[RemoteSetting] = []
     overlay = found.overlay
     for number, step in enumerate(steps):
         if step.kind != "file" or step.found is None or not _rules.is_known_config(step.path, overlay.root):
@@ -67,9 +82,11 @@ def with_git_config(found: Differences) -> Differences:
         try:
             now = _content(overlay.root, step.path)
             tried = _content(overlay.upper, step.path)
-            merged = _merged(_base(found, step, now), tried, now)
+            place = f"{overlay.root}/{step.path}"
+            merged = _merged(_base(found, step, now), tried, now, place=place, confirmed=confirmed)
         except _Refused as reason:
             refusals[step.path] = str(reason)
+            asked += reason.settings if isinstance(reason, _Unconfirmed) else ()
             continue
         name = step.path.replace("/", "%")[-200:]
         with opened_directory(f"{overlay.directory}/{_PLACE}", make=True) as place:
@@ -77,7 +94,7 @@ def with_git_config(found: Differences) -> Differences:
             os.chmod(name, stat.S_IMODE(step.found.st_mode) & 0o777, dir_fd=place)
             steps[number] = replace(step, made=os.stat(name, dir_fd=place, follow_symlinks=False))
         settings[step.path] = f"{overlay.directory}/{_PLACE}/{name}"
-    return replace(found, steps=tuple(steps), settings=settings, refusals=refusals)
+    return replace(found, steps=tuple(steps), settings=settings, refusals=refusals, asked=tuple(asked))
 
 
 def _base(found: Differences, step: Step, now: bytes) -> bytes:
@@ -103,9 +120,12 @@ def _content(base: str, path: str) -> bytes:
         raise _Refused(f"cannot be read: {error.strerror}") from None
 
 
-def _merged(base: bytes, tried: bytes, now: bytes) -> bytes:
-    """What is there now, with what the program did to branches; raises `_Refused`."""
+def _merged(base: bytes, tried: bytes, now: bytes, *, place: str, confirmed: Collection[RemoteSetting]) -> bytes:
+    """What is there now, with what the program did to branches, and to remotes as `confirmed`; raises `_Refused`."""
     from tempfile import TemporaryDirectory  # most accepts have no changed settings
+
+    from wink_sandbox._git_remotes import MOST as MOST_ASKED
+    from wink_sandbox._git_remotes import RemoteSetting, remote_of
 
     git = program("git")
     if git is None:
@@ -113,14 +133,18 @@ def _merged(base: bytes, tried: bytes, now: bytes) -> bytes:
     with TemporaryDirectory(prefix="wink-") as directory:
         here = _Git(git, directory)
         before, after, there = (here.read(content) for content in (base, tried, now))
+        if b"\0" in tried:
+            raise _Refused("has a NUL in it, where git ends a value")
         if _comments(tried) - _comments(base):
             raise _Refused("has comments that it did not have, which cannot be merged")
         changed = [key for key in {**before, **after} if before.get(key) != after.get(key) != there.get(key)]
         remotes = {key[7:-4] for key in there if key.startswith("remote.") and key.endswith(".url")}
+        asked = {key: name for key in changed if (name := remote_of(key, after.get(key, ()))) and _is_ref(name)}
+        remotes |= {name for key, name in asked.items() if key.endswith(".url")}
         refused = [
             _told(key, before.get(key), after.get(key))
             for key in changed
-            if not _may_change(key, before.get(key, ()), after.get(key, ()), remotes)
+            if key not in asked and not _may_change(key, before.get(key, ()), after.get(key, ()), remotes)
         ]
         if refused:
             more = f" and {len(refused) - _SHOWN} more" if len(refused) > _SHOWN else ""
@@ -131,6 +155,11 @@ def _merged(base: bytes, tried: bytes, now: bytes) -> bytes:
             raise _Refused(f"was changed by somebody else too since the try began: {shown}")
         if len(changed) > _MOST_CHANGED:
             raise _Refused(f"has {len(changed)} changed settings, and {_MOST_CHANGED} are merged at a time")
+        if len(asked) > MOST_ASKED:
+            raise _Refused(f"has {len(asked)} changed settings of remotes, and {MOST_ASKED} are confirmed at a time")
+        unconfirmed = [RemoteSetting(place, key, there.get(key, ()), after.get(key, ())) for key in asked]
+        if any(one not in confirmed for one in unconfirmed):
+            raise _Unconfirmed(unconfirmed)
         merged = here.edited(now, {key: after.get(key, ()) for key in changed}, there)
         wanted = {
             key: values for key, values in {**there, **{key: after.get(key, ()) for key in changed}}.items() if values
@@ -205,13 +234,13 @@ class _Git:
         return keys
 
     def edited(self, content: bytes, changed: Keys, there: Keys) -> bytes:
-        """The content with other values of some keys, each of which has one value, or none."""
+        """The content with other values of some keys; none where a key is to go."""
         self._write(content)
         for key, values in changed.items():
-            if values:
-                self._config("--replace-all" if key in there else "--add", key, values[0] or "")
-            else:
+            if not values:
                 self._config("--unset-all", key)
+            for number, value in enumerate(values):
+                self._config("--replace-all" if key in there and not number else "--add", key, value or "")
         with open(self._file, "rb") as file:
             return file.read()
 

@@ -1,8 +1,8 @@
 """Notice what git wrote to a git directory outside of the workspace, of which a try has nothing to merge.
 
 A worktree's `.git` is a file that names its git directory, as are those of submodules and of `--separate-git-dir`; and a
-workspace may be a directory of a repository that begins above it. All of that is text by whoever: it decides where is looked
-in what a program wrote, and nothing is shown or written because of it.
+workspace may be a directory of a repository that begins above it. So may be directories in the workspace. All of that is
+text by whoever: it decides where is looked in what a program wrote, and nothing is shown or written because of it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from wink.dataclass import dataclass
 from wink.errors import RecordCorrupt
@@ -22,19 +22,43 @@ from wink_sandbox._upper import Reader, Step
 
 _MOST: Final = 8192
 _LARGEST: Final = 1 << 24
+_PARTS: Final = frozenset(("HEAD", "index", "objects", "refs"))
+"""Names of which git writes one, whatever it writes."""
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
-def git_outside(root: str, places: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """The git directories of the workspace, outside of it, that something was changed in.
+class GitOutside(NamedTuple):
+    """A git directory outside of a workspace that programs have written to; the `.git` at the path `at` leads there.
 
-    `places` are directories outside and what holds the changes there, both absolute.
+    `main` is the main working tree that it is accepted to, where it is that of a worktree which says so itself.
     """
-    return tuple(
-        git
-        for git, common in _directories(root)
-        if any(_is_changed(place, upper, one) for place, upper in places for one in dict.fromkeys((git, common)))
-    )
+
+    at: str
+    directory: str
+    main: str | None
+
+
+def git_outside(root: str, places: Iterable[tuple[str, str]]) -> tuple[GitOutside, ...]:
+    """The git directories of the workspace and of what lies in it, outside of it, that something was changed in.
+
+    `places` are directories outside and what holds the changes there, both absolute. Of worktrees of one repository only
+    those are given that have changes of their own, or else the first.
+    """
+    places = tuple(places)
+
+    def is_changed(directory: str) -> bool:
+        return any(_is_changed(place, upper, directory) for place, upper in places)
+
+    found = list(_directories(root))
+    if any(not _PARTS.isdisjoint(names) for _, upper in places for _, names in _names_below(upper)):
+        found += _directories_below(root)
+    own = [one for one in found if is_changed(one[1])]
+    shared = {common for *_, common in own}
+    for one in found:
+        if one[2] not in shared and is_changed(one[2]):
+            own.append(one)
+            shared.add(one[2])
+    return tuple(GitOutside(at, git, main_tree(f"{root}/{at}".removesuffix("/.git"))) for at, git, _ in sorted(own))
 
 
 @dataclass(slots=True)
@@ -91,11 +115,9 @@ def leads_elsewhere(root: str, path: str) -> bool:
     return any(map(os.path.isabs, (named, shared))) or not (is_inside(git, root) and is_inside(common, root))
 
 
-def worktree_index(root: str) -> str | None:
-    """What the index of a worktree says; None where it cannot be read."""
-    git = _git_directory(f"{root}/.git")
-    content = None if git is None else bounded_content(f"{git}/index", _LARGEST)
-    return None if content is None else git_index_meaning(content)
+def index_in(main: str, root: str) -> str:
+    """The path, in its main working tree, of the index of a worktree at `root`."""
+    return f"{os.path.relpath(_git_directory(f'{root}/.git') or main, main)}/index"
 
 
 def beside(overlay: Overlay, main: str, places: Iterable[tuple[str, str]]) -> Beside | None:
@@ -114,20 +136,50 @@ def _mode(place: str) -> int:
         return 0
 
 
-def _directories(root: str) -> Iterator[tuple[str, str]]:
-    """The git directory of a workspace and the one that it shares with others, unless it is in the workspace."""
+def _directories(root: str) -> Iterator[tuple[str, str, str]]:
+    """Where the `.git` of a workspace is, its git directory and the one that it shares with others, unless in the workspace."""
     above: str = root
     while True:
         git = _git_directory(f"{above.rstrip('/')}/.git")
         if git is not None:
-            shared = _line(f"{git}/commondir")
-            common = git if shared is None else os.path.realpath(os.path.join(git, shared))
-            if not (is_inside(git, root) and is_inside(common, root)):
-                yield git, common
+            yield from _outside(root, ".git", git)
             return
         if above == "/":
             return
         above = os.path.dirname(above)
+
+
+def _directories_below(root: str) -> Iterator[tuple[str, str, str]]:
+    """The same of every `.git` in a directory of the workspace."""
+    for above, names in _names_below(root, but=(".git", ".wink")):
+        git = _git_directory(f"{root}/{above}/.git") if above and ".git" in names else None
+        if git is not None:
+            yield from _outside(root, f"{above}/.git", git)
+
+
+def _outside(root: str, at: str, git: str) -> Iterator[tuple[str, str, str]]:
+    shared = _line(f"{git}/commondir")
+    common = git if shared is None else os.path.realpath(os.path.join(git, shared))
+    if not (is_inside(git, root) and is_inside(common, root)):
+        yield at, git, common
+
+
+def _names_below(base: str, but: tuple[str, ...] = ()) -> Iterator[tuple[str, frozenset[str]]]:
+    """The directories in one, itself first, as paths in it, each with the names in it; links are not followed."""
+    pending = [""]
+    while pending:
+        above = pending.pop()
+        try:
+            fd = os.open(f"{base}/{above}", _READ | os.O_DIRECTORY)
+        except OSError:
+            continue  # what nobody can open, or has a longer path than any, git does not either
+        try:
+            with os.scandir(fd) as entries:
+                found = {entry.name: entry.is_dir(follow_symlinks=False) for entry in entries}
+        finally:
+            os.close(fd)
+        yield above, frozenset(found)
+        pending += [f"{above}/{name}".lstrip("/") for name, is_dir in found.items() if is_dir and name not in but]
 
 
 def _git_directory(place: str) -> str | None:

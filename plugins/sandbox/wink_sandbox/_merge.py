@@ -23,6 +23,7 @@ from wink_sandbox._upper import Step, attributes, clean
 
 if TYPE_CHECKING:
     from wink.filesystem import Merging
+    from wink_sandbox._git_remotes import RemoteSetting
 
 Notes = tuple[tuple[str, str], ...]
 """Paths, each with what becomes of it that differs from what the program did."""
@@ -35,7 +36,8 @@ class Differences:
     """What a program changed in an overlay, and what of it stays out of the workspace.
 
     `notes` pairs paths with the reason why they are not carried over. `settings` are the files that are to be taken in
-    the place of some that the program left, and `refusals` what is wrong with others; see `with_git_settings`.
+    the place of some that the program left, `refusals` what is wrong with others, and `asked` what a person can confirm
+    in these; see `with_git_config`.
     """
 
     overlay: Overlay
@@ -45,6 +47,7 @@ class Differences:
     scratch: tuple[str, ...] = ()
     settings: Mapping[str, str] = field(default_factory=dict[str, str])
     refusals: Mapping[str, str] = field(default_factory=dict[str, str])
+    asked: tuple[RemoteSetting, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.steps)

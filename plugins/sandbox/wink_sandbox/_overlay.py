@@ -31,6 +31,13 @@ RUNS: Final = "runs"
 _BY_NAME: Final = getattr(os, "O_PATH", 0) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
+class LayerCorrupt(RecordCorrupt):
+    """Something else stands where an overlay had a directory, and has been left as it is; setting the record aside is no help."""
+
+    def __str__(self) -> str:
+        return f"{self.path!r} {self.reason}"
+
+
 @dataclass(slots=True)
 class Overlay:
     """One overlay: `root` is the workspace, `directory` where the changes are kept, on the same mount for a cheap merge.
@@ -181,7 +188,9 @@ def _is_made(place: int, name: str, directory: str) -> bool:
         os.mkdir(name, 0o700, dir_fd=place)
     except FileExistsError:
         if not stat.S_ISDIR(os.stat(name, dir_fd=place, follow_symlinks=False).st_mode):
-            raise RecordCorrupt(f"{directory}/{name}", "a link, or a file, stands where wink had a directory") from None
+            raise LayerCorrupt(
+                f"{directory}/{name}", "is a link, or a file, where wink had a directory; delete it to begin anew"
+            ) from None
         return False
     return True
 

@@ -118,7 +118,7 @@ def _mounted() -> tuple[str, str]:
     try:
         launcher.start()
     except SandboxUnavailable as error:
-        return error.missing[0], "needs user namespaces"
+        return error.missing[0].partition("; ")[0], "needs user namespaces"
     with tempfile.TemporaryDirectory(prefix="wink-probe-") as place:
         return "", objection(place)
 

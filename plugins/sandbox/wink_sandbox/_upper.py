@@ -22,6 +22,7 @@ _UNMARKED: Final = (errno.ENODATA, errno.EPERM, errno.ENOTSUP)
 _CHUNK: Final = 1 << 20
 DEEPEST: Final = 4096 - 256 - 2
 """The longest path of a directory in which every name still makes a path."""
+_LOSES: Final = "loses its setuid and setgid bits, which no program leaves in a workspace; set them again with chmod"
 _KEEPS: Final = "keeps the extended attributes that it had: those of a directory that was there already are not merged"
 
 StepKind = Literal["drop", "directory", "file", "link", "mode"]
@@ -158,6 +159,7 @@ class Reader:
 
     def _file(self, path: str, made: os.stat_result, found: os.stat_result | None, has_lower: bool) -> None:
         copied = self._mark(path, "origin") is not None
+        before = len(self._steps)
         if found is None:
             if copied and has_lower:
                 self._suspects.append(path)
@@ -170,6 +172,8 @@ class Reader:
             self._steps.append(Step("file", path, found, made))
         elif stat.S_IMODE(made.st_mode) != stat.S_IMODE(found.st_mode):
             self._steps.append(Step("mode", path, found, made))
+        if made.st_mode & (stat.S_ISUID | stat.S_ISGID) and len(self._steps) > before:
+            self._notes.append((path, _LOSES))
 
     def _link(self, path: str, made: os.stat_result, found: os.stat_result | None) -> None:
         target = os.readlink(self._at(self._upper, path))
@@ -224,6 +228,21 @@ def is_whiteout(place: str, made: os.stat_result) -> bool:
 def has_origin(path: str) -> bool:
     """Whether the kernel has copied this from the lower directory, so that it could be changed."""
     return _marked(path, "origin") is not None
+
+
+def is_opaque(directory: int) -> bool:
+    """Whether a directory, given by its descriptor, hides what was there before."""
+    return _marked(f"/proc/self/fd/{directory}/.", "opaque") == b"y"
+
+
+def unhide(directory: int) -> None:
+    """Let what is in the lower directory be seen again in one that hides it, while no overlay is mounted."""
+    for name in (prefix + "opaque" for prefix in _PREFIXES):
+        try:
+            os.removexattr(directory, name)
+        except OSError as error:
+            if error.errno not in _UNMARKED:
+                raise
 
 
 def _marked(path: str, name: str) -> bytes | None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from wink.cli._standing import named_path, shown_path, shown_workspace, told, workspace_option
     from wink.cli._views import Checkup, Finding, Pending
     from wink.cli._wrong import WrongInput, nearest, readable, wrong
-    from wink.cli.settings import installed_catalog, portable_names_for, rule_policies
+    from wink.cli.settings import installed_catalog, persist_settings, portable_names_for, rule_policies
     from wink.cli.work import show_long_names
 
 __all__ = [
@@ -48,6 +48,7 @@ __all__ = [
     "open_workspace",
     "participants",
     "paths_of",
+    "persist_settings",
     "portable_names_for",
     "readable",
     "refuse_unknown_tag",
@@ -74,7 +75,7 @@ _PLACES: Final = {
     "compose participants workspace_options": "_compose",
     "echo_diff echo_diff_text echo_paths paths_of when": "_calls",
     "fit one_line visible": "_shorten",
-    "installed_catalog portable_names_for rule_policies": "settings",
+    "installed_catalog persist_settings portable_names_for rule_policies": "settings",
     "model_adapter": "_model",
     "named_path shown_path shown_workspace told workspace_option": "_standing",
     "open_workspace": "_opening",

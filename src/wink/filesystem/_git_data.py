@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from typing import Final
 
 _NAMES = """
-    objects refs logs packed-refs index HEAD ORIG_HEAD FETCH_HEAD MERGE_HEAD MERGE_MSG MERGE_MODE AUTO_MERGE
+    objects lfs refs logs packed-refs index HEAD ORIG_HEAD FETCH_HEAD MERGE_HEAD MERGE_MSG MERGE_MODE AUTO_MERGE
     SQUASH_MSG COMMIT_EDITMSG CHERRY_PICK_HEAD REVERT_HEAD REBASE_HEAD BISECT_LOG shallow gc.log
 """
 

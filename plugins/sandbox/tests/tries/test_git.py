@@ -692,5 +692,5 @@ def test_a_signature_that_needs_an_agent_is_told_of(
         finally:
             agent.terminate()
 
-    assert "no program in a try reaches your ssh agent" in tried.stderr
+    assert "no program in a try reaches your ssh or gpg agent" in tried.stderr
     assert git(repository, "log", "-1", "--format=%s") == "one\n"

@@ -25,6 +25,7 @@ from wink.errors import MergeRefused, TryConflict
 from wink.filesystem import path_in_json, quoted_path
 from wink.limits import utc_now
 from wink_sandbox.commands._patch import check_terminal, pick
+from wink_sandbox.commands._remotes import Remotes
 from wink_sandbox.commands._try import tell_accepted, tell_changes, tell_home, tell_left, tell_notes, tell_refused
 from wink_sandbox.tries import KEPT, Accepted, Try, bring_back, dropped_tries, tries
 
@@ -47,6 +48,9 @@ _dry_run = click.option("--dry-run", is_flag=True, help="Only show what would ch
 )
 @click.option("--session", default="default", metavar="NAME", help="The session in whose log it is to stand.")
 @click.option("--rest", is_flag=True, help="Leave out what cannot be accepted, and accept the rest.")
+@click.option(
+    "--remotes", is_flag=True, help="Take new git remotes, and other addresses of remotes; at a terminal it asks."
+)
 @click.option("-p", "--patch", is_flag=True, help="Ask for each hunk, at a terminal, as `git add -p` does.")
 @_dry_run
 def accept(
@@ -56,6 +60,7 @@ def accept(
     without: tuple[str, ...],
     session: str,
     rest: bool,
+    remotes: bool,
     patch: bool,
     dry_run: bool,
 ) -> int | None:
@@ -74,6 +79,7 @@ def accept(
         tried = chosen_try(opened, name)
         chosen, left_out = tuple(map(named_path, paths)), tuple(map(named_path, without))
         picking, portable = pick if patch else None, portable_names_for(opened.root)
+        asking = Remotes(opened.root, taken=remotes) if remotes or not dry_run else None
         try:
             done = tried.accept(
                 *chosen,
@@ -83,16 +89,17 @@ def accept(
                 dry_run=dry_run,
                 pick=picking,
                 portable_names=portable,
+                remotes=asking,
             )
         except (TryConflict, MergeRefused):
-            if not tell_refused(tried, chosen, left_out, portable_names=portable):
+            if not tell_refused(tried, chosen, left_out, portable_names=portable, remotes=asking):
                 raise
             return _WRONG
         if dry_run:
             click.echo(f"would accept {paths_of(len(done.changes))} of the try {tried.name!r}")
             tell_notes(done.notes)
             echo_diff(done.changes, how=f"wink diff --try {tried.name} --all")
-        elif done.call is not None or done.git is not None:
+        elif done.call is not None or done.git:
             tell_accepted(done)
         elif patch:
             click.echo("nothing was chosen that changes anything")
@@ -103,7 +110,7 @@ def accept(
         if done.left:
             click.echo(f"wink: left out: {paths_of(len(done.left))}", err=True)
             tell_left(done.left)
-        if done.call is not None or done.git is not None:
+        if done.call is not None or done.git:
             _tell_rest(tried, done)
         return _FAILED if done.left else None
 
@@ -128,7 +135,7 @@ def drop(paths: tuple[str, ...], workspace: str, name: str | None, undo: bool, d
                 )
             return _bring_back(opened, name, dry_run=dry_run)
         tried = chosen_try(opened, name)
-        home = tried.home()
+        home, outside = tried.home(), tried.git_outside()
         done = tried.drop(*map(named_path, paths), dry_run=dry_run)
         if dry_run:
             click.echo(f"would forget {paths_of(len(done.changes))} of the try {tried.name!r}")
@@ -137,6 +144,8 @@ def drop(paths: tuple[str, ...], workspace: str, name: str | None, undo: bool, d
         tell_changes(done.changes, "forgotten")
         if home and done.is_over:
             click.echo(f"  and {paths_of(len(home))} in the home")
+        for git in outside if done.is_over else ():
+            click.echo(one_line(f"  and what git wrote to {quoted_path(git.directory)}"))
         _tell_rest(tried, done)
         click.echo(
             f"  `wink drop --undo{_named(tried.name)}` brings it back, until `wink gc`, or {KEPT} more that are dropped"
@@ -199,8 +208,8 @@ def _list_one(one: Try, dropped_at: datetime | None, *, as_json: bool) -> None:
     more = f", and {paths_of(len(home))} in the home" if home else ""
     click.echo(f"{one_line(one.name)}  {paths_of(len(changes))} changed{more}{gone}")
     for git in one.git_outside():
-        stays = ", which cannot be accepted" if one.accepts_git_to() is None else ""
-        click.echo(one_line(f"  git wrote to {quoted_path(git)}{stays}"))
+        stays = ", which cannot be accepted" if git.main is None else ""
+        click.echo(one_line(f"  git wrote to {quoted_path(git.directory)}{stays}"))
     for run in one.runs:
         status = "ended from outside" if run.status is None else f"status {run.status}"
         click.echo(visible(f"  {when(run.started_at, now)}  {status}  {fit(shlex.join(run.argv), 80)}"))
@@ -215,6 +224,8 @@ def _tell_rest(tried: Try, done: Accepted) -> None:
         return
     if tried.differences():
         click.echo("  the rest is still being tried")
+    for git in tried.git_outside():
+        click.echo(one_line(f"  what git wrote to {quoted_path(git.directory)} is still in the try"))
     tell_home(tried.home(), tried.name)
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -19,6 +20,7 @@ from wink.cli import (
     one_line,
     open_workspace,
     paths_of,
+    persist_settings,
     portable_names_for,
     shown_path,
     shown_workspace,
@@ -26,18 +28,20 @@ from wink.cli import (
     workspace_option,
     wrong,
 )
-from wink.errors import MergeRefused, ProgramNotStarted, SandboxUnavailable, TryConflict
+from wink.errors import MergeRefused, ProgramNotStarted, SandboxUnavailable, SettingsError, TryConflict
 from wink.filesystem import FileChange, is_git_data, quoted_path
 from wink.limits import utc_now
 from wink.trust import allowed
-from wink_sandbox import Command, Mount, Notes, Overlay, Profile, Sandbox, bubblewrap, launcher, steering
+from wink_sandbox import Command, Mount, Notes, Overlay, Profile, Sandbox, bubblewrap, check_mounts, launcher, steering
 from wink_sandbox.tries import PROFILES, Accepted, Run, Try, private_places, profile_named, run_here
 
-_OUTSIDE = (
-    "what git wrote to {} stays in the try and cannot be accepted: commit again after `wink accept --without .git`"
-)
+if TYPE_CHECKING:
+    from wink_sandbox import RemoteSetting
+    from wink_sandbox.tries import HomePattern, Persisted
+
+_OUTSIDE = "what git wrote to {} stays in the try and cannot be accepted: commit again after `wink accept --without {}`"
 _WORKTREE = "what git wrote to {} is in the try too, and accepted with it"
-_NO_AGENT = "git began a commit and made none; if it was to be signed: no program in a try reaches your ssh agent, a key in a file works"
+_NO_AGENT = "git began a commit and made none; if it was to be signed: no program in a try reaches your ssh or gpg agent, a key in a file without a passphrase works"
 _UNCONFINED = (
     "this try is a copy of the workspace, and nothing is confined: network, home and /tmp are the real ones, "
     "and what is written outside of the copy, by the workspace's own path too, is real at once"
@@ -45,7 +49,7 @@ _UNCONFINED = (
 _OR_UNCONFINED = (
     "`wink doctor` says more; `wink try --unconfined` runs it on a copy of the workspace, and confines nothing"
 )
-_KILLED = 130
+_REFUSED, _KILLED = 2, 130
 _TEMPORARY = "/tmp"  # noqa: S108 - what a program sees of it is told
 _SHOWN = 20
 """So many notes are shown."""
@@ -93,7 +97,8 @@ def try_(
 
     It sees the workspace as it is, and on top what was tried before under the same NAME. What it changes is kept apart:
     `wink diff` shows it, `wink accept` makes it real, all or in part, as one call that can be undone, and `wink drop`
-    forgets it. The exit status is the program's own. The first line on standard error says what the program sees.
+    forgets it. What it leaves running in the background ends with it. The exit status is the program's own, or 2 where
+    --keep-on-success could not accept. The first line on standard error says what the program sees.
     """
     for path in read:
         if not os.path.exists(path):
@@ -103,29 +108,37 @@ def try_(
     if "/" not in command[0] and shutil.which(command[0]) is None:
         raise wrong(f"there is no program {command[0]!r} on the PATH")
     with open_workspace(workspace) as opened:
-        tried, portable = Try(opened, name), portable_names_for(opened.root)
+        tried, portable, entries = Try(opened, name), portable_names_for(opened.root), _persisted(profile, opened.root)
         with tried.use() as overlay:
-            status, found, home = None, None, ()
+            status, found, home, is_kept = None, None, (), False
             try:
                 if unconfined:
-                    status = _run_unconfined(tried, overlay, command, profile, quiet=quiet)
+                    status, is_kept = _run_unconfined(tried, overlay, command, profile, quiet=quiet)
                 else:
-                    status = _run(tried, overlay, overlay.root, command, profile, network, read, quiet=quiet)
+                    status, is_kept = _run(
+                        tried, overlay, overlay.root, command, profile, network, read, entries, quiet=quiet
+                    )
             finally:
                 found = tried.differences()
                 home, outside = tried.home(), tried.git_outside()
                 if not found and len(tried.runs) < 2:
                     tried.end_if_empty()
-        is_lost = tried.accepts_git_to() is None
-        for git in outside if is_lost or not quiet else ():
-            click.echo(one_line(f"wink: {(_OUTSIDE if is_lost else _WORKTREE).format(quoted_path(git))}"), err=True)
-        changes = found.changes() if found else ()
-        if os.environ.get("SSH_AUTH_SOCK") and _began_to_commit(changes):
+        for git in outside:
+            import shlex
+
+            if quiet and git.main is not None:
+                continue  # it is accepted with the files
+            said = _OUTSIDE if git.main is None else _WORKTREE
+            shown = said.format(quoted_path(git.directory), shlex.quote(shown_path(git.at)))
+            click.echo(one_line(f"wink: {shown}"), err=True)
+        changes, is_refused = found.changes() if found else (), False
+        if _began_to_commit(changes) and _has_agent():
             click.echo(f"wink: {_NO_AGENT}", err=True)
         if keep_on_success and status == 0 and (changes or outside):
             try:
                 accepted = tried.accept(portable_names=portable)
             except (TryConflict, MergeRefused) as error:
+                is_refused = True
                 if not tell_refused(tried, (), portable_names=portable):
                     click.echo(f"wink: {told(error)}", err=True)
             else:
@@ -137,14 +150,14 @@ def try_(
                 return status
         if quiet:
             _tell_lost(found.notes)
-            return _KILLED if status is None else status
-        if home and not outside and not changes and not found.notes:
+            return _KILLED if status is None else _REFUSED if is_refused else status
+        if (home or is_kept) and not outside and not changes and not found.notes:
             click.echo("wink: it changed nothing in the workspace", err=True)
         else:
             steers = steering(changes, opened.root, portable_names=portable)
             _tell(changes, (*steers, *found.notes), name, only_git=bool(outside))
         tell_home(home, name, err=True)
-    return _KILLED if status is None else status
+    return _KILLED if status is None else _REFUSED if is_refused else status
 
 
 def _run(
@@ -155,15 +168,17 @@ def _run(
     profile: str,
     network: bool | None,
     read: tuple[str, ...],
+    entries: tuple[HomePattern, ...],
     *,
     quiet: bool,
-) -> int | None:
+) -> tuple[int | None, bool]:
     chosen = PROFILES[profile]
     home = os.environ.get("HOME") or os.path.expanduser("~")
     places = tuple(os.path.abspath(path) for path in read)
     # Where an empty home is wanted, the sandbox makes one; a private one is shown through an overlay of its own.
     made = profile_named(profile, network=network, home=home if chosen.home == "empty" else None, readable=places)
     _check_confining()
+    check_mounts(root)
     env = allowed(os.environ, chosen.env)
     if chosen.machine:
         # The workspace is a mount of its own now, and may be a directory of a repository that begins above it.
@@ -182,8 +197,13 @@ def _run(
     try:
         with _noted(tried, argv, started, home if is_private else "") as ended:
             tried.note_places(mounts)
+            persist = None
+            if entries:
+                from wink_sandbox.tries import Persist
+
+                persist = Persist(overlay, home, entries)
             ended.append(run_here(sandbox, words, overlay, mounts))
-            return ended[-1]
+            return ended[-1], persist is not None and _tell_persisted(persist.keep(), quiet=quiet)
     except ProgramNotStarted:
         from wink_sandbox import objection  # which is asked only where something has failed
 
@@ -204,7 +224,7 @@ def _check_confining() -> None:
 
 def _run_copied(
     tried: Try, command: Command, profile: Profile, home: str, why: str, *, started: datetime, quiet: bool
-) -> int | None:
+) -> tuple[int | None, bool]:
     """Run it confined, with a copy of the workspace at the workspace's path; `home` is the home that it may read."""
     if not quiet:
         seen = f"network {'on' if profile.network else 'off'}, {'your home is read-only, and ' if home else ''}{_TEMPORARY}"
@@ -214,10 +234,12 @@ def _run_copied(
     with tried.copied() as copy, _noted(tried, command.argv, started) as ended:
         tell_notes(tuple(copy.left_out), err=True)
         ended.append(run_here(Sandbox(replace(profile, readable=readable)), command, copy.shown))
-        return ended[-1]
+        return ended[-1], False
 
 
-def _run_unconfined(tried: Try, overlay: Overlay, argv: tuple[str, ...], profile: str, *, quiet: bool) -> int | None:
+def _run_unconfined(
+    tried: Try, overlay: Overlay, argv: tuple[str, ...], profile: str, *, quiet: bool
+) -> tuple[int | None, bool]:
     """Run it as it is, with a copy of the workspace at another path."""
     from wink_sandbox.tries import run_unconfined
 
@@ -227,7 +249,7 @@ def _run_unconfined(tried: Try, overlay: Overlay, argv: tuple[str, ...], profile
     with tried.copied(moved=True) as copy, _noted(tried, argv, utc_now()) as ended:
         tell_notes(tuple(copy.left_out), err=True)
         ended.append(run_unconfined(command, copy.shown, overlay.lock))
-        return ended[-1]
+        return ended[-1], False
 
 
 @contextmanager
@@ -238,6 +260,42 @@ def _noted(tried: Try, argv: tuple[str, ...], started: datetime, home: str = "")
     tried.note(Run(argv, started, 0.0, None), home)
     yield ended
     tried.note(Run(argv, started, time.monotonic() - clock, ended[-1]))
+
+
+def _persisted(profile: str, root: str) -> tuple[HomePattern, ...]:
+    """What a program may make real of the home: what its profile names, and the user's own settings."""
+    given = PROFILES[profile].persist
+    if given is None:
+        return ()
+    own = persist_settings(root)
+    for note in own.notes:
+        click.echo(one_line(f"wink: {note}"), err=True)
+    if not given and not own.entries:
+        return ()
+    from wink_sandbox.tries import home_pattern
+
+    entries, problems = [*map(home_pattern, given)], list[str]()
+    for number, text in enumerate(own.entries):
+        try:
+            entries.append(home_pattern(text))
+        except ValueError as error:
+            problems.append(f"$.{own.place}[{number}]: {text!r}: {error}")
+    if problems:
+        raise SettingsError(own.shown, problems)
+    return tuple(entries)
+
+
+def _tell_persisted(done: Persisted, *, quiet: bool) -> bool:
+    """Say what is real in the home now, and what is not although it was to be; whether anything is."""
+    if done.kept and not quiet:
+        shown = ", ".join(quoted_path(f"~/{path}") for path in done.kept[:3])
+        more = f" and {len(done.kept) - 3} more" if len(done.kept) > 3 else ""
+        click.echo(one_line(f"wink: kept in your home, for real: {paths_of(len(done.kept))} ({shown}{more})"), err=True)
+    for path, reason in done.left[:_SHOWN]:
+        click.echo(one_line(f"wink: not kept in your home: {quoted_path(f'~/{path}')} {reason}"), err=True)
+    if len(done.left) > _SHOWN:
+        click.echo(f"wink: not kept in your home: {len(done.left) - _SHOWN} more", err=True)
+    return bool(done.kept)
 
 
 def _tell_start(made: Profile, profile: str, root: str, mounts: Iterable[Mount], read: tuple[str, ...]) -> None:
@@ -266,6 +324,13 @@ def _inside(root: str) -> str:
     if here == root or not here.startswith(root.rstrip("/") + "/"):
         return ""
     return os.path.relpath(here, root)
+
+
+def _has_agent() -> bool:
+    """Whether an agent of the user may hold a key: gpg's has its socket in its own directory, or where systemd listens for it."""
+    gpg = os.environ.get("GNUPGHOME") or os.path.expanduser("~/.gnupg")
+    places = (f"{gpg}/S.gpg-agent", f"/run/user/{os.getuid()}/gnupg/S.gpg-agent")
+    return bool(os.environ.get("SSH_AUTH_SOCK")) or any(map(os.path.exists, places))
 
 
 def _began_to_commit(changes: tuple[FileChange, ...]) -> bool:
@@ -301,10 +366,9 @@ def tell_accepted(done: Accepted, *, err: bool = False) -> None:
     """Say what is the workspace's now."""
     if done.call is not None:
         tell_changes(done.changes, f"accepted (c{done.call})", err=err, how=f"wink show c{done.call} --all")
-    if done.git is not None:
+    for main, call in done.git:
         import shlex
 
-        main, call = done.git
         way = f"wink undo c{call} --workspace {shlex.quote(main)}"
         click.echo(one_line(f"wink: what git wrote is c{call} of {quoted_path(main)}; {way} takes it back"), err=err)
     tell_notes(done.notes, err=err)
@@ -332,12 +396,19 @@ def tell_home(home: tuple[FileChange, ...], name: str, *, err: bool = False) -> 
 
 
 def tell_refused(
-    tried: Try, paths: tuple[str, ...], left_out: tuple[str, ...] = (), *, portable_names: bool = False
+    tried: Try,
+    paths: tuple[str, ...],
+    left_out: tuple[str, ...] = (),
+    *,
+    portable_names: bool = False,
+    remotes: Callable[[tuple[RemoteSetting, ...]], bool] | None = None,
 ) -> bool:
     """Say why nothing was accepted, path by path, and how to go on; False where nothing is in the way any more."""
     import shlex
 
-    without = tried.accept(*paths, without=left_out, rest=True, dry_run=True, portable_names=portable_names)
+    without = tried.accept(
+        *paths, without=left_out, rest=True, dry_run=True, portable_names=portable_names, remotes=remotes
+    )
     if not without.left:
         return False
     which = "" if tried.name == "default" else f" --name {tried.name}"

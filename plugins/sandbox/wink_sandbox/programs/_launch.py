@@ -154,7 +154,9 @@ class Launcher:
         if "refused" in said:
             ours.close()
             self._reap()
-            raise SandboxUnavailable("overlay", (f"{said['refused']}: {said['text']}",))
+            raise SandboxUnavailable(
+                "overlay", (f"{said['refused']}: {said['text']}; `wink doctor` says how to get it",)
+            )
         self._control = ours
         atexit.register(self.stop)  # once more does no harm
         return ours

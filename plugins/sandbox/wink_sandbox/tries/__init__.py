@@ -20,7 +20,9 @@ from wink_sandbox.tries._try import (
 )
 
 if TYPE_CHECKING:
+    from wink_sandbox.tries._home_pattern import HomePattern, home_pattern
     from wink_sandbox.tries._hunks import Hunk, Picked, Unit, split
+    from wink_sandbox.tries._persist import Persist, Persisted
     from wink_sandbox.tries._unconfined import run_unconfined
 
 __all__ = [
@@ -30,7 +32,10 @@ __all__ = [
     "AcceptRefused",
     "Accepted",
     "Dropped",
+    "HomePattern",
     "Hunk",
+    "Persist",
+    "Persisted",
     "Picked",
     "Run",
     "Try",
@@ -38,6 +43,7 @@ __all__ = [
     "bring_back",
     "dropped_tries",
     "free_dropped",
+    "home_pattern",
     "private_places",
     "profile_named",
     "run_here",
@@ -46,5 +52,13 @@ __all__ = [
     "tries",
 ]
 
-if not TYPE_CHECKING:  # `wink accept --patch` alone needs the first ones, and `wink try --unconfined` the last one
-    __getattr__ = lazily(__name__, {"Hunk Picked Unit split": "_hunks", "run_unconfined": "_unconfined"})
+if not TYPE_CHECKING:  # `wink accept --patch` alone needs some of these, and who persists something the others
+    __getattr__ = lazily(
+        __name__,
+        {
+            "Hunk Picked Unit split": "_hunks",
+            "Persist Persisted": "_persist",
+            "HomePattern home_pattern": "_home_pattern",
+            "run_unconfined": "_unconfined",
+        },
+    )

@@ -19,7 +19,8 @@ class TryProfile:
     `home` `private` shows it the real home directory, `/tmp` and `/var/tmp`, with what it writes there kept in the try;
     `empty` shows none of it.
     With `machine` it may read the rest of the machine, otherwise only the system. `env` lists the variables that it
-    gets, a `*` at the end stands for any ending.
+    gets, a `*` at the end stands for any ending. `persist` are files of the home that it may make real, beside those that
+    the user's settings name; None where it makes none real, whatever they say.
     """
 
     summary: str
@@ -27,16 +28,44 @@ class TryProfile:
     home: Home
     machine: bool
     env: tuple[str, ...]
+    persist: tuple[str, ...] | None = None
+
+
+def _agent(summary: str, *persist: str) -> TryProfile:
+    return TryProfile(summary, True, "private", True, ("*",), persist)
 
 
 PROFILES: Final = {
-    "agent": TryProfile(
-        "network, your home and /tmp with private changes, the machine read-only", True, "private", True, ("*",)
-    ),
+    "agent": _agent("network, your home and /tmp with private changes, the machine read-only"),
     "build": TryProfile(
         "no network, your home and /tmp with private changes, the machine read-only", False, "private", True, ("*",)
     ),
     "closed": TryProfile("no network, no home, nothing but the system", False, "empty", False, ENVIRONMENT),
+    # Of an agent only what holds no settings, hooks, memory or plugins: those would be used outside later. So nothing of
+    # `~/.claude.json`, which names servers to start, or of opencode, whose logins can name settings to fetch.
+    "claude": _agent(
+        "agent, with Claude Code's login and transcripts kept in your home",
+        "~/.claude/.credentials.json",
+        "~/.claude/projects/**/*.jsonl",
+    ),
+    "codex": _agent(
+        "the same for Codex",
+        "~/.codex/auth.json",
+        "~/.codex/sessions/**/rollout-*.jsonl",
+    ),
+    "gemini": _agent(
+        "the same for Gemini CLI",
+        "~/.gemini/oauth_creds.json",
+        "~/.gemini/gemini-credentials.json",
+        "~/.gemini/google_accounts.json",
+        "~/.gemini/tmp/*/chats/*.json",
+        "~/.gemini/tmp/*/chats/*.jsonl",
+    ),
+    "qwen": _agent(
+        "the same for Qwen Code",
+        "~/.qwen/oauth_creds.json",
+        "~/.qwen/projects/*/chats/*.jsonl",
+    ),
 }
 """The profiles of `wink try`, the usual one first."""
 

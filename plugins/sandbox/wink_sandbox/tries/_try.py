@@ -7,8 +7,8 @@ import json
 import os
 import shutil
 import stat
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from datetime import datetime
 from functools import partial
 from types import MappingProxyType
@@ -39,7 +39,9 @@ from wink_sandbox import (
     COPY,
     DEEPEST,
     SINCE,
+    Beside,
     Differences,
+    GitOutside,
     Mount,
     Overlay,
     Step,
@@ -49,6 +51,7 @@ from wink_sandbox import (
     forget,
     git_outside,
     has_copy,
+    index_in,
     is_directory,
     is_unsettled,
     keep_base,
@@ -62,14 +65,13 @@ from wink_sandbox import (
     steering,
     walk_tree,
     with_git_config,
-    worktree_index,
 )
 from wink_sandbox.tries._dropped import KEPT, Dropped, dropped, free, is_name, place_for
 from wink_sandbox.tries._dropped import bring_back as _bring_back
 from wink_sandbox.tries._private import HOME
 
 if TYPE_CHECKING:
-    from wink_sandbox import CopyOfTry
+    from wink_sandbox import CopyOfTry, RemoteSetting
     from wink_sandbox.tries._hunks import Content, Picked, Unit
     from wink_sandbox.tries._worktree import MainTree
 
@@ -112,7 +114,8 @@ class Accepted:
     """What became the workspace's: `call` is its number in the log, None where nothing changed or for a dry run.
 
     `left` pairs paths that had to stay in the try with the reasons, where the rest was accepted without them.
-    `git` is the main working tree of the repository that the workspace is a worktree of, and the number of the call there.
+    `git` pairs the main working trees, of repositories that the workspace or a directory in it is a worktree of, with the
+    numbers of the calls there.
     """
 
     call: int | None
@@ -120,7 +123,7 @@ class Accepted:
     notes: tuple[tuple[str, str], ...] = ()
     is_over: bool = False
     left: tuple[tuple[str, str], ...] = ()
-    git: tuple[str, int] | None = None
+    git: tuple[tuple[str, int], ...] = ()
 
 
 class AcceptRefused(MergeRefused):
@@ -177,6 +180,9 @@ class Try:
                     # What these files are now is what was changed: if they are that again, nobody is in the way.
                     found = _seen(self.overlay)
                     self._remember({step.path: None for step in found.steps}, until=self.overlay.since)
+                    for main, layer in self._layers():
+                        steps = differences(layer).only([_REPOSITORY]).steps
+                        self._remember({step.path: None for step in steps}, until=self.overlay.since, root=main)
 
     @property
     def is_copied(self) -> bool:
@@ -218,9 +224,7 @@ class Try:
                 with suppress(OSError, CopyLost) if is_dropped else nullcontext():
                     CopyOfTry(self.overlay).end()
             _let_go_of_accepted(self.overlay)
-            main = self.accepts_git_to()
-            layer = None if main is None else beside(self.overlay, main, self._places_shown())
-            if layer is not None and is_directory(layer.upper):
+            for _, layer in self._layers():
                 _let_go_of_accepted(layer)
             yield
         finally:
@@ -245,19 +249,28 @@ class Try:
         """Keep what is shown to the next program beside the workspace, with changes of its own, while the try is in use."""
         facts = self._facts()
         shown = {mount.target: os.path.relpath(mount.upper, self.overlay.directory) for mount in mounts}
-        index = facts.get("index") if self.git_outside() else worktree_index(self.overlay.root)
-        self._keep({**facts, "places": {**facts["places"], **shown}, "index": index})
+        self._keep({**facts, "places": {**facts["places"], **shown}})
+        main = self.accepts_git_to()
+        if main is not None and main not in dict(self._layers()):
+            # While the program runs, others may look at the worktree, and git then writes its index anew.
+            self._remember({index_in(main, self.overlay.root): None}, root=main)
 
-    def git_outside(self) -> tuple[str, ...]:
-        """The git directories of the workspace that lie outside of it and that programs have written to in the try.
+    def git_outside(self) -> tuple[GitOutside, ...]:
+        """The git directories outside of the workspace, of it or of what lies in it, that programs have written to in the try.
 
-        Where `accepts_git_to` is none, that stays in the try: it is not accepted, and gone with it.
+        Where its `main` is none, that stays in the try: it is not accepted, and gone with it.
         """
         return git_outside(self.overlay.root, self._places_shown())
 
     def accepts_git_to(self) -> str | None:
         """The main working tree of the repository, where the workspace is a worktree: what git wrote is accepted there."""
         return main_tree(self.overlay.root)
+
+    def _layers(self) -> tuple[tuple[str, Beside], ...]:
+        """The main working trees that git has written to in the try, each with what was changed there."""
+        mains = {one.main: None for one in self.git_outside() if one.main is not None}
+        found = ((main, beside(self.overlay, main, self._places_shown())) for main in mains)
+        return tuple((main, layer) for main, layer in found if layer is not None and is_directory(layer.upper))
 
     def _places_shown(self) -> tuple[tuple[str, str], ...]:
         places = self._facts()["places"].items()
@@ -294,6 +307,7 @@ class Try:
         pick: Callable[[tuple[Unit, ...]], Iterable[Picked]] | None = None,
         confirm: Callable[[Accepted], object] | None = None,
         portable_names: bool = False,
+        remotes: Callable[[tuple[RemoteSetting, ...]], bool] | None = None,
     ) -> Accepted:
         """Make all of it, or what is at and beneath some paths, the workspace's: one call, which can be undone.
 
@@ -306,16 +320,27 @@ class Try:
         `TryBusy`, `TryConflict` where the workspace has changed there meanwhile, and `MergeRefused` for what must not
         become a workspace's, with `portable_names` also new names that Windows cannot hold; then nothing was changed. With `rest` such paths are left out, and the rest is accepted.
         `pick` chooses from what there is, while no program can change the try; only what it gives is looked at further.
+        `remotes` is asked, likewise, whether to take new remotes and other addresses of those there are; nobody asked, they are refused.
         """
         self._must_exist()
-        outside = () if paths or pick is not None or any(map(_is_repository, without)) else self.git_outside()
-        with self._held(), self._main_tree() if outside else nullcontext() as main:
+        with self._held(), ExitStack() as opened:
             found, left = self._chosen(paths, without), tuple[tuple[str, str], ...]()
             told = self._told(found)
-            stays = tuple(main.problems()) if main is not None else self._git_stays(outside)
+            outside = () if paths or pick is not None else self._git_to_accept(without)
+            mains, stays = self._main_trees(outside, opened) if outside else ((), ())
+            confirmed: frozenset[RemoteSetting] = frozenset()
+            asked = (*found.asked, *(setting for main in mains for setting in main.asked))
+            if asked and remotes is not None and remotes(asked):
+                confirmed = frozenset(asked)
+                found = self._chosen(paths, without, confirmed)
+            for main in mains:
+                main.confirmed = confirmed
+                stays = (*stays, *main.problems())
             if stays and rest:
-                main = None
-            acceptable = partial(self._acceptable, paths, without, stays=stays, portable_names=portable_names)
+                mains = ()
+            acceptable = partial(
+                self._acceptable, paths, without, confirmed, stays=stays, portable_names=portable_names
+            )
             if dry_run:
                 found, left = acceptable(self._workspace.filesystem.begin(), rest=rest)
                 return Accepted(None, found.changes(), self._told(found), left=left)
@@ -348,9 +373,7 @@ class Try:
                 told = self._told(found)
                 if confirm is not None:
                     confirm(Accepted(None, found.changes(), told))
-                for step in found.steps:
-                    place = f"{self.overlay.root}/{step.path}" if step.kind == "mode" else found.source(step.path)
-                    contents[step.path] = None if step.kind == "drop" else _digest(place)
+                contents.update(_contents(found))
                 try:
                     some = {path: parts[path] for path in parts if any(step.path == path for step in found.steps)}
                     with self._laid_out(found.exactly(some), some) as drafts:
@@ -367,9 +390,19 @@ class Try:
             forget(found)
             self._remember(contents, parts=parts)
             # Last: what fails here is still in the try, and the files are in the workspace, to be committed once more.
-            git_call = None if main is None else main.accept(said, session, AcceptRefused, self.name)
-            git = None if git_call is None else (main_tree(self.overlay.root) or "", git_call)
-            return Accepted(call, changes, told, self.end_if_empty(), left, git)
+            git: list[tuple[str, int]] = []
+
+            def take_git(found: Differences, problems: Sequence[tuple[str, str]]) -> None:
+                if problems:
+                    raise AcceptRefused(problems, self.name)
+                contents.update(_contents(found))
+
+            for main in mains:
+                contents.clear()
+                number = main.accept(said, session, take_git)
+                self._remember(contents, root=main.place)
+                git += [(main.place, number)] if number is not None else []
+            return Accepted(call, changes, told, self.end_if_empty(), left, tuple(git))
 
     def drop(self, *paths: str, dry_run: bool = False, confirm: Callable[[Accepted], object] | None = None) -> Accepted:
         """Forget all of it, or what is at and beneath some paths; what was accepted stays. Raises like `accept`.
@@ -411,16 +444,17 @@ class Try:
     def _told(self, found: Differences) -> tuple[tuple[str, str], ...]:
         return (*steering(found.changes(), self.overlay.root), *found.notes)
 
-    def _chosen(self, paths: Sequence[str], without: Sequence[str] = ()) -> Differences:
+    def _chosen(
+        self, paths: Sequence[str], without: Sequence[str] = (), confirmed: Collection[RemoteSetting] = ()
+    ) -> Differences:
         found = _seen(self.overlay)
         if paths:
             found = found.only(place for path in paths for place in self._at(path, found))
-        left_out = [place for path in without if not _is_repository(path) for place in self._at(path, found)]
-        left_out += [_REPOSITORY] * any(map(_is_repository, without))
+        left_out = [place for path in without for place in self._repository_at(path) or self._at(path, found)]
         if left_out:
             names = {step.path for step in found.steps}
             found = found.without(name for name in names if any(_is_at(name, place) for place in left_out))
-        return with_git_config(found)
+        return with_git_config(found, confirmed)
 
     def _at(self, path: str, found: Differences) -> list[str]:
         """Where a path leads to that was changed, or a pattern as those of git; raises `NothingTried`."""
@@ -442,28 +476,38 @@ class Try:
             raise NothingTried(path, self.name)
         return places
 
-    @contextmanager
-    def _main_tree(self) -> Generator[MainTree | None]:
-        """The main working tree of the repository that the workspace is a worktree of, if it is one that can be accepted to."""
-        place = self.accepts_git_to()
-        layer = None if place is None else beside(self.overlay, place, self._places_shown())
-        if place is None or layer is None:
-            yield None
-            return
-        known = self._facts().get("index")
-        is_still = known is not None and known == worktree_index(self.overlay.root)
-        with Workspace.open(place, masking=self._workspace.masking) as main:
-            from wink_sandbox.tries._worktree import MainTree
+    def _repository_at(self, path: str) -> list[str]:
+        """The path, where that is of a `.git`: what git wrote elsewhere because of it is meant too."""
+        place = _plain(path) or ""
+        is_one = os.path.basename(place) == _REPOSITORY and os.path.lexists(f"{self.overlay.root}/{place}")
+        return [place] if is_one or place == _REPOSITORY else []
 
-            yield MainTree(main, layer, is_index_still=is_still)
+    def _git_to_accept(self, without: Sequence[str]) -> tuple[GitOutside, ...]:
+        places = [place for path in without if (place := _plain(path)) is not None]
+        return tuple(one for one in self.git_outside() if not any(_is_at(one.at, place) for place in places))
 
-    def _git_stays(self, outside: Iterable[str]) -> tuple[tuple[str, str], ...]:
-        return tuple((_REPOSITORY, _OUTSIDE.format(quoted_path(git))) for git in outside)
+    def _main_trees(
+        self, outside: Iterable[GitOutside], opened: ExitStack
+    ) -> tuple[tuple[MainTree, ...], tuple[tuple[str, str], ...]]:
+        """The main working trees that what git wrote is accepted to, until `opened` is closed, and what cannot be, with the reasons."""
+        from wink_sandbox.tries._worktree import MainTree
+
+        mains, stays = dict[str, MainTree](), list[tuple[str, str]]()
+        layers = dict(self._layers())
+        for one in outside:
+            if one.main is None or one.main not in layers:
+                stays.append((one.at, _OUTSIDE.format(quoted_path(one.directory))))
+            elif one.main not in mains:
+                main = opened.enter_context(Workspace.open(one.main, masking=self._workspace.masking))
+                knows = partial(self._knows, root=one.main)
+                mains[one.main] = MainTree(main, layers[one.main], one.at, knows)
+        return tuple(mains.values()), tuple(stays)
 
     def _acceptable(
         self,
         paths: Sequence[str],
         without: Sequence[str],
+        confirmed: Collection[RemoteSetting],
         part: FileTransaction,
         *,
         rest: bool,
@@ -475,7 +519,7 @@ class Try:
 
         `stays` is what git wrote elsewhere and cannot be accepted, with the reasons.
         """
-        found = self._chosen(paths, without)
+        found = self._chosen(paths, without, confirmed)
         if taken is not None:
             found = found.exactly(taken)
         left: dict[str, str] = {}
@@ -567,9 +611,14 @@ class Try:
             replace_file(place, _FACTS, json.dumps(facts).encode())
 
     def _remember(
-        self, contents: Mapping[str, str | None], *, until: int = _FOREVER, parts: Mapping[str, Content] = _NO_PARTS
+        self,
+        contents: Mapping[str, str | None],
+        *,
+        until: int = _FOREVER,
+        parts: Mapping[str, Content] = _NO_PARTS,
+        root: str = "",
     ) -> None:
-        """Know again what is at some paths of the workspace; their content's digests, None where that is yet to be read.
+        """Know again what is at some paths of the workspace, or of `root`; their content's digests, None where that is yet to be read.
 
         What has changed after `until` is somebody else's. Texts of which `parts` were accepted are known by content and mode
         alone, before and after, so that what was chosen can be undone, and chosen again.
@@ -580,20 +629,21 @@ class Try:
             both = [_text(made.old_mode, made.before), _text(made.mode, made.after)]
             texts[path] = [*(texts.get(path) or ()), *both][-_TEXTS:]
         for path, digest in contents.items():
-            mark = _mark(f"{self.overlay.root}/{path}", digest, known.get(path))
+            name = f"{root}/{path}" if root else path
+            mark = _mark(f"{root or self.overlay.root}/{path}", digest, known.get(name))
             if mark is not None and mark[_CHANGED] <= until:
-                known[path] = mark
+                known[name] = mark
         self._keep(facts)
 
-    def _knows(self, path: str) -> bool:
-        """Whether a path is as it is known: it was accepted from here, or changed and exactly put back, as a rollback does.
+    def _knows(self, path: str, *, root: str = "") -> bool:
+        """Whether a path, of the workspace or of `root`, is as it is known: it was accepted from here, or changed and exactly put back, as a rollback does.
 
         Its time alone does not say so: people keep that when they copy a file. Content decides, and where that is not
         read, whether nothing at all has happened to the file.
         """
-        facts, mark = self._facts(), _mark(f"{self.overlay.root}/{path}")
-        known = facts["known"].get(path)
-        texts = facts["texts"].get(path)
+        facts, mark = self._facts(), _mark(f"{root or self.overlay.root}/{path}")
+        known = facts["known"].get(f"{root}/{path}" if root else path)
+        texts = facts["texts"].get(path) if not root else None
         if texts and mark is not None and f"{mark[_MODE] & 0o7777:o} {mark[-1]}" in texts:
             return True
         if not isinstance(known, list) or len(cast("list[object]", known)) <= _CHANGED or mark is None:
@@ -663,8 +713,15 @@ def _is_at(name: str, place: str) -> bool:
     return not place or name == place or name.startswith(f"{place}/")
 
 
-def _is_repository(path: str) -> bool:
-    return path.rstrip("/") in (_REPOSITORY, f"./{_REPOSITORY}")
+def _contents(found: Differences) -> dict[str, str | None]:
+    """The digests of what is about to be merged, None for what is deleted."""
+    root = found.overlay.root
+    return {
+        step.path: None
+        if step.kind == "drop"
+        else _digest(f"{root}/{step.path}" if step.kind == "mode" else found.source(step.path))
+        for step in found.steps
+    }
 
 
 def _few(paths: Sequence[str]) -> Sequence[str]:

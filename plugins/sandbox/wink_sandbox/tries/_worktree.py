@@ -1,4 +1,4 @@
-"""Accept what git wrote to the repository that the workspace is a worktree of, as a call of its main working tree.
+"""Accept what git wrote to a repository that the workspace, or a directory in it, is a worktree of, as a call of its main working tree.
 
 A worktree's objects, refs and index lie there. That tree is a workspace of its own, whose record has the call and whose
 `wink undo` takes it back; the rules for what is merged are those for any `.git`.
@@ -14,19 +14,33 @@ from wink.workspace import Workspace, apply
 from wink_sandbox import Differences, changed_meanwhile, differences, forget, merge, refused, with_git_config
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from wink_sandbox import Overlay
+    from wink_sandbox import Overlay, RemoteSetting
 
 _REPOSITORY = ".git"
 _FOREVER = 1 << 62
 
 
 class MainTree:
-    """The main working tree, open, and an overlay with what was changed in it; `index` is what the worktree's says there."""
+    """A main working tree, open, and an overlay with what was changed in it; `at` is the `.git` that leads there.
 
-    def __init__(self, workspace: Workspace, overlay: Overlay, *, is_index_still: bool) -> None:
-        self._workspace, self._overlay, self._is_index_still = workspace, overlay, is_index_still
+    A path that the try `knows` is as it has seen or accepted it.
+    """
+
+    def __init__(self, workspace: Workspace, overlay: Overlay, at: str, knows: Callable[[str], bool]) -> None:
+        self._workspace, self._overlay, self._at, self._knows = workspace, overlay, at, knows
+        self.confirmed: frozenset[RemoteSetting] = frozenset()
+
+    @property
+    def place(self) -> str:
+        """Where it is."""
+        return self._overlay.root
+
+    @property
+    def asked(self) -> tuple[RemoteSetting, ...]:
+        """What a person has to confirm of its settings."""
+        return self._found().asked
 
     def problems(self, part: FileTransaction | None = None) -> Sequence[tuple[str, str]]:
         """Why what git wrote cannot be accepted, as problems of the worktree's `.git`."""
@@ -34,18 +48,21 @@ class MainTree:
         problems = dict(refused(found, part or self._workspace.filesystem.begin()))
         problems.update((path, "was changed by somebody else since the try began") for path in self._changed(found))
         shown = quoted_path(self._overlay.root)
-        return [(_REPOSITORY, f"leads to {shown}, where {quoted_path(path)} {why}") for path, why in problems.items()]
+        return [(self._at, f"leads to {shown}, where {quoted_path(path)} {why}") for path, why in problems.items()]
 
-    def accept(self, said: Mapping[str, object], session: str, refuse: type[Exception], *words: object) -> int | None:
-        """Make it the main tree's; the number of the call there."""
+    def accept(
+        self,
+        said: Mapping[str, object],
+        session: str,
+        confirm: Callable[[Differences, Sequence[tuple[str, str]]], object],
+    ) -> int | None:
+        """Make it the main tree's; the number of the call there. `confirm` is told what, and raises what the problems call for."""
         found = self._found()
 
         def take(part: FileTransaction) -> None:
             nonlocal found
             found = self._found()
-            problems = self.problems(part)
-            if problems:
-                raise refuse(problems, *words)
+            confirm(found, self.problems(part))
             # That nobody else has changed it has just been seen, with the turn held.
             merge(replace(found, overlay=replace(found.overlay, since=_FOREVER)), part, keep=True)
 
@@ -54,12 +71,7 @@ class MainTree:
         return call
 
     def _found(self) -> Differences:
-        return with_git_config(differences(self._overlay).only([_REPOSITORY]))
+        return with_git_config(differences(self._overlay).only([_REPOSITORY]), self.confirmed)
 
     def _changed(self, found: Differences) -> list[str]:
-        own = ".git/worktrees/"
-        return [
-            path
-            for path in changed_meanwhile(found)
-            if not (self._is_index_still and path.startswith(own) and path.endswith("/index"))
-        ]
+        return [path for path in changed_meanwhile(found) if not self._knows(path)]

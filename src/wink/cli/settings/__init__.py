@@ -5,13 +5,19 @@ from typing import TYPE_CHECKING
 from wink.spellings import lazily
 
 if TYPE_CHECKING:
-    from wink.cli.settings._file_settings import max_file_bytes_for, portable_names_for
+    from wink.cli.settings._file_settings import (
+        PersistSettings,
+        max_file_bytes_for,
+        persist_settings,
+        portable_names_for,
+    )
     from wink.cli.settings._keep_settings import keep_for, keep_settings
     from wink.cli.settings._mask_settings import masking_for
     from wink.cli.settings._rules import RuleSettings, doubts, rule_policies, rule_settings
     from wink.cli.settings._settings import VARIABLES, commands_catalog, installed_catalog
 
 __all__ = [
+    "PersistSettings",
     "RuleSettings",
     "VARIABLES",
     "commands_catalog",
@@ -21,6 +27,7 @@ __all__ = [
     "keep_settings",
     "masking_for",
     "max_file_bytes_for",
+    "persist_settings",
     "portable_names_for",
     "rule_policies",
     "rule_settings",
@@ -30,7 +37,7 @@ if not TYPE_CHECKING:  # each is imported when it is asked for
     __getattr__ = lazily(
         __name__,
         {
-            "max_file_bytes_for portable_names_for": "_file_settings",
+            "PersistSettings max_file_bytes_for persist_settings portable_names_for": "_file_settings",
             "keep_for keep_settings": "_keep_settings",
             "masking_for": "_mask_settings",
             "RuleSettings doubts rule_policies rule_settings": "_rules",

@@ -13,7 +13,7 @@ from wink.errors import SettingsError
 
 _USER_FILE: Final = os.path.join("wink", "wink.toml")
 WORKSPACE_FILES: Final = ("pyproject.toml", "wink.toml")
-_KEYS: Final = ("plugins", "rules", "rules_default", "mask", "max_file_bytes", "portable_names", "history")
+_KEYS: Final = ("plugins", "rules", "rules_default", "mask", "max_file_bytes", "portable_names", "history", "persist")
 
 
 class Source(NamedTuple):

@@ -1,0 +1,148 @@
+"""What stands around the examples of the page of refusals: what they begin with, their exit statuses, what is there in the end."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+NO_GIT = "mount --bind /dev/null /usr/bin/git"
+
+
+class Case(NamedTuple):
+    """One entry: a script before it, the exit statuses of its wink commands, and a script that fails if the end is wrong.
+
+    `around` is a command that all of them run in, and `where` a directory.
+    """
+
+    statuses: tuple[int, ...]
+    after: str
+    before: str = ""
+    around: tuple[str, ...] = ()
+    where: str = "."
+
+
+def _without(script: str) -> tuple[str, ...]:
+    """A machine that lacks something: mounts of its own, in which a script hides it."""
+    return ("unshare", "--map-root-user", "--mount", "sh", "-ec", f'{script}\nexec "$@"', "sh")
+
+
+_LIB = "git init -q lib; echo x > lib/x"
+_STORE = "git init -q --bare store"
+_TAKEN = 'test "$(cat a.txt)" = two'
+_OPEN = "wink tries | grep -q default"
+_COMMITTED = "git diff --quiet HEAD; git log -1 --format=%s | grep two; git fsck"
+_LONG = (
+    "mkfifo ~/in; wink try --name long -- sh -c 'echo two > a.txt; timeout 90 head -n 1' <> ~/in > ~/out 2>&1 & "
+    "until grep -qs two .wink/*/tries/long/upper/a.txt; do sleep 0.1; done"
+)
+_OVER = "! wink tries | grep -q ."
+_CHATS = "mkdir -p ~/.claude/projects/-p"
+_LOGIN = "mkdir -p ~/.claude; echo one > ~/.claude/.credentials.json"
+_IN = "test $(cat ~/.claude/.credentials.json) = "
+_SETTINGS = "mkdir -p ~/.config/wink"
+_PLAIN = "! grep -q pager .git/config"
+
+CASES: Final = {
+    "What git runs": Case((0, 2, 0, 0, 0), f"{_TAKEN}; test ! -e .git/hooks/pre-commit; {_OVER}"),
+    "A new repository": Case((0, 2, 0), "test -d lib/.git; test -e lib/x; test ! -e lib/.git/x"),
+    "A new bare repository": Case((0, 2, 0), f"{_TAKEN}; git -C store log --all; {_OPEN}"),
+    "What git runs in a bare repository": Case((0, 2, 0), f"{_TAKEN}; grep less store/config", _STORE),
+    "A repository that was deleted": Case((0, 2, 0), f"{_TAKEN}; test ! -e .git"),
+    "A directory that has a repository in it": Case((0, 2, 0), f"test ! -e lib; {_OVER}", _LIB),
+    "A link in a repository": Case((0, 2, 0), f"{_TAKEN}; git rev-parse trunk"),
+    "What is too deep": Case((0, 2, 0, 0), f"{_OVER}; test ! -e 0*"),
+    "Names that Windows cannot hold": Case(
+        (0, 2, 0, 0),
+        f"{_TAKEN}; test -e auxiliary; {_OVER}",
+        "printf '[tool.wink]\\nportable_names = true\\n' > wink.toml",
+    ),
+    "A setting that is not merged": Case((0, 2, 0), f"{_TAKEN}; test $(git config core.pager) = less"),
+    "A setting that somebody else changed too": Case(
+        (0, 2, 0), f"test $(git config branch.main.rebase) = true; {_OVER}"
+    ),
+    "Comments in settings": Case((0, 2, 0, 0), f"{_TAKEN}; {_OVER}; ! grep mine .git/config"),
+    "Settings that git cannot read": Case((0, 2, 128, 0, 0), f"{_TAKEN}; {_OVER}; git status"),
+    "Too many settings": Case((0, 2, 0, 0), f"{_TAKEN}; {_OVER}; test $(git config branch.b200.rebase) = true"),
+    "New remotes and other addresses": Case(
+        (0, 2, 0), f"test $(git config remote.work.url) = https://example.org/a.git; {_OVER}"
+    ),
+    "Too many remotes": Case(
+        (0, 2, 0, 0), f"{_TAKEN}; {_OVER}; test $(git config remote.r1.url) = https://example.org/1"
+    ),
+    "A NUL in settings": Case((0, 2, 0), f"{_TAKEN}; git status"),
+    "Settings without git": Case((0, 2, 0), f"{_TAKEN}; {_PLAIN}", around=_without(NO_GIT)),
+    "Settings that cannot be read": Case((0, 2, 0), f"{_TAKEN}; {_OPEN}"),
+    "A git directory elsewhere": Case(
+        (0, 2, 0, 0), f"{_COMMITTED}; {_OVER}", "git init -q --separate-git-dir $HOME/store.git"
+    ),
+    "A worktree in which somebody else committed too": Case(
+        (0, 2, 0, 0), f"{_COMMITTED}; {_OVER}", "git worktree add -q ../feature", where="../feature"
+    ),
+    "A commit that was to be signed by an agent": Case(
+        (128, 0, 0),
+        "git cat-file -p HEAD | grep 'BEGIN SSH SIGNATURE'; git fsck",
+        "git config gpg.format ssh; git config user.signingkey ~/none; git config commit.gpgsign true",
+        around=("env", "SSH_AUTH_SOCK=/no/agent"),
+    ),
+    "A file that a person saved": Case((0, 2, 0, 1, 0, 0), f"{_TAKEN}; test $(cat src/c.txt) = c; {_OVER}"),
+    "A file that a call changed": Case(
+        (0, 0, 2, 0, 0, 0, 0), f"grep mine a.md; grep two a.md; ! grep one a.md; {_OVER}"
+    ),
+    "A program whose changes were to be kept": Case((2, 1, 0), f"{_TAKEN}; test ! -e .git/hooks/pre-commit; {_OVER}"),
+    "Sockets, FIFOs and devices": Case((0, 0), f"{_TAKEN}; test -p pipe; {_OVER}"),
+    "wink's own state": Case((0, 0, 0), f"{_TAKEN}; test $(cat lib/wink/x) = x; test ! -e lib/.wink; {_OVER}"),
+    "Setuid and setgid bits": Case((0, 0), f"test -u run; {_OVER}"),
+    "Extended attributes of a directory": Case((0, 0), f"{_TAKEN}; {_OVER}"),
+    "What is written to the home": Case((0, 0, 0, 0), f"{_TAKEN}; grep x note; test ! -e ~/note; {_OVER}"),
+    "Temporary files that cannot be shown": Case(
+        (0, 0, 0), _TAKEN, around=_without("mount -t tmpfs none $(mktemp -d -p /tmp)")
+    ),
+    "A file of an agent that is no plain file": Case(
+        (0, 0, 0, 0, 0), f"{_IN}token; test $(ls ~/.claude/projects/-p) = d.jsonl; {_OVER}", _CHATS
+    ),
+    "A file that was changed in the home meanwhile": Case(
+        (0, 0, 0, 0, 0), f"{_IN}tried; test $(stat -c %a ~/.claude/.credentials.json) = 600; {_OVER}", _LOGIN
+    ),
+    "A directory of the home that was deleted and made anew": Case((0, 0, 0), f"{_IN}two; {_OVER}", _LOGIN),
+    "A link in the home": Case(
+        (0, 0, 0),
+        f"{_IN}two; test -L ~/.claude; {_OVER}",
+        "mkdir ~/dots; echo one > ~/dots/.credentials.json; ln -s dots ~/.claude",
+    ),
+    "A file of the home that somebody executes": Case(
+        (0, 0, 0), f"{_IN}two; {_OVER}", f"{_LOGIN}; chmod 700 ~/.claude/.credentials.json"
+    ),
+    "Too much for the home at once": Case(
+        (0, 0, 0, 0),
+        "cd ~/.claude/projects/-p; test $(ls | wc -l) = 1002; test $(stat -c %a-%s large.jsonl) = 600-68157440",
+        _CHATS,
+    ),
+    "A name that is not kept in the home": Case(
+        (0, 0, 0), f"test \"$(cd ~/.claude/projects/-p; echo *)\" = 'b.jsonl chats'; {_OVER}", _CHATS
+    ),
+    "An entry of persist that is refused": Case((2, 0), f"grep two ~/.tool/token; {_OVER}", _SETTINGS),
+    "What is no list of entries": Case((2, 0), f"grep two ~/.token; {_OVER}", _SETTINGS),
+    "An entry of persist in the workspace": Case((0, 0, 0), f"grep two ~/.token; {_OVER}"),
+    "Links that lead out": Case((0, 0, 0), f"test -L up; test ! -L root; test ! -L src/1; {_OVER}"),
+    "What decides what is loaded next": Case(
+        (0, 0, 0),
+        f"test -e aux; test ! -L wink.toml; test ! -e src/x-*; {_OVER}",
+        around=("sh", "-c", 'PYTHONPATH=src:$PYTHONPATH exec "$@"', "sh"),
+    ),
+    "Nothing is being tried": Case((2, 2, 2, 0, 0), f"{_TAKEN}; {_OVER}"),
+    "Several tries, or none of that name": Case((0, 0, 2, 2, 0, 0), f"{_TAKEN}; {_OVER}"),
+    "A path at which nothing was tried": Case((0, 2, 2, 0), f"{_TAKEN}; {_OVER}"),
+    "A try in which a program runs": Case((2, 2, 2, 0, 0, 0), f"{_TAKEN}; wink tries | grep short", _LONG),
+    "Nothing that was dropped": Case((2, 0, 0, 2, 2, 0, 0, 0), f"{_TAKEN}; {_OVER}"),
+    "Hunks without a terminal": Case((0, 2, 2, 0), f"{_TAKEN}; {_OVER}"),
+    "Something else in the place of a try": Case(
+        (1, 0, 0),
+        f"{_TAKEN}; {_OVER}; ls -A ~ && test ! -e ~/a.txt",
+        "wink try -- touch x; rm -r .wink/*/tries/default/upper; ln -s ~ $(echo .wink/*/tries/default)/upper",
+    ),
+    "No such program": Case((2, 2, 2, 127), _OVER),
+    "No bubblewrap": Case((2, 1), _OVER, around=_without("mount --bind /dev/null /usr/bin/bwrap")),
+    "No user namespaces": Case((2, 1), _OVER, around=_without("echo 0 > /proc/sys/user/max_user_namespaces")),
+    "A mount in the workspace": Case((2, 0), _OPEN, around=_without("mount -t tmpfs none src")),
+    "A mount in the home": Case((2, 0, 0), _TAKEN, "mkdir ~/disk", around=_without("mount -t tmpfs none ~/disk")),
+    "No setsid": Case((2, 0, 0), _TAKEN, around=_without("mount --bind /dev/null /usr/bin/setsid")),
+}
