@@ -3,15 +3,14 @@
 from typing import TYPE_CHECKING
 
 from wink.spellings import lazily
+from wink_sandbox.tries._accepted import Accepted, AcceptRefused
 from wink_sandbox.tries._dropped import KEPT, Dropped
+from wink_sandbox.tries._facts import Run
 from wink_sandbox.tries._private import private_places
 from wink_sandbox.tries._profiles import PROFILES, profile_named
 from wink_sandbox.tries._terminal import run_here
 from wink_sandbox.tries._try import (
     DIRECTORY,
-    Accepted,
-    AcceptRefused,
-    Run,
     Try,
     bring_back,
     dropped_tries,
