@@ -246,7 +246,7 @@ def unhide(directory: int) -> None:
 
 
 def _marked(path: str, name: str) -> bytes | None:
-    for prefix in _PREFIXES:
+    for prefix in _PREFIXES if _has_attributes() else ():
         try:
             return os.getxattr(path, prefix + name, follow_symlinks=False)
         except OSError as error:
@@ -261,7 +261,7 @@ def clean(path: str) -> None:
     What a program calls so itself, the kernel keeps under a name within the mark's own; it goes too: such a name in the
     workspace would change what the next overlay shows.
     """
-    marks = [name for name in os.listxattr(path, follow_symlinks=False) if name.startswith(_PREFIXES)]
+    marks = [name for name in _attribute_names(path) if name.startswith(_PREFIXES)]
     mode = stat.S_IMODE(os.lstat(path).st_mode)
     is_closed = bool(marks) and not mode & 0o200 and os.geteuid() != 0
     if is_closed:  # attributes are written like content
@@ -274,8 +274,17 @@ def clean(path: str) -> None:
 
 def attributes(path: str) -> dict[str, bytes]:
     """The extended attributes of something, without the kernel's marks."""
-    names = os.listxattr(path, follow_symlinks=False)
-    return {name: os.getxattr(path, name, follow_symlinks=False) for name in names if not name.startswith(_PREFIXES)}
+    names = [name for name in _attribute_names(path) if not name.startswith(_PREFIXES)]
+    return {name: os.getxattr(path, name, follow_symlinks=False) for name in names}
+
+
+def _attribute_names(path: str) -> list[str]:
+    return os.listxattr(path, follow_symlinks=False) if _has_attributes() else []
+
+
+def _has_attributes() -> bool:
+    """Whether Python has functions for extended attributes, which it has on Linux alone."""
+    return hasattr(os, "listxattr")
 
 
 def _special(mode: int) -> str:

@@ -324,5 +324,52 @@ def test_where_no_overlay_can_be_mounted_a_copy_is_shown_at_the_workspaces_path(
         "one", "two", "new", "two", "one", "?? src/",
         "b.txt",
     ]  # fmt: skip
-    assert "this try is a copy of the workspace, as it cannot be an overlay here" in ran.stderr
-    assert "this try is a copy of the workspace, as it began as one" in ran.stderr
+    seen = "home read-only, /tmp empty, machine read-only; hidden: .wink, socket files; on a copy of the workspace: "
+    begun = [line for line in ran.stderr.splitlines() if line.startswith("wink: workspace ")]
+    assert [line.partition(", home ")[0] for line in begun] == [
+        "wink: workspace ., profile agent: network off",
+        "wink: workspace ., profile agent: network on",
+    ]
+    assert f"{seen}no overlay can be mounted (Invalid argument, in {place}/.wink/" in begun[0]
+    assert begun[1].endswith(f"{seen}this try began on one")
+
+
+LOGIN = "mkdir -p ~/.claude && echo token > ~/.claude/.credentials.json"
+
+
+@pytest.mark.parametrize("words", [[]], ids=["one"])
+def test_a_confined_program_on_a_copy_keeps_nothing_in_the_home_and_that_is_said(wink: Wink, place: Path) -> None:
+    """It cannot write there at all; also `--quiet` says so, and the profile that shows no home has nothing to say."""
+    tried(wink, "true")
+    tried(wink, "mkdir begun")
+    home = place.parent / "home"
+    (home / ".config/wink").mkdir(parents=True)
+    (home / ".config/wink/wink.toml").write_text('persist = ["~/.token"]')
+
+    claude = wink("try", "--profile", "claude", "-q", "--", "sh", "-c", LOGIN)
+    settings = wink("try", "-q", "--", "sh", "-c", "echo x > ~/.token")
+    closed = wink("try", "-q", "--profile", "closed", "--", "true")
+
+    named = "~/.claude/.credentials.json, ~/.claude/projects/**/*.jsonl"
+    told = "wink: not kept in your home: {}; it is read-only for a program on a copy"
+    assert told.format(f"{named}, ~/.token") in claude.stderr.splitlines()
+    assert told.format("~/.token") in settings.stderr.splitlines()
+    assert closed.stderr == ""
+    assert "Read-only file system" in claude.stderr
+    assert (claude.returncode, settings.returncode, closed.returncode) == (1, 2, 0)
+    assert sorted(os.listdir(home)) == [".config", ".profile"]
+
+
+@pytest.mark.parametrize("words", [[]], ids=["one"])
+def test_an_unconfined_program_writes_to_the_real_home_and_that_is_said(wink: Wink, place: Path) -> None:
+    """Whatever the settings name: there is nothing left to be kept, and nothing of it is the try's."""
+    home = place.parent / "home"
+    (home / ".config/wink").mkdir(parents=True)
+    (home / ".config/wink/wink.toml").write_text('persist = ["~/.token"]')
+
+    said = tried(wink, "echo x > ~/.token; echo y > ~/.other")
+
+    assert "home and /tmp are the real ones" in said.splitlines()[0]
+    assert "kept in your home" not in said
+    assert [(home / name).read_text() for name in (".token", ".other")] == ["x\n", "y\n"]
+    assert done(wink, "tries") == ""

@@ -117,7 +117,7 @@ def test_what_another_agent_has_refreshed_meanwhile_stays(
 
     assert run.returncode == 0
     assert f"not kept in your home: ~/{TOKEN} " in said
-    assert "was changed in your home meanwhile" in said or "one that was made anew" in said
+    assert "was changed in your home meanwhile" in said or "that was made anew" in said
     assert (home / TOKEN).read_text() == "newer\n"
     assert "+tried" in wink("diff", "--home").stdout
 
@@ -180,7 +180,7 @@ ATTACKS: Final = {
     "parent that is a link": ("mv ~/.claude ~/moved || { rm -r ~/.claude; mkdir ~/moved; }; ln -s moved ~/.claude", ".claude is a link"),
     "parent that leads out": ("rm -r ~/.claude; ln -s /etc ~/.claude", "is not reached: .claude is a link"),
     "parent that is a file": ("rm -r ~/.claude; echo x > ~/.claude", "is not reached: .claude is a file"),
-    "parent made anew": (f"rm -r ~/.claude; {LOGIN}", "is not in your .claude, but in one that was made anew"),
+    "parent made anew": (f"rm -r ~/.claude; {LOGIN}", "is in a ~/.claude that was made anew, which is not the one in your home"),
 }  # fmt: skip
 
 
@@ -211,10 +211,12 @@ def test_names_that_a_pattern_does_not_mean(claude: Wink, home: Path) -> None:
 
     assert set(content(home)) == {".profile", ".claude/projects/-p/good.jsonl"}
     assert done.returncode == 0
-    assert r'-p/new\nline.jsonl" its name cannot be printed' in done.stderr
+    assert r'-p/new\nline.jsonl" is for no try to keep: its name cannot be printed' in done.stderr
     assert "-p/x.jsonl is a directory" in done.stderr
     assert "-p/link.jsonl is a link" in done.stderr
-    assert "other programs run what is in hooks, or are told by it" in done.stderr
+    assert (
+        "-p/hooks/a.jsonl is for no try to keep: other programs run what is in hooks, or are told by it" in done.stderr
+    )
 
 
 def test_nothing_is_executable_afterwards(claude: Wink, home: Path) -> None:
@@ -225,7 +227,7 @@ def test_nothing_is_executable_afterwards(claude: Wink, home: Path) -> None:
 
     done = claude(f"echo new > ~/{TOKEN}")
 
-    assert "is in your home no plain file of yours that nobody executes" in done.stderr
+    assert "is no plain file of yours in your home, or can be executed there, and what is there stays" in done.stderr
     assert (home / TOKEN).read_text() == "token\n"
 
 
@@ -254,7 +256,7 @@ def test_too_much_at_once_is_left_for_the_next_time(claude: Wink, home: Path) ->
     done = claude(many)
 
     assert "kept in your home, for real: 1000 paths" in done.stderr
-    assert done.stderr.count("is more than 1000 files, or 268435456 bytes, at once") == 5
+    assert done.stderr.count("comes after 1000 files, or 268435456 bytes, which is all that is kept at once") == 5
     assert "in the home, which stays with the try: 5 paths" in done.stderr
     assert "kept in your home, for real: 5 paths" in claude("true").stderr
     assert len(list((home / ".claude/projects/-p").iterdir())) == 1005
@@ -275,7 +277,7 @@ def test_the_home_of_another_user_is_left_alone(claude: Wink, home: Path) -> Non
     """As with `sudo`, which may keep HOME: its owner could not read what is written there."""
     os.chown(home, 65534, 65534)
 
-    assert "not kept in your home: ~/ belongs to another user" in claude(LOGIN).stderr
+    assert "not kept in your home: ~ belongs to another user" in claude(LOGIN).stderr
     assert content(home) == {".profile": "mine\n"}
 
 

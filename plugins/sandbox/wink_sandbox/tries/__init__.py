@@ -6,7 +6,7 @@ from wink.spellings import lazily
 from wink_sandbox.tries._accepted import Accepted, AcceptRefused
 from wink_sandbox.tries._dropped import KEPT, Dropped
 from wink_sandbox.tries._facts import Run
-from wink_sandbox.tries._private import private_places
+from wink_sandbox.tries._private import home_of, private_places
 from wink_sandbox.tries._profiles import PROFILES, profile_named
 from wink_sandbox.tries._terminal import run_here
 from wink_sandbox.tries._try import (
@@ -42,6 +42,7 @@ __all__ = [
     "bring_back",
     "dropped_tries",
     "free_dropped",
+    "home_of",
     "home_pattern",
     "private_places",
     "profile_named",

@@ -77,7 +77,9 @@ class Persist:
                     size += found.st_size if stat.S_ISREG(found.st_mode) and found.st_size <= _LARGEST else 0
                     try:
                         if len(kept) >= _MOST_FILES or size > _MOST_BYTES:
-                            raise _Refused(f"is more than {_MOST_FILES} files, or {_MOST_BYTES} bytes, at once")
+                            raise _Refused(
+                                f"comes after {_MOST_FILES} files, or {_MOST_BYTES} bytes, which is all that is kept at once"
+                            )
                         if self._keep(real, upper, path):
                             kept.append(path)
                     except (_Refused, OSError) as error:
@@ -106,7 +108,7 @@ class Persist:
     def _keep(self, real: int, upper: int, path: str) -> bool:
         *above, name = names = path.split("/")
         if reason := refusal(names):
-            raise _Refused(reason)
+            raise _Refused(f"is for no try to keep: {reason}")
         with _inside(upper, above) as place:
             data = _content(place, name)
             if not data:  # as of a program that was killed while it wrote
@@ -118,7 +120,9 @@ class Persist:
                     if _stamp(found) != self._begun_with.get(path, _NOTHING):
                         raise _Refused(_MEANWHILE)
                     if found is not None and (not is_plain(found) or found.st_mode & 0o7111):
-                        raise _Refused("is in your home no plain file of yours that nobody executes")
+                        raise _Refused(
+                            "is no plain file of yours in your home, or can be executed there, and what is there stays"
+                        )
                     _write(there, name, data, found)
                 self._begun_with[path] = _stamp(_status(there, name))
             os.unlink(name, dir_fd=place)  # so that the next program sees what others make of the real one
@@ -167,7 +171,7 @@ def _look(top: int, entries: Iterable[HomePattern], left: list[tuple[str, str]])
                 left.append(("/".join(names), _told(error)))
             if seen >= _MOST_ENTRIES:
                 left.append(
-                    ("/".join(one.fixed), f"has more than {_MOST_ENTRIES} files in it, the rest was not looked at")
+                    ("/".join(one.fixed), f"has more than {_MOST_ENTRIES} files in it, and the rest was not looked at")
                 )
                 return found
     return found
@@ -212,7 +216,9 @@ def _made(real: int, upper: int, names: Sequence[str]) -> Generator[int]:
                     inner = _step(fd, name, names[:number])
                     if is_opaque(layer):
                         os.close(inner)
-                        raise _Refused(f"is not in your {'/'.join(names[:number])}, but in one that was made anew")
+                        raise _Refused(
+                            f"is in a ~/{'/'.join(names[:number])} that was made anew, which is not the one in your home"
+                        )
                 except FileNotFoundError:
                     os.mkdir(name, 0o700, dir_fd=fd)
                     inner = _step(fd, name, names[:number])
