@@ -190,7 +190,13 @@ def test_a_damaged_index_is_said_and_loses_nothing(place: Place) -> None:
     assert (seen_in(copy) / "new").read_text() == "new\n"
 
 
-@pytest.mark.parametrize("way", ["absolute", "outside", "link", "shared", "unclear", "shared unclear"])
+@pytest.mark.parametrize(
+    "way",
+    [
+        *("absolute", "outside", "link", "shared", "unclear", "shared unclear"),
+        *("work tree", "work tree above", "refs", "objects"),
+    ],
+)
 def test_a_git_directory_elsewhere_is_not_in_a_copy_at_another_path(place: Place, way: str) -> None:
     """Git would change it at once, and no accepting would be asked for."""
     git, there = place.root / ".git", place.root.parent / "there.git"
@@ -200,6 +206,13 @@ def test_a_git_directory_elsewhere_is_not_in_a_copy_at_another_path(place: Place
     elif "shared" in way:
         git.mkdir()
         (git / "commondir").write_text(f"{there}\n" if way == "shared" else f"{there}\n\0")
+    elif way in ("work tree", "work tree above"):
+        git.mkdir()
+        named = f'"{place.root}"' if way == "work tree" else "../../there.git"
+        (git / "config").write_text(f"[core]\n\tbare = false\n\tWorkTree = {named}\n")
+    elif way in ("refs", "objects"):
+        git.mkdir()
+        (git / way).symlink_to(f"{place.root}/{way}" if way == "refs" else "../../there.git")
     elif way == "unclear":
         git.write_text(f"gitdir: {there}\n\0")
     else:
@@ -207,6 +220,8 @@ def test_a_git_directory_elsewhere_is_not_in_a_copy_at_another_path(place: Place
     (place.root / "lib").mkdir()
     (place.root / "lib/.git").write_text("gitdir: ../modules/lib\n")
     (place.root / "modules/lib").mkdir(parents=True)
+    (place.root / "modules/lib/config").write_text("[core]\n\tworktree = ../../lib\n")
+    (place.root / "modules/lib/HEAD").symlink_to("refs/heads/main")
     overlay = place.overlay()
     overlay.open()
     copy = CopyOfTry(overlay, moved=True)

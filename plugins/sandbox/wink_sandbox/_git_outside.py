@@ -8,6 +8,7 @@ text by whoever: it decides where is looked in what a program wrote, and nothing
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
@@ -24,6 +25,8 @@ _MOST: Final = 8192
 _LARGEST: Final = 1 << 24
 _PARTS: Final = frozenset(("HEAD", "index", "objects", "refs"))
 """Names of which git writes one, whatever it writes."""
+_WORKTREE: Final = re.compile(rb"""(?im)^[ \t]*(?:\[[^\n\]]*\])?[ \t]*worktree[ \t]*=[ \t]*"?([^\n"]*)""")
+"""Where a work tree is named in git's settings; that the section is another one is looked past."""
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
@@ -108,11 +111,27 @@ def leads_elsewhere(root: str, path: str) -> bool:
             return True  # git reads some such texts otherwise than we do
         named = line.removeprefix("gitdir:").strip()
     git = os.path.realpath(os.path.join(os.path.dirname(place), named)) if named else place
+    if _has_its_files_elsewhere(git, root):
+        return True
     shared = _line(f"{git}/commondir")
     if shared is None:
         return os.path.isabs(named) or not is_inside(git, root) or os.path.lexists(f"{git}/commondir")
     common = os.path.realpath(os.path.join(git, shared))
     return any(map(os.path.isabs, (named, shared))) or not (is_inside(git, root) and is_inside(common, root))
+
+
+def _has_its_files_elsewhere(git: str, root: str) -> bool:
+    """Whether git would write, because of a link or of `core.worktree` in a git directory, to what is outside of the workspace."""
+    try:
+        with os.scandir(git) as entries:
+            links = [entry.path for entry in entries if entry.is_symlink()]
+    except OSError:
+        return False
+    if any(os.path.isabs(os.readlink(one)) or not is_inside(os.path.realpath(one), root) for one in links):
+        return True
+    settings = (bounded_content(f"{git}/{name}", _LARGEST) or b"" for name in ("config", "config.worktree"))
+    named = (os.fsdecode(found[1]) for text in settings for found in _WORKTREE.finditer(text))
+    return any(not is_inside(os.path.realpath(os.path.join(git, one)), root) or os.path.isabs(one) for one in named)
 
 
 def index_in(main: str, root: str) -> str:

@@ -164,6 +164,9 @@ CASES: Final = {
     "A git directory elsewhere, unconfined": Case(
         (128, 0), f"{_COMMITTED}; {_OVER}", "git worktree add -q ../feature", where="../feature"
     ),
+    "A directory that is not in the copy": Case(
+        (0, 2, 0, 0, 0), f"test $(cat ../a.txt) = two; test -e b.txt; test ! -e ~/x; {_OVER}", where="src"
+    ),
     "A copy that is gone": Case((2, 2, 0, 0, 0), f"{_TAKEN}; {_OVER}"),
     "A filesystem that cannot keep what was deleted": Case(
         (2, 0, 0), "test $(cat ~/project/a.txt) = two; test $(cat a.txt) = one", around=_without(_ON_RAM)

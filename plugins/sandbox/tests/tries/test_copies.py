@@ -373,3 +373,19 @@ def test_an_unconfined_program_writes_to_the_real_home_and_that_is_said(wink: Wi
     assert "kept in your home" not in said
     assert [(home / name).read_text() for name in (".token", ".other")] == ["x\n", "y\n"]
     assert done(wink, "tries") == ""
+
+
+@pytest.mark.parametrize("words", [[]], ids=["one"])
+@pytest.mark.parametrize("instead", ["", "ln -s {outside} src"], ids=["nothing", "a link that leads out"])
+def test_it_starts_in_the_copy_and_nowhere_else(wink: Wink, place: Path, instead: str) -> None:
+    """An earlier program has deleted the directory that one stands in, or put a link there: to what is no copy."""
+    outside = place.parent / "outside"
+    outside.mkdir()
+    tried(wink, f"rm -r src; {instead.format(outside=outside)}")
+
+    ran = wink("try", "--unconfined", "--", "touch", "made", cwd=place / "src")
+
+    assert ran.returncode == 2
+    assert "'src' is no directory in the copy; start it in another one" in ran.stderr
+    assert os.listdir(outside) == []
+    assert os.listdir(place / "src") == ["b.txt"]

@@ -28,6 +28,11 @@ def run_unconfined(command: Command, copy: Overlay, lock: int) -> int | None:
     """
     root, place = copy.root, copy.upper
     cwd = f"{place}/{command.cwd}" if command.cwd else place
+    if os.path.realpath(cwd) != os.path.realpath(place) + cwd[len(place) :] or not os.path.isdir(cwd):
+        # Through a link that an earlier program has put there it would start elsewhere, with nothing to confine it.
+        raise ProgramNotStarted(
+            command.argv[0], f"{command.cwd!r} is no directory in the copy; start it in another one"
+        )
     sys.stdout.flush()
     sys.stderr.flush()
     others = set(_children())
