@@ -179,14 +179,23 @@ def test_what_a_program_says_with_the_kernels_marks_is_not_believed(place: Place
     }
 
 
-def test_a_damaged_index_is_said_and_loses_nothing(place: Place) -> None:
-    """Without it nobody knows what was deleted."""
+@pytest.mark.parametrize("name", ["index.json", "runs"])
+@pytest.mark.parametrize("damage", ["text", "link", "FIFO", "gone"])
+def test_damaged_notes_are_said_and_lose_nothing(place: Place, name: str, damage: str) -> None:
+    """Without them nobody knows what was deleted."""
     (place.root / "a").write_text("one\n")
     overlay = place.overlay()
     with pytest.raises(CopyLost, match="wink drop"), began(place, overlay) as copy:
         (seen_in(copy) / "new").write_text("new\n")
-        Path(copy.shown.directory, "index.json").write_text('{"a": 1}')
-    assert is_unsettled(overlay)
+        noted = Path(copy.shown.directory, name)
+        noted.rename(noted.with_suffix(".old"))
+        if damage == "text":
+            noted.write_text('{"a": 1}')
+        elif damage == "link":
+            noted.symlink_to(noted.with_suffix(".old"))
+        elif damage == "FIFO":
+            os.mkfifo(noted)
+    assert is_unsettled(overlay) == (name != "runs" or damage != "gone")
     assert (seen_in(copy) / "new").read_text() == "new\n"
 
 

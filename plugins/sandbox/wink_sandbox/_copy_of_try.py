@@ -11,7 +11,7 @@ import os
 import shutil
 import stat
 from collections.abc import Generator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from typing import Final
 
 from wink.errors import SandboxUnavailable, WinkError
@@ -67,7 +67,8 @@ class CopyOfTry(WorkspaceCopy):
 
     def end(self) -> None:
         """Put into the layer what a program did; doing so again, where that was broken off, changes nothing else; raises `CopyLost`."""
-        with opened_directory(self.shown.directory) as place:
+        number = b""
+        with opened_directory(self.shown.directory) as place, suppress(OSError):
             number = read_file(place, RUNS, 64)
         self._index = self._load()
         if number != str(len(self._index)).encode() or not is_directory(self._copy):
