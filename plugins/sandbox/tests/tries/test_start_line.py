@@ -50,6 +50,19 @@ def test_the_files_of_the_home_that_are_kept_are_named(wink: Wink, place: Path) 
     assert "kept in your home" not in wink("try", "--profile", "build", "--", "true").stderr
 
 
+def test_where_no_home_is_shown_none_of_its_files_are_named(wink: Wink, environment: dict[str, str]) -> None:
+    """As for a user whose home is the root directory: it is never shown, and nothing is kept there, on a copy neither."""
+    environment["HOME"] = "/"
+
+    overlaid = wink("try", "--profile", "claude", "--", "true").stderr
+    wink("try", "--unconfined", "--", "mkdir", "begun")
+    copied = wink("try", "--profile", "claude", "--", "true").stderr
+
+    assert "home none, /tmp private, machine" in overlaid.splitlines()[0] or "home none, /tmp empty" in overlaid
+    assert "home none, /tmp empty, machine" in copied.splitlines()[0]
+    assert "kept in your home:" not in overlaid.splitlines()[0]
+
+
 def test_what_the_line_says_is_so(wink: Wink, place: Path) -> None:
     """In each of the two kinds of profile."""
     look = (

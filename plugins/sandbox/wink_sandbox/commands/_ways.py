@@ -148,7 +148,7 @@ def _tell_overlay(made: Profile, root: str, mounts: Iterable[Mount], asked: Aske
     home = "private" if is_private else "empty" if made.home else "none"
     temporary = "private" if _TEMPORARY in uppers else "the workspace" if root == _TEMPORARY else "empty"
     places = f"home and {_TEMPORARY} {home}" if home == temporary else f"home {home}, {_TEMPORARY} {temporary}"
-    kept = f" (kept in your home: {shown_entries(asked.entries)})" if asked.entries else ""
+    kept = f" (kept in your home: {shown_entries(asked.entries)})" if asked.entries and is_private else ""
     _tell_start(made, asked, f"{places}{kept}")
 
 
