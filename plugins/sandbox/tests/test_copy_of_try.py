@@ -241,3 +241,25 @@ def test_a_git_directory_elsewhere_is_not_in_a_copy_at_another_path(place: Place
     copy.end()
     overlay.close()
     assert not differences(overlay)
+
+
+@pytest.mark.parametrize("setting", ["gitdir: /nowhere/there.git\n", "[core]\n\tworktree = /nowhere\n"])
+def test_a_git_directory_elsewhere_that_an_earlier_program_has_made_is_in_no_copy_either(
+    place: Place, setting: str
+) -> None:
+    """That one was confined, and the next one is not."""
+    overlay = place.overlay()
+    with began(place, overlay) as copy:
+        git = seen_in(copy) / ".git"
+        if setting.startswith("["):
+            git.mkdir()
+            git = git / "config"
+        git.write_text(setting)
+    overlay.open()
+    moved = CopyOfTry(overlay, moved=True)
+    moved.begin()
+    assert os.listdir(seen_in(moved)) == []
+    assert [path for path, _ in moved.left_out] == [".git"]
+    moved.end()
+    overlay.close()
+    assert next(change.path for change in differences(overlay).changes()) == ".git"

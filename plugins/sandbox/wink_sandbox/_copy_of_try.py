@@ -81,12 +81,15 @@ class CopyOfTry(WorkspaceCopy):
     def _is_passed(self, path: str) -> bool:
         if _rules.is_state(path):
             return True
-        if self._moved and leads_elsewhere(self._root, path):
-            self.left_out.append(
-                (path, "leads to a git directory elsewhere, which is in no copy: git finds no repository there")
-            )
-            return True
-        return False
+        return self._leads_elsewhere(self._root, path)
+
+    def _leads_elsewhere(self, base: str, path: str) -> bool:
+        if not self._moved or not leads_elsewhere(base, path):
+            return False
+        self.left_out.append(
+            (path, "leads to a git directory elsewhere, which is in no copy: git finds no repository there")
+        )
+        return True
 
     def _check_layer(self) -> None:
         if not hasattr(os, "setxattr"):
@@ -120,7 +123,7 @@ class CopyOfTry(WorkspaceCopy):
         self._levels.update((prefix + name, (True, False)) for name in below)
         for name, status in (self._names(self._layer, path) if in_layer else {}).items():
             place = f"{self._layer}/{prefix}{name}"
-            if is_whiteout(place, status):
+            if is_whiteout(place, status) or self._leads_elsewhere(self._layer, prefix + name):
                 found.pop(name, None)
             elif len(os.fsencode(place)) > DEEPEST or place.count("/") > _LEVELS:
                 self.left_out.append((prefix + name, "is too deep to be copied"))
