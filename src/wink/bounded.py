@@ -12,7 +12,7 @@ import stat
 from contextlib import suppress
 from typing import Any, Final, cast
 
-__all__ = ["SETTINGS", "content", "content_beneath", "toml"]
+__all__ = ["SETTINGS", "content", "content_beneath", "content_of", "toml"]
 
 SETTINGS: Final = 1024 * 1024
 """Bytes that a file of settings may have."""
@@ -34,13 +34,13 @@ def content(path: str, *, most: int) -> bytes:
     ...
     OSError: [Errno 22] it is no regular file; delete it, or put a plain file in its place: '/dev/zero'
     """
-    return _all_of(os.open(path, _READ), path, most)
+    return content_of(os.open(path, _READ), path, most)
 
 
 def content_beneath(directory: str, name: str, *, most: int) -> bytes:
     """All of a regular file that really lies in a directory: a link is followed only where it is relative and stays inside."""
     try:
-        return _all_of(_opened_beneath(directory, name), name, most)
+        return content_of(_opened_beneath(directory, name), name, most)
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise OSError(errno.ELOOP, _ASTRAY, name) from None
@@ -71,14 +71,18 @@ def _inside(value: Any) -> list[Any]:
     return [inner for inner in values if isinstance(inner, (dict, list))]
 
 
-def _all_of(fd: int, path: str, most: int) -> bytes:
-    with open(fd, "rb", buffering=0) as file:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
+def content_of(fd: int, path: str, most: int) -> bytes:
+    """All of the regular file that a descriptor leads to, which is closed."""
+    try:
+        if not stat.S_ISREG((found := os.fstat(fd)).st_mode):
             raise OSError(errno.EINVAL, _IRREGULAR, path)
         data = bytearray()
-        while len(data) <= most and (part := file.read(most + 1 - len(data))):
+        # A file with holes in it may be larger than any memory: its size tells before anything of it is read.
+        while found.st_size <= most and len(data) <= most and (part := os.read(fd, most + 1 - len(data))):
             data += part
-    if len(data) > most:
+    finally:
+        os.close(fd)  # which a file object would not do with a directory's
+    if max(found.st_size, len(data)) > most:
         raise OSError(errno.EFBIG, f"it is longer than {most} bytes; make it shorter", path)
     return bytes(data)
 

@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from tests.runtime.conftest import Note, Rig, Text, change_everything, press_ctrl_c, succeed
 
+from wink.bounded import content
+from wink.filesystem import HostFilesystem
 from wink.runtime import ToolCall
 from wink.tools import ToolContext, ToolResult
 
@@ -78,6 +80,40 @@ def test_calls_leave_no_threads_and_no_descriptors(busy: Rig) -> None:
 
     assert left_open() <= descriptors
     assert threading.active_count() <= threads
+
+
+def test_files_that_nobody_closed_are_closed_when_they_are_forgotten(tmp_path: Path) -> None:
+    """As Python's own: with a transaction of theirs under way, too."""
+    gc.collect()
+    descriptors = left_open()
+
+    for number in range(5):
+        files = HostFilesystem(tmp_path)
+        files.write("a.txt", str(number))
+        files.begin().handle.write("b.txt", "x")
+        assert left_open() > descriptors
+        del files
+        gc.collect()
+
+    assert left_open() == descriptors
+    with HostFilesystem(tmp_path) as files:
+        files.write("c.txt", "the next to write takes back what nobody committed")
+        assert sorted(entry.path for entry in files.list()) == ["a.txt", "c.txt"]
+
+
+@pytest.mark.parametrize("kind", ["directory", "too long"])
+def test_what_is_refused_to_be_read_is_closed(tmp_path: Path, kind: str) -> None:
+    """Somebody may have put a thousand of them where settings are looked for."""
+    if kind == "directory":
+        (tmp_path / "x").mkdir()
+    else:
+        (tmp_path / "x").write_text("too long")
+    descriptors = left_open()
+
+    with pytest.raises(OSError, match="it is no regular file" if kind == "directory" else "it is longer than 3 bytes"):
+        content(str(tmp_path / "x"), most=3)
+
+    assert left_open() == descriptors
 
 
 def test_a_call_is_forgotten_when_it_has_ended(busy: Rig, caplog: pytest.LogCaptureFixture) -> None:

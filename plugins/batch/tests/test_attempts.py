@@ -56,6 +56,12 @@ def no_nursery_is_left() -> Any:
     supervise.close_nursery()
 
 
+@pytest.mark.usefixtures("thousand_files")
+def test_a_worker_may_have_a_thousand_files_open(place: Path) -> None:
+    """`select` knows the first 1,024 only."""
+    assert run(place).status == "done"
+
+
 @pytest.mark.parametrize("shared", ["overlay", "copy"])
 def test_what_is_done_is_kept_as_patch_commit_and_record(
     place: Path, monkeypatch: pytest.MonkeyPatch, shared: str

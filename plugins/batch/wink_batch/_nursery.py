@@ -81,14 +81,17 @@ class Running:
     def hear(self, seconds: float) -> list[dict[str, Any]]:
         """What it said within some seconds; sets `status` when its process is over and all that it said has been heard."""
         watched = [self._control.end, *([self.channel.end] if self._is_open else [])]
-        ready, _, _ = select.select(watched, [], [], seconds)
-        if self.channel.end in ready:
+        poll = select.poll()  # a worker may have more descriptors than `select` can name
+        for end in watched:
+            poll.register(end, select.POLLIN)
+        ready = {fd for fd, _ in poll.poll(seconds * 1000)}
+        if self.channel.end.fileno() in ready:
             try:
                 return self.channel.hear()
             except Gone:
                 self._is_open = False
                 return []
-        if self._control.end in ready:
+        if self._control.end.fileno() in ready:
             try:
                 said = self._control.hear()
             except Gone:

@@ -34,8 +34,8 @@ _USUAL: Final = (
 
 def main() -> None:
     """Fork for each request until nobody asks any more."""
-    control = Channel(socket.socket(fileno=int(sys.argv[1])))
-    control.end.set_inheritable(False)
+    with socket.socket(fileno=int(sys.argv[1])) as given:
+        control = Channel(given.dup())  # nobody inherits it, and `select` knows no number above 1,023
     facts: dict[str, Any] = json.loads(sys.argv[2])
     if facts["guarded"] is not None:
         guard(*facts["guarded"])

@@ -9,6 +9,7 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from typing import Final
 
+from wink.bounded import content_of
 from wink.errors import RecordCorrupt
 
 _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -69,20 +70,10 @@ def read_file(directory: int, name: str, most: int) -> bytes:
     plain.
     """
     fd = os.open(name, _READ, dir_fd=directory)
-    try:
-        found = os.fstat(fd)
-        if not is_plain(found):
-            raise OSError(errno.EPERM, "it is no plain file of yours", name)
-        # Before anything of it is read: a file with holes in it may be larger than any memory.
-        if found.st_size > most:
-            raise OSError(errno.EFBIG, f"it is larger than {most} bytes", name)
-        with open(fd, "rb", closefd=False) as file:
-            data = file.read(most + 1)
-    finally:
+    if not is_plain(os.fstat(fd)):
         os.close(fd)
-    if len(data) > most:
-        raise OSError(errno.EFBIG, f"it is larger than {most} bytes", name)
-    return data
+        raise OSError(errno.EPERM, "it is no plain file of yours", name)
+    return content_of(fd, name, most)
 
 
 def replace_file(directory: int, name: str, data: bytes) -> None:

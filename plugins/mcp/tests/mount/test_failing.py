@@ -432,8 +432,13 @@ def test_a_question_in_place_of_an_answer_fails_the_call(mount: Mount) -> None:
     assert "makes no sense" in mount("input").fails("odd_call")
 
 
-def test_no_process_survives_a_cleanup_whatever_the_server_does(mount: Mount, tmp_path: Path, monkeypatch: Any) -> None:
+@pytest.mark.parametrize("host", ["usual", "with a thousand open files"])
+def test_no_process_survives_a_cleanup_whatever_the_server_does(
+    mount: Mount, tmp_path: Path, monkeypatch: Any, host: str, request: pytest.FixtureRequest
+) -> None:
     """One that ignores the end of its input, and SIGTERM, with a child in a session of its own."""
+    if host != "usual":
+        request.getfixturevalue("thousand_files")  # `select` knows the first 1,024 only
     from wink_mcp.mount import _stdio
 
     monkeypatch.setattr(_stdio, "GRACE_SECONDS", 0.2)

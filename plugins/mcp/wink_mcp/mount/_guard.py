@@ -21,8 +21,9 @@ PR_SET_CHILD_SUBREAPER = 36
 
 def main() -> int:
     """The whole life of this process; its exit status is the server's, as a shell would say it."""
-    lifeline, command = int(sys.argv[1]), sys.argv[3:]
-    os.set_inheritable(lifeline, False)
+    given, command = int(sys.argv[1]), sys.argv[3:]
+    lifeline = os.dup(given)  # the server does not inherit it, and `select` knows no number above 1,023
+    os.close(given)
     adopt_orphans()
     woken, waking = os.pipe()
     for fd in (woken, waking):

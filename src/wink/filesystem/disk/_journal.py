@@ -107,6 +107,8 @@ class Journal:
             os.close(self._fd)
             self._fd = -1
 
+    __del__ = close
+
     def remove(self) -> None:
         """The transaction has ended. Once the name is gone, nothing can be taken back any more."""
         try:

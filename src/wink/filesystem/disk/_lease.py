@@ -116,6 +116,8 @@ class Lease:
                 os.close(fd)
         self._fd = self._root_fd = -1
 
+    __del__ = close
+
     def _try(self) -> bool:
         # Where there was no state the last time, one look is enough, once the root is locked.
         if self._state.fd >= 0 or (self._root_fd < 0 and self._state.open()):

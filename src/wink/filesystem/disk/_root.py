@@ -73,12 +73,13 @@ class DiskRoot:
     )
 
     def __init__(self, root: str, state: str, *, durable: bool, resolver: str | None, exchange: bool | None) -> None:
+        self.root_fd = -1  # nothing is open, should the next lines fail
         self.path: Final = os.path.realpath(root)
         self.is_durable: Final = durable
         self.active: Final[set[str]] = set()
         self.untidy: Final[set[str]] = set()
         self.can_exchange = sys.platform == "linux" if exchange is None else exchange
-        self.root_fd: Final = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        self.root_fd = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self.state: Final = State(self.root_fd, self.path, state)
         kernel = has_openat2() if resolver is None else resolver == "openat2"
         self.has_fine_times: bool | None = None
@@ -96,9 +97,13 @@ class DiskRoot:
 
     def close(self) -> None:
         """Close every descriptor."""
-        self.state.forget()
-        self.beneath.forget()
-        os.close(self.root_fd)
+        if self.root_fd >= 0:
+            self.state.forget()
+            self.beneath.forget()
+            fd, self.root_fd = self.root_fd, -1
+            os.close(fd)
+
+    __del__ = close  # as of Python's own files: whoever forgets to close one of many must not run out of descriptors
 
     # -- what may be touched
 

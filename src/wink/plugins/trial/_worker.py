@@ -65,7 +65,6 @@ def _watched(act: Callable[[], dict[str, Any]], seconds: float, asker: int) -> d
     child = os.fork()
     if child == 0:
         _be_the_copy(act, result, output)
-    print(json.dumps({"pid": child}), flush=True)  # whoever started this process ends it if this one cannot
     os.close(result)
     os.close(output)
     said, printed, status = b"", 0, None
@@ -110,6 +109,8 @@ def _watched(act: Callable[[], dict[str, Any]], seconds: float, asker: int) -> d
 def _be_the_copy(act: Callable[[], dict[str, Any]], result: int, output: int) -> NoReturn:
     try:
         os.setpgid(0, 0)
+        # Whoever started the process above ends this one if that cannot: told before a plugin could end it.
+        print(json.dumps({"pid": os.getpid()}), flush=True)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         nothing = os.open(os.devnull, os.O_RDWR)
         for number, stream in enumerate((nothing, output, nothing)):
