@@ -68,7 +68,9 @@ for name, *arguments in json.load(sys.stdin):
 names = st.sampled_from(["a", "b", "c d", "é", "-n"])
 paths = st.lists(names, min_size=1, max_size=3).map("/".join)
 contents = st.one_of(st.just([]), st.lists(st.integers(0, 255), max_size=8))
-targets = st.one_of(paths, st.sampled_from(["../a", "/etc/passwd", "nowhere", "."]))
+# Programs are run outside of any sandbox too, to compare, and by root: what is written through a link must lead to nothing.
+LEADS_OUT = "/nowhere/at/all"
+targets = st.one_of(paths, st.sampled_from(["../a", LEADS_OUT, "nowhere", "."]))
 steps = st.one_of(
     st.tuples(st.sampled_from(["write", "append", "replace"]), paths, contents),
     st.tuples(st.just("touch"), paths, st.integers(1, 10**9)),
@@ -110,6 +112,17 @@ def described(root: Path) -> dict[str, Any]:
 
 def changed_by(program: list[Any], root: Path) -> None:
     subprocess.run([PYTHON, "-c", SCRIPT], input=json.dumps(program).encode(), cwd=root, check=True)
+
+
+def test_what_a_plain_run_writes_through_a_link_is_nowhere(tmp_path: Path) -> None:
+    """It was `/etc/passwd` that the links led to, of the machine on which root runs these tests."""
+    assert not os.path.lexists(os.path.dirname(LEADS_OUT))
+    through = [["write", "a", []], ["append", "a", [1]], ["truncate", "a", 0], ["chmod", "a", 0], ["mkdir", "a/b"]]
+
+    changed_by([["symlink", LEADS_OUT, "a"], *through], tmp_path)
+
+    assert os.readlink(tmp_path / "a") == LEADS_OUT
+    assert not os.path.lexists(os.path.dirname(LEADS_OUT))
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))

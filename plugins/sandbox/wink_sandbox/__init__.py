@@ -11,7 +11,18 @@ from wink_sandbox._git_outside import Beside, GitOutside, beside, git_outside, i
 from wink_sandbox._guard import Guard, Guarded, OverlayGuard, usual_guard
 from wink_sandbox._lay import check_mounts, foreign, mounted_in
 from wink_sandbox._merge import Differences, Notes, changed_meanwhile, differences, forget, lay_aside, merge, refused
-from wink_sandbox._overlay import SINCE, Overlay, fresh_name, is_directory, layers, overlays_in, sweep
+from wink_sandbox._overlay import (
+    COPY,
+    SINCE,
+    Overlay,
+    fresh_name,
+    has_copy,
+    is_directory,
+    is_unsettled,
+    layers,
+    overlays_in,
+    sweep,
+)
 from wink_sandbox._rules import repository_of, steering
 from wink_sandbox._sandbox import PROGRAMS, Sandbox, bubblewrap, opened, run_request, words_of
 from wink_sandbox._scratch import Scratch
@@ -40,13 +51,15 @@ from wink_sandbox.programs import (
 if TYPE_CHECKING:
     from wink_sandbox._copy import copy_file
     from wink_sandbox._copy_guard import CopyGuard
+    from wink_sandbox._copy_of_try import CopyLost, CopyOfTry
     from wink_sandbox._git_remotes import RemoteSetting
-    from wink_sandbox._probe import Feature, Report, probe
+    from wink_sandbox._probe import Feature, Report, objection, probe
     from wink_sandbox._settings_files import SettingsProblem, unreadable_settings
     from wink_sandbox._unguarded import Unguarded
     from wink_sandbox.programs import mount
 
 __all__ = [
+    "COPY",
     "DEEPEST",
     "ENVIRONMENT",
     "MIB",
@@ -57,6 +70,8 @@ __all__ = [
     "Channel",
     "Command",
     "CopyGuard",
+    "CopyLost",
+    "CopyOfTry",
     "Differences",
     "Ended",
     "Feature",
@@ -95,12 +110,14 @@ __all__ = [
     "forget",
     "fresh_name",
     "git_outside",
+    "has_copy",
     "keep_base",
     "launcher",
     "main_tree",
     "merge",
     "mount",
     "mounted_in",
+    "objection",
     "opened",
     "probe",
     "refused",
@@ -111,6 +128,7 @@ __all__ = [
     "index_in",
     "is_directory",
     "is_opaque",
+    "is_unsettled",
     "lay_aside",
     "layers",
     "overlays_in",
@@ -132,8 +150,9 @@ __acts_for_tools__ = ("reads", "changes")
 _LATER = {
     "CopyGuard": "_copy_guard",
     "copy_file": "_copy",
+    "CopyLost CopyOfTry": "_copy_of_try",
     "RemoteSetting": "_git_remotes",
-    "Feature Report probe": "_probe",
+    "Feature Report objection probe": "_probe",
     "SettingsProblem unreadable_settings": "_settings_files",
     "mount": "programs",
     "Unguarded": "_unguarded",

@@ -8,13 +8,15 @@ text by whoever: it decides where is looked in what a program wrote, and nothing
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
+from wink.bounded import content_of
 from wink.dataclass import dataclass
 from wink.errors import RecordCorrupt
-from wink.filesystem import git_index_meaning
+from wink.filesystem import git_index_meaning, protected_as
 from wink.state import open_directory
 from wink.trust import is_inside
 from wink_sandbox._overlay import Overlay
@@ -24,6 +26,8 @@ _MOST: Final = 8192
 _LARGEST: Final = 1 << 24
 _PARTS: Final = frozenset(("HEAD", "index", "objects", "refs"))
 """Names of which git writes one, whatever it writes."""
+_WORKTREE: Final = re.compile(rb"""(?im)^[ \t]*(?:\[[^\n\]]*\])?[ \t]*worktree[ \t]*=[ \t]*"?([^\n"]*)""")
+"""Where a work tree is named in git's settings; that the section is another one is looked past."""
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
@@ -94,6 +98,44 @@ def main_tree(root: str) -> str | None:
         return None
     places = (main, common, f"{common}/worktrees", git, f"{git}/commondir", f"{git}/gitdir")
     return main if all(os.lstat(place).st_uid == os.geteuid() for place in places) else None
+
+
+def leads_elsewhere(root: str, path: str) -> bool:
+    """Whether a path of the workspace is a `.git` by which git, in a copy of the workspace, would work on what is not in the copy."""
+    if protected_as(path.rpartition("/")[2]) != ".git":
+        return False
+    place = f"{root}/{path}"
+    mode = _mode(place)
+    named = ""
+    if stat.S_ISLNK(mode):
+        named = os.readlink(place)
+    elif stat.S_ISREG(mode):
+        line = _line(place) or ""
+        if not line.startswith("gitdir:"):
+            return True  # git reads some such texts otherwise than we do
+        named = line.removeprefix("gitdir:").strip()
+    git = os.path.realpath(os.path.join(os.path.dirname(place), named)) if named else place
+    if _has_its_files_elsewhere(git, root):
+        return True
+    shared = _line(f"{git}/commondir")
+    if shared is None:
+        return os.path.isabs(named) or not is_inside(git, root) or os.path.lexists(f"{git}/commondir")
+    common = os.path.realpath(os.path.join(git, shared))
+    return any(map(os.path.isabs, (named, shared))) or not (is_inside(git, root) and is_inside(common, root))
+
+
+def _has_its_files_elsewhere(git: str, root: str) -> bool:
+    """Whether git would write, because of a link or of `core.worktree` in a git directory, to what is outside of the workspace."""
+    try:
+        with os.scandir(git) as entries:
+            links = [entry.path for entry in entries if entry.is_symlink()]
+    except OSError:
+        return False
+    if any(os.path.isabs(os.readlink(one)) or not is_inside(os.path.realpath(one), root) for one in links):
+        return True
+    settings = (bounded_content(f"{git}/{name}", _LARGEST) or b"" for name in ("config", "config.worktree"))
+    named = (os.fsdecode(found[1]) for text in settings for found in _WORKTREE.finditer(text))
+    return any(not is_inside(os.path.realpath(os.path.join(git, one)), root) or os.path.isabs(one) for one in named)
 
 
 def index_in(main: str, root: str) -> str:
@@ -175,19 +217,16 @@ def _git_directory(place: str) -> str | None:
 
 def _line(place: str) -> str | None:
     """What a small file says; None for anything else."""
-    content = _content(place, _MOST)
+    content = bounded_content(place, _MOST)
     return None if content is None or b"\0" in content else os.fsdecode(content).strip() or None
 
 
-def _content(place: str, most: int) -> bytes | None:
+def bounded_content(place: str, most: int) -> bytes | None:
+    """What a regular file says, if it is no link and has no more bytes than that."""
     try:
-        with open(os.open(place, _READ), "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                return None
-            content = file.read(most + 1)
+        return content_of(os.open(place, _READ), place, most)
     except (OSError, ValueError):
         return None
-    return content if len(content) <= most else None
 
 
 def _is_changed(place: str, upper: str, git: str) -> bool:
@@ -206,7 +245,7 @@ def _is_changed(place: str, upper: str, git: str) -> bool:
 def _is_index_still(git: str, written: str, step: Step) -> bool:
     if step.kind != "file" or step.found is None or step.path.rpartition("/")[2] != "index":
         return False
-    before, after = (_content(f"{base}/{step.path}", _LARGEST) for base in (git, written))
+    before, after = (bounded_content(f"{base}/{step.path}", _LARGEST) for base in (git, written))
     if before is None or after is None:
         return False
     said = git_index_meaning(before)

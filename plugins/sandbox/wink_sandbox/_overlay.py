@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
 SINCE: Final = "since"
 """The file of an overlay that says from when on a change in the workspace is somebody else's."""
+COPY: Final = "copy"
+"""The directory of an overlay that holds the copy on which programs worked where no overlay can be mounted."""
+RUNS: Final = "runs"
+"""The file in there from before a program starts until what it did is in the overlay."""
 _BY_NAME: Final = getattr(os, "O_PATH", 0) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -57,6 +61,11 @@ class Overlay:
     def upper(self) -> str:
         """The directory that holds what was changed."""
         return f"{self.directory}/upper"
+
+    @property
+    def lock(self) -> int:
+        """The descriptor that it is in use by: whatever has it keeps it in use."""
+        return self._lock
 
     def open(self, *, afresh: bool = False, make: bool = True) -> None:
         """Make it, or take it up again as it was left, or with `afresh` without what was changed in it.
@@ -258,6 +267,16 @@ def is_directory(path: str) -> bool:
         return stat.S_ISDIR(os.lstat(path).st_mode)
     except OSError:
         return False
+
+
+def has_copy(overlay: Overlay) -> bool:
+    """Whether programs have worked on a copy."""
+    return is_directory(f"{overlay.directory}/{COPY}")
+
+
+def is_unsettled(overlay: Overlay) -> bool:
+    """Whether a program works on the copy, or wink was killed before it had looked at what one did."""
+    return os.path.lexists(f"{overlay.directory}/{COPY}/{RUNS}")
 
 
 def overlays_in(directory: str) -> list[str]:

@@ -123,19 +123,19 @@ def _mounted() -> tuple[str, str]:
         return "", objection(place)
 
 
-def objection(directory: str) -> str:
-    """Why an overlay cannot have what it needs in a directory, which may depend on its filesystem; empty if it can."""
+def objection(directory: str, lower: str = "") -> str:
+    """Why an overlay, over `lower`, cannot have what it needs in a directory; that may depend on either filesystem. Empty if it can."""
     from wink_sandbox._deep import remove_tree
     from wink_sandbox.programs import Mount, Request, launcher
 
     place = f"{directory}/wink-probe-{os.urandom(4).hex()}"
-    lower, upper, work = (f"{place}/{name}" for name in ("lower", "upper", "work"))
-    for path in (place, lower, upper, work):
+    target, upper, work = (f"{place}/{name}" for name in ("target", "upper", "work"))
+    for path in (place, target, upper, work):
         os.mkdir(path)
     try:
         with open(os.devnull, "r+b") as null:
             streams = (null.fileno(), null.fileno(), null.fileno())
-            mount = Mount(lower, (lower,), upper, work)
+            mount = Mount(target, (lower or target,), upper, work)
             channel = launcher.launch(Request("/bin/false", ("true",), (), (mount,), {}), streams)
         try:
             while (news := channel.read()) is not None:

@@ -186,6 +186,13 @@ def by_try(world: World, *words: str, profile: str, user: int | None = None) -> 
     return wink(world, "try", "--profile", profile, "--", *line, user=user)
 
 
+def by_try_on_copy(world: World, *words: str, user: int | None = None) -> Ended:
+    """The same where a try works on a copy, as one that began so goes on doing."""
+    wink(world, "try", "--unconfined", "--", "mkdir", "begun", user=user)
+    assert list(world.root.glob(".wink/*/tries/default/copy"))
+    return by_try(world, *words, profile="agent", user=user)
+
+
 def wink(world: World, *words: str, user: int | None = None) -> Ended:
     """One wink command in the workspace."""
     environment = {"PATH": PATH, "HOME": str(world.home), "SECRET_KEY": world.secret, "PYTHONWARNINGS": "error"}
@@ -235,10 +242,12 @@ RUNNERS: dict[str, Run] = {
     "run_command": by_run_command,
     "try, closed": lambda world, *words: by_try(world, *words, profile="closed"),
     "try, agent": lambda world, *words: by_try(world, *words, profile="agent"),
+    "try, agent, on a copy": by_try_on_copy,
 }
 if usable_by(NOBODY):
     RUNNERS["try, closed, as nobody"] = lambda world, *words: by_try(world, *words, profile="closed", user=NOBODY)
     RUNNERS["try, agent, as nobody"] = lambda world, *words: by_try(world, *words, profile="agent", user=NOBODY)
+    RUNNERS["try, agent, on a copy, as nobody"] = lambda world, *words: by_try_on_copy(world, *words, user=NOBODY)
 
 
 @pytest.fixture

@@ -124,10 +124,13 @@ def _texts(source: Path, *, of_errors_alone: bool) -> Iterator[str]:
             passed_over |= set(ast.walk(node.value))
         elif isinstance(node, ast.JoinedStr):
             passed_over |= {one for one in ast.walk(node) if isinstance(one, ast.Constant)}
-    roots = [module]
+    roots: list[ast.AST] = [module]
     if of_errors_alone:
         roots = [node for node in ast.walk(module) if isinstance(node, ast.Raise)]
         roots += [node for node in module.body if isinstance(node, ast.Assign)]
+        roots += [
+            node for node in module.body if isinstance(node, ast.AnnAssign) and isinstance(node.value, ast.Constant)
+        ]
     for node in (node for root in roots for node in ast.walk(root) if node not in passed_over):
         text = ""
         if isinstance(node, ast.Constant) and isinstance(node.value, str):

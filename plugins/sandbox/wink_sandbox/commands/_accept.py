@@ -27,7 +27,7 @@ from wink.filesystem import path_in_json, quoted_path
 from wink.limits import utc_now
 from wink_sandbox.commands._patch import check_terminal, pick
 from wink_sandbox.commands._remotes import Remotes
-from wink_sandbox.commands._try import tell_accepted, tell_changes, tell_home, tell_left, tell_notes, tell_refused
+from wink_sandbox.commands._telling import tell_accepted, tell_changes, tell_home, tell_left, tell_notes, tell_refused
 from wink_sandbox.tries import KEPT, Accepted, Try, bring_back, dropped_tries, tries
 
 if TYPE_CHECKING:

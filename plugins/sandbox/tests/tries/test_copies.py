@@ -1,0 +1,391 @@
+"""A try where no overlay can be mounted, or no program confined: on a copy of the workspace, and otherwise like any other."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from .conftest import Wink, tree
+from .test_days import GIT
+
+LACKS = {
+    "bubblewrap": "for place in /usr/bin/bwrap /bin/bwrap /usr/local/bin/bwrap;"
+    " do [ ! -e $place ] || mount --bind /dev/null $place; done",
+    "namespaces": "echo {allowed} > /proc/sys/user/max_user_namespaces",
+}
+WHO = {"root": "", "ordinary": "unshare -U --map-user=1001 --map-group=1001"}
+
+
+def without(what: str, who: str) -> list[str]:
+    """Words before a command that take something away from the machine that it sees; `ordinary` takes away root's rights too."""
+    script = LACKS[what].format(allowed=0 if who == "root" else 1)
+    return ["unshare", "-Urm", "sh", "-ec", f'{script}; exec {WHO[who]} "$@"', "sh"]
+
+
+@pytest.fixture(params=[(what, who) for what in LACKS for who in WHO], ids=" without ".join)
+def words(request: pytest.FixtureRequest) -> list[str]:
+    """A machine that cannot confine programs, as root and as an ordinary user."""
+    return without(*request.param)
+
+
+@pytest.fixture
+def environment(environment: dict[str, str]) -> dict[str, str]:
+    """Of somebody who commits."""
+    return environment | GIT
+
+
+@pytest.fixture
+def wink(place: Path, environment: dict[str, str], words: list[str]) -> Wink:
+    """Run a command in the project, on that machine."""
+
+    def call(*arguments: str, cwd: Path | None = None, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*words, sys.executable, "-m", "wink", *arguments],
+            cwd=cwd or place,
+            env=environment,
+            input=stdin or "",
+            capture_output=True,
+            text=True,
+            timeout=100,
+            check=False,
+        )
+
+    return call
+
+
+def tried(wink: Wink, script: str, *options: str, status: int = 0) -> str:
+    """A script in an unconfined try; all that was said."""
+    done = wink("try", "--unconfined", *options, "--", "sh", "-ec", script)
+    assert done.returncode == status, done.stderr
+    return done.stdout + done.stderr
+
+
+def done(wink: Wink, *arguments: str) -> str:
+    """What a command says that ends well."""
+    ran = wink(*arguments)
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout + ran.stderr
+
+
+def git(place: Path, script: str) -> str:
+    return subprocess.run(
+        ["sh", "-ec", script], cwd=place, env={**os.environ, **GIT}, check=True, capture_output=True, text=True
+    ).stdout
+
+
+def test_without_a_sandbox_nothing_runs_and_both_ways_on_are_named(wink: Wink, place: Path) -> None:
+    """To run a program unconfined is for the person to say."""
+    ran = wink("try", "--", "touch", "ran")
+    assert ran.returncode == 2
+    assert "wink try --unconfined" in ran.stderr
+    assert ran.stderr.count("\n") == 1
+    assert not (place / "ran").exists()
+    assert done(wink, "tries") == ""
+
+
+def test_what_it_does_is_apart_until_it_is_accepted_and_can_be_undone(wink: Wink, place: Path) -> None:
+    """Two programs, with all that people have: links, deleted files and directories, a venv, installed packages, modes."""
+    (place / "old/deep").mkdir(parents=True)
+    (place / "old/deep/c.txt").write_text("c\n")
+    (place / "node_modules").mkdir()
+    (place / "node_modules/m.js").write_text("1\n")
+    (place / "out").symlink_to("/nowhere/at/all")
+    before = tree(place)
+    said = tried(
+        wink, "echo two >> a.txt; rm -r old; mkdir .venv; ln -s /usr/bin .venv/bin; echo 2 > node_modules/m.js"
+    )
+    assert "nothing is confined" in said
+    tried(
+        wink, "grep two a.txt; test ! -e old; test -L .venv/bin; rm out; ln -s a.txt out; mv src old; chmod 700 run.sh"
+    )
+    assert tree(place) == before
+
+    shown = done(wink, "diff", "--all")
+    assert "+two" in shown
+    done(wink, "accept")
+    after = tree(place)
+    assert after["old"] == before["src"]
+    assert (place / "a.txt").read_text() == "one\ntwo\n"
+    assert (place / "node_modules/m.js").read_text() == "2\n"
+    assert [os.readlink(place / name) for name in (".venv/bin", "out")] == ["/usr/bin", "a.txt"]
+    assert "src" not in after
+    assert "old/deep" not in after
+    assert (place / "run.sh").stat().st_mode & 0o777 == 0o700
+    assert done(wink, "tries") == ""
+    done(wink, "undo")
+    assert tree(place) == before
+    done(wink, "redo")
+    assert tree(place) == after
+
+
+def test_a_commit_is_accepted_like_any_other_change(wink: Wink, place: Path) -> None:
+    """And nothing of git's own is changed by looking at it."""
+    git(place, "git init -q .; git add -A; git commit -qm one")
+    assert "changed nothing" in tried(wink, "git status --short; git log --oneline")
+    tried(wink, "git checkout -qb feature; echo two >> a.txt; git commit -qam two")
+    assert git(place, "git log --format=%s; git branch --show-current") == "one\nmain\n"
+    done(wink, "accept")
+    assert git(place, "git log --format=%s; git branch --show-current; git status --short; git fsck 2>&1") == (
+        "two\none\nfeature\n"
+    )
+
+
+@pytest.mark.parametrize("words", [without("bubblewrap", "ordinary")], ids=["one"])
+def test_git_in_a_copy_does_not_reach_what_is_no_copy(wink: Wink, place: Path) -> None:
+    """A worktree's repository, the workspace's own above the copy, and one that the caller has named."""
+    git(place, "git init -q .; git add -A; git commit -qm one; git worktree add -q ../tree -b side")
+    head = git(place, "git for-each-ref")
+    commit = "git -c user.name=a commit -qam two"
+    ran = wink("try", "--unconfined", "--", "sh", "-ec", f"echo two >> a.txt; {commit}", cwd=place.parent / "tree")
+    assert ran.returncode == 128
+    assert ".git leads to a git directory elsewhere" in ran.stderr
+    assert "not a git repository" in ran.stderr
+    tried(wink, f"rm -rf .git; echo two >> a.txt; {commit}", status=128)
+    assert git(place, "git for-each-ref; git status --short") == head
+    refused = wink("accept")
+    assert refused.returncode == 2
+    assert "is a git repository, which programs must not delete" in refused.stderr
+
+
+@pytest.mark.parametrize("words", [without("bubblewrap", "ordinary")], ids=["one"])
+def test_variables_lead_to_the_copy(wink: Wink, place: Path, environment: dict[str, str]) -> None:
+    """An active virtual environment is that of the copy, or what is installed would be real at once."""
+    (place / ".venv/bin").mkdir(parents=True)
+    environment |= {"PATH": f"{place}/.venv/bin:{environment['PATH']}", "VIRTUAL_ENV": f"{place}/.venv"}
+    tried(wink, 'echo made > "$VIRTUAL_ENV/made"; echo made > "${PATH%%:*}/made"; echo made > "$PWD/made"; mkdir d')
+    assert not (place / "made").exists()
+    assert os.listdir(place / ".venv") == ["bin"]
+    shown = done(wink, "diff", "--all")
+    assert all(f"+++ b/{name}\n" in shown for name in (".venv/made", ".venv/bin/made", "made"))
+
+
+def test_what_others_changed_meanwhile_stays_and_is_named(wink: Wink, place: Path) -> None:
+    """A change, a deletion, and a new file; the rest can be accepted."""
+    tried(wink, "echo mine > a.txt; echo mine > src/b.txt; echo mine > new; echo mine > run.sh")
+    (place / "a.txt").write_text("theirs\n")
+    (place / "src/b.txt").unlink()
+    (place / "new").write_text("theirs\n")
+    ran = wink("accept")
+    assert ran.returncode == 2
+    assert all(f"    {name}\n" in ran.stderr for name in ("a.txt", "src/b.txt", "new"))
+    assert (place / "run.sh").read_text() == "echo hi\n"
+    assert wink("accept", "--rest").returncode == 1
+    assert [(place / name).read_text() for name in ("a.txt", "new", "run.sh")] == ["theirs\n", "theirs\n", "mine\n"]
+    assert not (place / "src/b.txt").exists()
+
+
+@pytest.mark.parametrize("words", [without("namespaces", "ordinary")], ids=["one"])
+def test_parts_are_accepted_dropped_and_brought_back(wink: Wink, place: Path) -> None:
+    """And the next program sees what that leaves."""
+    tried(wink, "echo mine > a.txt; echo mine > src/b.txt; rm run.sh")
+    done(wink, "accept", "a.txt")
+    done(wink, "drop", "run.sh")
+    tried(wink, "cat run.sh; grep mine a.txt; grep mine src/b.txt; echo more >> a.txt")
+    assert (place / "a.txt").read_text() == "mine\n"
+    done(wink, "drop")
+    assert not list((place / ".wink").glob("*/tries/.dropped/*/copy"))
+    assert tree(place)["a.txt"].endswith("mine\n")
+    done(wink, "drop", "--undo")
+    done(wink, "accept")
+    assert (place / "a.txt").read_text() == "mine\nmore\n"
+    assert (place / "run.sh").exists()
+
+
+@pytest.mark.parametrize("words", [without("bubblewrap", "ordinary")], ids=["one"])
+def test_what_a_user_may_not_read_is_named_and_stays(wink: Wink, place: Path) -> None:
+    """It is in no copy, and that it is not there is no deletion."""
+    (place / "secret").write_text("theirs\n")
+    (place / "shut").mkdir()
+    (place / "shut/a").write_text("a\n")
+    (place / "secret").chmod(0)
+    (place / "shut").chmod(0)
+    said = tried(wink, "test ! -e secret; test ! -e shut; echo two > a.txt; mkdir c; echo c > c/c; chmod 0 c/c c")
+    assert "secret cannot be read, and is not in the copy" in said
+    assert "shut cannot be read" in said
+    done(wink, "accept", "a.txt")
+    assert (place / "secret").stat().st_size == 7
+    (place / "shut").chmod(0o700)
+    assert (place / "shut/a").exists()
+
+
+@pytest.mark.parametrize("words", [without("bubblewrap", "root")], ids=["one"])
+def test_what_a_program_leaves_running_is_ended_with_it(wink: Wink, place: Path) -> None:
+    """It would go on in a copy that nobody looks at any more."""
+    tried(wink, "setsid sh -c 'echo $$ > pid; exec sleep 1000' & while ! test -s pid; do :; done")
+    done(wink, "accept")
+    pid = int((place / "pid").read_text())
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+@pytest.mark.parametrize("words", [[]], ids=["one"])
+def test_a_killed_wink_loses_nothing_that_its_program_did(wink: Wink, place: Path, environment: dict[str, str]) -> None:
+    """While that still runs the try is in use; then it is looked at by whoever asks first."""
+    with subprocess.Popen(
+        [
+            sys.executable,
+            "-m",
+            "wink",
+            "try",
+            "--unconfined",
+            "--",
+            "sh",
+            "-c",
+            "echo x > a.txt; echo ready; cat; rm run.sh",
+        ],
+        cwd=place,
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    ) as running:
+        assert running.stdin is not None
+        assert running.stdout is not None
+        assert running.stdout.readline() == b"ready\n"
+        running.kill()
+        running.wait()
+        busy = wink("accept")
+        assert (busy.returncode, "is still running" in busy.stderr) == (2, True)
+        running.stdin.close()
+        (lock,) = (place / ".wink").glob("*/tries/default/lock")
+        with lock.open() as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+    shown = done(wink, "diff")
+    assert "+x" in shown
+    assert "-echo hi" in shown
+    done(wink, "accept")
+    assert not (place / "run.sh").exists()
+
+
+@pytest.mark.parametrize("words", [without("bubblewrap", "ordinary")], ids=["one"])
+def test_a_copy_that_its_program_removed_is_no_deletion_of_all(wink: Wink, place: Path) -> None:
+    """It is said, with a status that tells it, and `wink drop` is the way on."""
+    before = tree(place)
+    assert "wink drop" in tried(wink, 'rm -rf "$PWD"', status=2)
+    assert wink("accept").returncode == 2
+    done(wink, "drop")
+    done(wink, "tries", "--dropped")
+    assert "changed nothing" in tried(wink, "true")
+    assert tree(place) == before
+
+
+@pytest.mark.parametrize("words", [[]], ids=["one"])
+@pytest.mark.parametrize("option", [["--no-network"], ["--profile", "closed"], ["--read", "/etc"]], ids=" ".join)
+def test_nothing_can_be_asked_of_a_program_that_is_not_confined(wink: Wink, option: list[str]) -> None:
+    """Somebody would believe it."""
+    ran = wink("try", "--unconfined", *option, "--", "true")
+    assert ran.returncode == 2
+    assert "--unconfined confines nothing" in ran.stderr
+
+
+@pytest.mark.parametrize("who", WHO)
+def test_where_no_overlay_can_be_mounted_a_copy_is_shown_at_the_workspaces_path(
+    place: Path, environment: dict[str, str], who: str
+) -> None:
+    """An overlay cannot lie on another one; programs are confined all the same."""
+    git(place, "git init -q .; git add -A; git commit -qm one")
+    (place.parent / "home/mine").write_text("mine\n")
+    for name in ("upper", "work"):
+        (place.parent / name).mkdir()
+    script = f"""
+        cd {place}
+        mount -t overlay o -o userxattr,lowerdir=.,upperdir=../upper,workdir=../work .
+        cd {place}
+        exec {WHO[who]} sh -ec "$1"
+    """
+    wink = f"{sys.executable} -m wink"
+    day = f"""
+        {wink} try --no-network -- sh -ec 'pwd; rm -r src; echo two >> a.txt; git commit -qam two; cat ~/mine
+            touch ~/made 2>/dev/null || echo read-only; touch /elsewhere 2>/dev/null || echo confined'
+        {wink} try -- sh -ec 'grep two a.txt; test ! -e src; mkdir src; echo new > src/new; ls -A {place}'
+        cat a.txt; ls src
+        {wink} accept
+        cat a.txt; ls src; git log --format=%s; git status --short
+        {wink} undo; ls src
+    """
+    ran = subprocess.run(
+        ["unshare", "-Urm", "sh", "-ec", script, "sh", day],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    words = [line for line in ran.stdout.splitlines() if not line.startswith((" ", "wink", "undone"))]
+    assert words == [
+        str(place), "mine", "read-only", "confined",
+        "two", ".git", ".wink", "a.txt", "run.sh", "src",
+        "one", "b.txt",
+        "one", "two", "new", "two", "one", "?? src/",
+        "b.txt",
+    ]  # fmt: skip
+    seen = "home read-only, /tmp empty, machine read-only; hidden: .wink, socket files; on a copy of the workspace: "
+    begun = [line for line in ran.stderr.splitlines() if line.startswith("wink: workspace ")]
+    assert [line.partition(", home ")[0] for line in begun] == [
+        "wink: workspace ., profile agent: network off",
+        "wink: workspace ., profile agent: network on",
+    ]
+    assert f"{seen}no overlay can be mounted (Invalid argument, in {place}/.wink/" in begun[0]
+    assert begun[1].endswith(f"{seen}this try began on one")
+
+
+LOGIN = "mkdir -p ~/.claude && echo token > ~/.claude/.credentials.json"
+
+
+@pytest.mark.parametrize("words", [[]], ids=["one"])
+def test_a_confined_program_on_a_copy_keeps_nothing_in_the_home_and_that_is_said(wink: Wink, place: Path) -> None:
+    """It cannot write there at all; also `--quiet` says so, and the profile that shows no home has nothing to say."""
+    tried(wink, "true")
+    tried(wink, "mkdir begun")
+    home = place.parent / "home"
+    (home / ".config/wink").mkdir(parents=True)
+    (home / ".config/wink/wink.toml").write_text('persist = ["~/.token"]')
+
+    claude = wink("try", "--profile", "claude", "-q", "--", "sh", "-c", LOGIN)
+    settings = wink("try", "-q", "--", "sh", "-c", "echo x > ~/.token")
+    closed = wink("try", "-q", "--profile", "closed", "--", "true")
+
+    named = "~/.claude/.credentials.json, ~/.claude/projects/**/*.jsonl"
+    told = "wink: not kept in your home: {}; it is read-only for a program on a copy"
+    assert told.format(f"{named}, ~/.token") in claude.stderr.splitlines()
+    assert told.format("~/.token") in settings.stderr.splitlines()
+    assert closed.stderr == ""
+    assert "Read-only file system" in claude.stderr
+    assert (claude.returncode, settings.returncode, closed.returncode) == (1, 2, 0)
+    assert sorted(os.listdir(home)) == [".config", ".profile"]
+
+
+@pytest.mark.parametrize("words", [[]], ids=["one"])
+def test_an_unconfined_program_writes_to_the_real_home_and_that_is_said(wink: Wink, place: Path) -> None:
+    """Whatever the settings name: there is nothing left to be kept, and nothing of it is the try's."""
+    home = place.parent / "home"
+    (home / ".config/wink").mkdir(parents=True)
+    (home / ".config/wink/wink.toml").write_text('persist = ["~/.token"]')
+
+    said = tried(wink, "echo x > ~/.token; echo y > ~/.other")
+
+    assert "home and /tmp are the real ones" in said.splitlines()[0]
+    assert "kept in your home" not in said
+    assert [(home / name).read_text() for name in (".token", ".other")] == ["x\n", "y\n"]
+    assert done(wink, "tries") == ""
+
+
+@pytest.mark.parametrize("words", [[]], ids=["one"])
+@pytest.mark.parametrize("instead", ["", "ln -s {outside} src"], ids=["nothing", "a link that leads out"])
+def test_it_starts_in_the_copy_and_nowhere_else(wink: Wink, place: Path, instead: str) -> None:
+    """An earlier program has deleted the directory that one stands in, or put a link there: to what is no copy."""
+    outside = place.parent / "outside"
+    outside.mkdir()
+    tried(wink, f"rm -r src; {instead.format(outside=outside)}")
+
+    ran = wink("try", "--unconfined", "--", "touch", "made", cwd=place / "src")
+
+    assert ran.returncode == 2
+    assert "'src' is no directory in the copy; start it in another one" in ran.stderr
+    assert os.listdir(outside) == []
+    assert os.listdir(place / "src") == ["b.txt"]
