@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
+import os
 import shutil
+import sqlite3
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +17,7 @@ import pytest
 
 from benchmarks.conftest import TEXT, Calls
 from wink.filesystem import FileTransaction, HostFilesystem
+from wink.filesystem.disk._syscalls import RENAME_EXCHANGE, renameat2
 from wink.workspace import Workspace, apply
 
 Benchmark = Any
@@ -46,8 +51,50 @@ def test_fold(benchmark: Benchmark, tree: Path, count: int) -> None:
 
 @pytest.mark.benchmark(group="history: one edit of many in a row")
 def test_edit_in_a_row(benchmark: Benchmark, workspace: Calls) -> None:
-    """So many that they were folded beside them; the last should cost as much as the first: look at the largest time too."""
-    benchmark.pedantic(workspace, args=("write",), rounds=10_000, warmup_rounds=10)
+    """So many that they were folded beside them; the last should cost as much as the first: look at the largest time too.
+
+    The session keeps an event of each call, and through all that is kept Python goes when it collects garbage.
+    """
+    full: list[str] = []
+    longest = 0.0
+
+    def noted(phase: str, info: dict[str, int]) -> None:
+        if info["generation"] == 2:
+            full.append(phase)
+
+    def run() -> None:
+        nonlocal longest
+        before, began = len(full), time.perf_counter()
+        workspace("write")
+        if len(full) == before:
+            longest = max(longest, time.perf_counter() - began)
+
+    gc.callbacks.append(noted)
+    try:
+        benchmark.pedantic(run, rounds=10_000, warmup_rounds=10)
+    finally:
+        gc.callbacks.remove(noted)
+    benchmark.extra_info["longest without a collection"] = longest
+
+
+@pytest.mark.benchmark(group="history: one edit of many in a row")
+def test_save_and_sqlite_commit_in_a_row(benchmark: Benchmark, tree: Path, tmp_path: Path) -> None:
+    """The rival: a careful save and a commit with the settings of wink's record, which nobody folds."""
+    record = sqlite3.connect(tmp_path / "record.db", isolation_level=None)
+    for setting in ("journal_mode = WAL", "synchronous = NORMAL", "wal_autocheckpoint = 4000"):
+        record.execute(f"PRAGMA {setting}")
+    record.execute("CREATE TABLE calls (id TEXT PRIMARY KEY, session INTEGER, text TEXT)")
+
+    def run() -> None:
+        number = next(_numbers)
+        (tree / "dir/sub/file.new").write_text(f"{TEXT}{number}")
+        os.rename(tree / "dir/sub/file.new", tree / "dir/sub/file.txt")
+        record.execute("BEGIN IMMEDIATE")
+        record.execute("INSERT INTO calls VALUES (?, 1, ?)", (f"{number:032x}", f"{TEXT}{number}"))
+        record.execute("COMMIT")
+
+    benchmark.pedantic(run, rounds=10_000, warmup_rounds=10)
+    record.close()
 
 
 @pytest.mark.benchmark(group="history: one edit of many in a row")
@@ -90,6 +137,42 @@ def test_copy_back(benchmark: Benchmark, tree: Path, tmp_path: Path) -> None:
     def run() -> None:
         for name in names(100):
             shutil.copy2(tmp_path / Path(name).name, tree / name)
+
+    benchmark.pedantic(run, rounds=20, warmup_rounds=2)
+
+
+def test_bare_rollback(benchmark: Benchmark, tree: Path, tmp_path: Path) -> None:
+    """The rival of a rollback: its system calls by themselves, with no look at what another program does meanwhile."""
+    benchmark.group = HUNDRED
+    (tmp_path / "staged").mkdir()
+    here, staged = (os.open(path, os.O_RDONLY | os.O_DIRECTORY) for path in (tree / "dir/sub", tmp_path / "staged"))
+    journal = os.open(tmp_path / "journal", os.O_RDWR | os.O_CREAT)
+    files = [Path(name).name for name in names(100)]
+
+    def prepared() -> None:
+        for name in files:
+            (tree / "dir/sub" / name).touch()
+            (tmp_path / "staged" / name).write_text(TEXT)
+
+    def run() -> None:
+        for number, name in enumerate(files):
+            renameat2(staged, name, here, name, RENAME_EXCHANGE)
+            os.unlink(name, dir_fd=staged)
+            os.pwrite(journal, b"a dozen bytes", number * 13)
+
+    benchmark.pedantic(run, setup=prepared, rounds=20, warmup_rounds=2)
+    for fd in (here, staged, journal):
+        os.close(fd)
+
+
+def test_replace(benchmark: Benchmark, tree: Path) -> None:
+    """The rival of an undo: a hundred new files, each written under another name and renamed over the one that is there."""
+    benchmark.group = HUNDRED
+
+    def run() -> None:
+        for name in names(100):
+            (tree / f"{name}.new").write_text(TEXT)
+            os.rename(tree / f"{name}.new", tree / name)
 
     benchmark.pedantic(run, rounds=20, warmup_rounds=2)
 

@@ -16,7 +16,7 @@ from tests.history.conftest import fsck, git
 from wink.errors import HistoryDamaged
 from wink.history import Store
 from wink.history._objects import FILE, Malformed, Person, commit_content, object_id, parse_tree, tree_content
-from wink.history._pack_reading import Pack
+from wink.history._pack_reading import _MOST_KEPT, Pack
 from wink.history._tidy import MOST_PACKS, merge_packs
 
 NOBODY = Person("nobody", "nobody@example.invalid", 0)
@@ -61,6 +61,22 @@ def test_wink_reads_what_git_repacked(tmp_path: Path) -> None:
     assert pack.stat().st_size < len(text) * 2, "git made no deltas, so this proves nothing"
     with Store(str(tmp_path)) as store:
         assert [store.read(oid) for oid in oids] == [("blob", content) for content in contents]
+
+
+def test_what_is_kept_of_deltas_is_bounded(tmp_path: Path) -> None:
+    """Versions of files share what their deltas are applied to; only so much of it is remembered, and all are read right."""
+    text = random.Random(1).randbytes(700_000)
+    contents = [text[: 600_000 + at] for at in range(0, 100_000, 10_000)]
+    oids = write(tmp_path, *contents)
+    # With a window of one each is a delta of the next larger one.
+    git(tmp_path / "store.git", "repack", "-adfq", "--depth=50", "--window=1")
+
+    with Store(str(tmp_path)) as store:
+        assert [store.read(oid)[1] for oid in (*oids, *oids[::-1])] == [*contents, *contents[::-1]]
+        (pack,) = store.packs()
+        kept = [content for _, content in pack._bases.values()]
+        assert len(kept) > 1
+        assert sum(map(len, kept)) == pack._kept <= _MOST_KEPT
 
 
 def test_wink_reads_loose_objects(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import os
 import sqlite3
 import tempfile
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -132,6 +133,18 @@ def test_much_that_a_call_writes_does_not_wait(record: Record, entry: MakeEntry)
     record.commit(entry(deltas=(notes("extend", "x" * (1 << 21)),)))
     assert record._ledger.ask(WAITING) == [(0,)]
     assert record._ledger.ask("SELECT count(*) FROM slice_items") == [(1,)]
+
+
+def test_no_call_applies_what_hundreds_before_it_wrote(record: Record, entry: MakeEntry) -> None:
+    """Each takes its share: a call that did the work of all took as long as all of them together."""
+    waiting = [0]
+    for number in range(700):
+        record.commit(entry(deltas=(notes("extend", str(number)),)))
+        waiting += record._ledger.ask(WAITING)[0]
+
+    assert max(before - after for before, after in pairwise(waiting)) in range(1, 33)
+    assert max(waiting) < 400
+    assert read(record) == tuple((None, f'"{number}"') for number in range(700))
 
 
 @pytest.mark.parametrize("changes", [0, 1])

@@ -93,6 +93,11 @@ def _without_content(version: FileVersion | None) -> FileVersion | None:
     return version and FileVersion(version.kind, version.size, version.mode, version.target)
 
 
+def with_load(version: FileVersion, load: Load) -> FileVersion:
+    """The version with content that `load` gives."""
+    return FileVersion(version.kind, version.size, version.mode, version.target, load, version.kept)
+
+
 def backwards(changes: Iterable[FileChange]) -> tuple[FileChange, ...]:
     """What going back changes, where these were made."""
     changes = tuple(changes)

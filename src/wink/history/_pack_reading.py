@@ -20,14 +20,18 @@ MOST_BYTES: Final = 1 << 28
 
 _KINDS: Final[dict[int, Kind]] = {number: kind for kind, number in TYPES.items()}
 _BY_OFFSET, _BY_ID = 6, 7
+_DELTAS: Final = (_BY_OFFSET, _BY_ID)
 _FANOUT: Final = 8
 _NAMES: Final = _FANOUT + 256 * 4
 _FEW: Final = 20_000
 """The names of so many objects are held in memory."""
 _PIECE: Final = 1 << 16
+_HEAD: Final = 64
 _DEEPEST: Final = 4095
 """Git makes no longer chains of deltas."""
 _LARGE: Final = 1 << 31
+_MOST_KEPT: Final = 4 << 20
+"""So many bytes of what deltas were applied to, or made, are kept for the next object: versions of files share their bases."""
 
 
 class _Entry(NamedTuple):
@@ -41,10 +45,12 @@ class _Entry(NamedTuple):
 class Pack:
     """One pack in the directory `directory`, by its name without an ending; close it after use."""
 
-    __slots__ = ("_all", "_count", "_fanout", "_index", "_pack", "name")
+    __slots__ = ("_all", "_bases", "_count", "_fanout", "_index", "_kept", "_pack", "name")
 
     def __init__(self, directory: int, name: str) -> None:
         self.name = name
+        self._bases: dict[int, tuple[Kind, bytes]] = {}
+        self._kept = 0
         self._pack = -1
         self._index = open_plain(directory, f"{name}.idx")
         try:
@@ -92,26 +98,36 @@ class Pack:
 
     def read(self, oid: bytes, offset: int) -> tuple[Kind, bytes]:
         """The object that begins at `offset`, which must be `oid`; raises `Malformed`."""
-        deltas: list[_Entry] = []
-        entry = self._entry(offset)
-        while entry.type in (_BY_OFFSET, _BY_ID):
-            deltas.append(entry)
+        deltas: list[tuple[int, _Entry]] = []
+        while (known := self._bases.get(offset)) is None:
+            entry = self._entry(offset)
+            if entry.type not in _DELTAS:
+                if entry.type not in _KINDS:
+                    raise Malformed(f"there is no object of type {entry.type}")
+                known = _KINDS[entry.type], self._inflate(entry)[0]
+                break
+            deltas.append((offset, entry))
             if len(deltas) > _DEEPEST:
                 raise Malformed("a chain of deltas never ends")
             base = entry.base if isinstance(entry.base, int) else self.find(entry.base)
             if base is None or (isinstance(entry.base, int) and base >= offset):
                 raise Malformed("a delta lacks its base")
             offset = base
-            entry = self._entry(base)
-        kind = _KINDS.get(entry.type)
-        if kind is None:
-            raise Malformed(f"there is no object of type {entry.type}")
-        content = self._inflate(entry)[0]
-        for delta in reversed(deltas):
-            content = _applied(self._inflate(delta)[0], content)
+        kind, content = known
+        for at, delta in reversed(deltas):
+            self._keep(offset, kind, content)
+            offset, content = at, _applied(self._inflate(delta)[0], content)
         if object_id(kind, content) != oid:
             raise Malformed(f"what is stored as {oid.hex()} is something else")
         return kind, content
+
+    def _keep(self, offset: int, kind: Kind, base: bytes) -> None:
+        """Remember what is at an offset, and forget what was remembered first."""
+        if offset not in self._bases and len(base) <= _MOST_KEPT:
+            self._bases[offset] = kind, base
+            self._kept += len(base)
+            while self._kept > _MOST_KEPT:
+                self._kept -= len(self._bases.pop(next(iter(self._bases)))[1])
 
     def raw(self, oid: bytes, offset: int) -> bytes | None:
         """The bytes of an object as they stand here, once checked; None for a delta."""
@@ -149,7 +165,7 @@ class Pack:
     def _entry(self, offset: int) -> _Entry:
         if not 12 <= offset < 1 << 62:
             raise Malformed("an object begins outside of its pack")
-        head = os.pread(self._pack, 64, offset)
+        head = os.pread(self._pack, _HEAD, offset)
         size, at = _varint(head, 0, first=4)
         kind = head[0] >> 4 & 7
         if size > MOST_BYTES:
@@ -168,10 +184,11 @@ class Pack:
     def _inflate(self, entry: _Entry) -> tuple[bytes, int]:
         """The content, and where its compressed bytes end."""
         at, pieces, length = entry.data, list[bytes](), 0
+        most = min(entry.size + _HEAD, _PIECE)  # hardly anything is longer when it is compressed
         inflate = zlib.decompressobj()
         try:
             while not inflate.eof:
-                piece = os.pread(self._pack, _PIECE, at)
+                piece = os.pread(self._pack, most, at)
                 if not piece:
                     raise Malformed("a pack ends in the middle of an object")
                 at += len(piece)

@@ -65,10 +65,10 @@ _FIND_CHANGING: Final = "SELECT 1 FROM transactions WHERE id = ? AND changes > 0
 # Changes that cancel out leave a journal too. Newest first: what is asked for is almost always among the last.
 _FIND_ANY: Final = "SELECT 1 FROM transactions NOT INDEXED WHERE id = ? AND committed = 1 ORDER BY seq DESC LIMIT 1"
 _WAIT: Final = f"SELECT 1 FROM calls WHERE seq > {APPLIED} LIMIT 1"
-_MOST_WAITING: Final = 1024
-"""After so many calls what waits is applied, if nobody has done so beside them."""
+_MOST_WAITING: Final = 256
+"""After so many calls what the first of them wrote is applied, if nobody has done so beside them."""
 _AT_ONCE: Final = 32
-"""Of so many calls it is applied in one step; a call beside it waits for some milliseconds."""
+"""Of so many calls it is applied in one step, which no call that takes or awaits it notices."""
 _FIND_SESSION: Final = "SELECT id FROM sessions WHERE name = ?"
 _LOADED: Final = "SELECT slices.id FROM slices JOIN sessions ON sessions.id = session WHERE name = ? AND type = ?"
 _FIND_SLICE: Final = "SELECT id FROM slices WHERE session = ? AND type = ?"
@@ -335,10 +335,12 @@ class Ledger:
                     for one, texts in encoded
                 ]
                 text = as_text(deltas)
-                written = text if calls and self._waiting < _MOST_WAITING and len(text) <= LONGEST_WAITING else None
+                written = text if calls and len(text) <= LONGEST_WAITING else None
                 if written is None:
                     apply_waiting(connection)
                     inverse = apply(connection, tx, deltas)
+                elif self._waiting >= _MOST_WAITING:
+                    self._waiting = self._waiting - _AT_ONCE if apply_waiting(connection, _AT_ONCE) else 0
             self._waiting = 0 if encoded and written is None else self._waiting + 1
             if reverts:
                 inverse = self._take_back(connection, tx, reverts, only)

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import errno
 import stat
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from wink.errors import FileConflict, PathRefused, TransactionError, WinkError
@@ -101,39 +103,25 @@ class DiskChangeSet:
 
         False, with nothing done, where it cannot move there, and has to be copied.
         """
-        position = len(self._log.records)
-        try:
-            at = resolve(self._root, path, follow=False, creates=True)
-            try:
-                if at.found is not None:
-                    if not stat.S_ISREG(at.found.st_mode):
-                        raise PathRefused(path, NOT_A_FILE)
-                    check_permitted(at, at.found)
-                return put_stored(self._operations, self._root, self._log, at, stored)
-            finally:
-                self._root.beneath.close(at.fd)
-        except OSError as error:
-            raise self._failed(error, path, position) from None
+        with self._at(path, creates=True) as at:
+            if at.found is not None:
+                if not stat.S_ISREG(at.found.st_mode):
+                    raise PathRefused(path, NOT_A_FILE)
+                check_permitted(at, at.found)
+            return put_stored(self._operations, self._root, self._log, at, stored)
 
     def delete(self, path: str, *, recursive: bool = False) -> None:
         """Remove a file, a link itself, an empty directory, or with `recursive` a whole one."""
-        position = len(self._log.records)
-        try:
-            at = resolve(self._root, path, follow=False)
-            try:
-                if at.found is None:
-                    raise failure(errno.ENOENT, path)
-                self._root.check_removable(at.path, path)
-                is_directory = stat.S_ISDIR(at.found.st_mode)
-                if is_directory and recursive:
-                    inside = has_name(at.fd, at.name, is_protected_name)
-                    if inside is not None:
-                        raise PathRefused(path, f"has {inside!r} in it, which file tools never change")
-                self._operations.remove(at, at.found, must_be_empty=is_directory and not recursive)
-            finally:
-                self._root.beneath.close(at.fd)
-        except OSError as error:
-            raise self._failed(error, path, position) from None
+        with self._at(path) as at:
+            if at.found is None:
+                raise failure(errno.ENOENT, path)
+            self._root.check_removable(at.path, path)
+            is_directory = stat.S_ISDIR(at.found.st_mode)
+            if is_directory and recursive:
+                inside = has_name(at.fd, at.name, is_protected_name)
+                if inside is not None:
+                    raise PathRefused(path, f"has {inside!r} in it, which file tools never change")
+            self._operations.remove(at, at.found, must_be_empty=is_directory and not recursive)
 
     def move(self, source: str, target: str, *, overwrite: bool = False) -> None:
         """Give what is at `source` the name `target`; with `overwrite` a file there is replaced."""
@@ -156,68 +144,40 @@ class DiskChangeSet:
 
     def mkdir(self, path: str) -> None:
         """Make one directory; its parent must exist."""
-        position = len(self._log.records)
-        try:
-            if not path:
+        if not path:
+            raise failure(errno.EEXIST, ".")
+        with self._at(path) as at:
+            if at.found is not None:
                 raise failure(errno.EEXIST, path)
-            at = resolve(self._root, path, follow=False)
-            try:
-                if at.found is not None:
-                    raise failure(errno.EEXIST, path)
-                self._root.check_kind(at.path, path, stat.S_IFDIR)
-                self._operations.make_directory(at)
-            finally:
-                self._root.beneath.close(at.fd)
-        except OSError as error:
-            raise self._failed(error, path, position) from None
+            self._root.check_kind(at.path, path, stat.S_IFDIR)
+            self._operations.make_directory(at)
 
     def chmod(self, path: str, mode: int) -> None:
         """Set the permission bits; special bits of a directory stay, those of a file go."""
-        position = len(self._log.records)
-        try:
-            at = resolve(self._root, path, follow=True)
-            try:
-                found = at.found
-                if found is None:
-                    raise failure(errno.ENOENT, path)
-                if not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode):
-                    raise PathRefused(path, NOT_A_FILE)
-                self._operations.change_mode(at, found, mode)
-            finally:
-                self._root.beneath.close(at.fd)
-        except OSError as error:
-            raise self._failed(error, path, position) from None
+        with self._at(path, follow=True) as at:
+            found = at.found
+            if found is None:
+                raise failure(errno.ENOENT, path)
+            if not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode):
+                raise PathRefused(path, NOT_A_FILE)
+            self._operations.change_mode(at, found, mode)
 
     def give_directory(self, path: str, mode: int, like: Attributes | None) -> None:
         """Give a directory exactly these permission bits, and one that this change set has made all that another had."""
-        position = len(self._log.records)
-        try:
-            at = resolve(self._root, path, follow=False)
-            try:
-                if at.found is None or not stat.S_ISDIR(at.found.st_mode):
-                    raise failure(errno.ENOTDIR, path)
-                self._operations.give_directory(at, at.found, mode, like)
-            finally:
-                self._root.beneath.close(at.fd)
-        except OSError as error:
-            raise self._failed(error, path, position) from None
+        with self._at(path) as at:
+            if at.found is None or not stat.S_ISDIR(at.found.st_mode):
+                raise failure(errno.ENOTDIR, path)
+            self._operations.give_directory(at, at.found, mode, like)
 
     def symlink(self, path: str, target: str) -> None:
         """Make a link that is relative and stays inside the tree; one that is put back is as it was, wherever it leads."""
-        position = len(self._log.records)
-        try:
-            at = resolve(self._root, path, follow=False)
-            try:
-                if at.found is not None:
-                    raise failure(errno.EEXIST, path)
-                if not restoring.get():
-                    check_link(at.path, target, path)
-                self._root.check_kind(at.path, path, stat.S_IFLNK)
-                self._operations.link(at, target)
-            finally:
-                self._root.beneath.close(at.fd)
-        except OSError as error:
-            raise self._failed(error, path, position) from None
+        with self._at(path) as at:
+            if at.found is not None:
+                raise failure(errno.EEXIST, path)
+            if not restoring.get():
+                check_link(at.path, target, path)
+            self._root.check_kind(at.path, path, stat.S_IFLNK)
+            self._operations.link(at, target)
 
     def changes(self, since: int = 0) -> tuple[FileChange, ...]:
         """The net change of each path since a position, in the order of first change."""
@@ -283,6 +243,19 @@ class DiskChangeSet:
             raise
         if to == 0:
             self._log.tidy()
+
+    @contextmanager
+    def _at(self, path: str, *, follow: bool = False, creates: bool = False) -> Generator[ResolvedPath]:
+        """Where `path` is, for one operation; when that fails, what it had begun is taken back."""
+        position = len(self._log.records)
+        try:
+            at = resolve(self._root, path, follow=follow, creates=creates)
+            try:
+                yield at
+            finally:
+                self._root.beneath.close(at.fd)
+        except OSError as error:
+            raise self._failed(error, path, position) from None
 
     def _failed(self, error: OSError, path: str, position: int) -> OSError:
         """Undo what a failed operation had begun, and say what concerns the workspace's path."""

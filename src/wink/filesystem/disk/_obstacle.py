@@ -6,11 +6,13 @@ import errno
 import fcntl
 import os
 import stat
+from contextlib import suppress
 from typing import Final
 
 from wink.errors import PathRefused
 from wink.filesystem._change import FileVersion
-from wink.filesystem.disk._preimages import IN_USE, is_in_use
+from wink.filesystem.disk._content import is_being_written
+from wink.filesystem.disk._preimages import IN_USE
 from wink.filesystem.disk._root import DiskRoot, ResolvedPath, check_permitted, resolve
 from wink.filesystem.disk._undo import GONE
 
@@ -60,11 +62,12 @@ def _at(root: DiskRoot, at: ResolvedPath, wanted: FileVersion | None, *, is_repl
     if found is None:
         return None if is_open else _CLOSED
     me, is_file = os.geteuid(), stat.S_ISREG(found.st_mode)
-    if _flags(at.fd, at.name) & (_IMMUTABLE | _APPEND_ONLY):
+    flags, in_use = _asked(at.fd, at.name, found if is_file and is_replaced else None)
+    if flags & (_IMMUTABLE | _APPEND_ONLY):
         return _FIXED
     if not is_replaced:
         return None if me in (0, found.st_uid) else _OF_OTHERS
-    if is_file and is_in_use(at.fd, at.name, found):
+    if in_use:
         return IN_USE
     if is_file and wanted is not None and wanted.kind == "file":
         # Where names cannot be exchanged, the file itself is written to.
@@ -72,24 +75,26 @@ def _at(root: DiskRoot, at: ResolvedPath, wanted: FileVersion | None, *, is_repl
         return None
     root.check_removable(at.path, at.asked)
     above = os.fstat(at.fd)
-    if not is_open or _flags(at.fd, ".") & _APPEND_ONLY:
+    if not is_open or _asked(at.fd, ".", None)[0] & _APPEND_ONLY:
         return _CLOSED
     is_kept_by_others = above.st_mode & stat.S_ISVTX and me not in (0, above.st_uid, found.st_uid)
     return _STICKY if is_kept_by_others else None
 
 
-def _flags(fd: int, name: str) -> int:
-    """The flags that ext4, btrfs, xfs and others keep of a file; 0 where there are none, or nobody tells."""
-    try:
+def _asked(fd: int, name: str, found: os.stat_result | None) -> tuple[int, bool]:
+    """The flags that ext4, btrfs, xfs and others keep of a file, and whether a program may yet write to what was `found`.
+
+    Nothing, where there is nothing or nobody tells.
+    """
+    flags, in_use = 0, False
+    with suppress(OSError):
         opened = os.open(name, _READ, dir_fd=fd)
-    except OSError:
-        return 0
-    try:
-        return int.from_bytes(fcntl.ioctl(opened, _FLAGS, bytes(8)), "little")
-    except OSError:
-        return 0
-    finally:
-        os.close(opened)
+        try:
+            in_use = found is not None and found.st_nlink == 1 and bool(is_being_written(opened))
+            flags = int.from_bytes(fcntl.ioctl(opened, _FLAGS, bytes(8)), "little")
+        finally:
+            os.close(opened)
+    return flags, in_use
 
 
 def _words(error: OSError) -> str:

@@ -32,6 +32,7 @@ from wink.filesystem.disk._journal import Mark, Record, mark
 from wink.filesystem.disk._log import DiskStaging, Log
 from wink.filesystem.disk._preimages import IN_USE, is_in_use, marks_within, set_aside, touched_within
 from wink.filesystem.disk._root import DiskRoot, ResolvedPath, node_of, times_of
+from wink.filesystem.disk._trees import is_empty
 
 SAVED: Final = "was saved by somebody else while it was being changed; read it again"
 
@@ -257,7 +258,7 @@ class Operations:
     def remove(self, at: ResolvedPath, found: os.stat_result, *, must_be_empty: bool = False) -> None:
         """Take something out of the tree, a directory with all that is in it."""
         log, root = self._log, self._root
-        if must_be_empty and not _is_empty(at.fd, at.name):
+        if must_be_empty and not is_empty(at.fd, at.name):
             raise failure(errno.ENOTEMPTY, at.asked)
         log.ready()
         staged = log.name()
@@ -293,7 +294,7 @@ class Operations:
             problem = IN_USE if in_use else ""
             if in_use is False:
                 log.frozen.add(record.seq)
-        is_filled = not problem and must_be_empty and not _is_empty(staging, staged)
+        is_filled = not problem and must_be_empty and not is_empty(staging, staged)
         if problem or is_filled:
             log.take_back_to(len(log.records) - 1)
             raise failure(errno.ENOTEMPTY, at.asked) if is_filled else FileConflict(place, problem)
@@ -397,11 +398,3 @@ def taken(content: bytes | Staging) -> Content:
         return content
     assert isinstance(content, DiskStaging), "content that another store has staged"
     return content.take()
-
-
-def _is_empty(fd: int, name: str) -> bool:
-    opened = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=fd)
-    try:
-        return not os.listdir(opened)
-    finally:
-        os.close(opened)

@@ -95,14 +95,7 @@ class DiskStore:
         """A whole regular file and its node as of opening; None for a content of more than `limit` bytes."""
         fd, found = self._open(path)
         try:
-            size = found.st_size
-            if limit is not None and size > limit:
-                return None, node_of(found)
-            data = os.read(fd, size + 1)
-            if len(data) != size:
-                # It grew or shrank while it was read, or one read does not give so much.
-                data = b"".join((data, *iter(lambda: os.read(fd, 1 << 20), b"")))
-            return data, node_of(found)
+            return _content(fd, found.st_size, limit), node_of(found)
         finally:
             os.close(fd)
 
@@ -309,6 +302,14 @@ def _locate(root: str, given: str | None, *, read_only: bool) -> str:
         return os.path.join(os.path.realpath(root), STATE, "0" * 32)
 
 
+def _content(fd: int, size: int, limit: int | None) -> bytes | None:
+    if limit is not None and size > limit:
+        return None
+    data = os.read(fd, size + 1)
+    # It grew or shrank while it was read, or one read does not give so much.
+    return data if len(data) == size else b"".join((data, *iter(lambda: os.read(fd, 1 << 20), b"")))
+
+
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | NEVER_BLOCK
 
 
@@ -338,14 +339,7 @@ class DirectoryReader:
             found = os.fstat(fd)
             if not stat.S_ISREG(found.st_mode):
                 raise PathRefused(path, NOT_A_FILE)
-            size = found.st_size
-            if size > limit:
-                return None
-            data = os.read(fd, size + 1)
-            if len(data) != size:
-                # It grew or shrank while it was read, or one read does not give so much.
-                data = b"".join((data, *iter(lambda: os.read(fd, 1 << 20), b"")))
-            return data
+            return _content(fd, found.st_size, limit)
         finally:
             os.close(fd)
 

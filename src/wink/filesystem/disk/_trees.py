@@ -71,6 +71,15 @@ def _make_movable(fd: int, name: str) -> None:
         os.chmod(name, 0o700, dir_fd=fd)
 
 
+def is_empty(fd: int, name: str) -> bool:
+    """Whether a directory has nothing in it; raises `NotADirectoryError` for a link to one, and for all else."""
+    opened = os.open(name, _OPEN, dir_fd=fd)
+    try:
+        return not os.listdir(opened)
+    finally:
+        os.close(opened)
+
+
 def below(fd: int, name: str) -> Iterator[tuple[str, os.stat_result, str | None]]:
     """All that is in the directory `name`: relative paths, sorted, what they are, and the bodies of links."""
     descent = _Descent(fd, name)

@@ -19,9 +19,9 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from wink.filesystem._git_data import is_git_config, is_git_data
-from wink.filesystem.disk._content import set_mode
+from wink.filesystem.disk._content import is_being_written, set_mode
 from wink.filesystem.disk._journal import Mark, Record
-from wink.filesystem.disk._preimages import is_in_use, keep_aside
+from wink.filesystem.disk._preimages import keep_aside
 from wink.filesystem.disk._report import Conflict
 from wink.filesystem.disk._root import DiskRoot, restore_times
 from wink.filesystem.disk._trees import remove
@@ -29,6 +29,7 @@ from wink.filesystem.disk._trees import remove
 GONE: Final = frozenset((errno.ENOENT, errno.ENOTDIR, errno.ELOOP))
 _RACY_NS: Final = 20_000_000
 _ATTEMPTS: Final = 8
+_READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 _TAKEN: Final = "was replaced by somebody else in the moment in which it came back; an earlier version of it is lost"
 
@@ -267,17 +268,18 @@ class Undo:
         found = self._look(self._staged, staged)
         if found is None:
             return
-        if record.new is not None and record.new.fits(found) and self._is_ours(record, staged):
-            if record.staged in self._borrowed:
-                if staged != record.staged:
-                    self._root.place(self._staged, staged, self._staged, record.staged)
-                return
-            if not is_in_use(self._staged, staged, found):
-                self.unlink(staged)
-                return
+        is_ours, in_use = (
+            self._asked(record, staged, found) if record.new is not None and record.new.fits(found) else (False, None)
+        )
+        if not is_ours:
+            self.keep(record.path, staged)
+        elif record.staged in self._borrowed:
+            if staged != record.staged:
+                self._root.place(self._staged, staged, self._staged, record.staged)
+        elif in_use:
             self.keep(record.path, staged, "was taken back while another program had it open for writing")
-            return
-        self.keep(record.path, staged)
+        else:
+            self.unlink(staged)
 
     def _settle_spare(self, record: Record) -> None:
         # Only where names cannot be exchanged, now or when the journal was written, is there a second file.
@@ -322,17 +324,25 @@ class Undo:
         if old is not None:
             self.lost.append(record.path)
 
-    def _is_ours(self, record: Record, staged: str) -> bool:
-        """Whether equal times can be believed: right after a write, a second write may leave the same ones."""
-        expected = self._contents.get(record.seq)
-        mark: Mark | None = record.new
-        if expected is None or mark is None or time.time_ns() - mark.modified_ns > _RACY_NS:
-            return True
-        fd = os.open(staged, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=self._staged)
+    def _asked(self, record: Record, staged: str, found: os.stat_result) -> tuple[bool, bool | None]:
+        """Whether what bears the mark of our file is ours, and whether a program may yet write to it; None where nobody knows.
+
+        Right after a write, a second write may leave equal times: then the content is looked at, once there is no writer.
+        """
+        if not stat.S_ISREG(found.st_mode):
+            return True, False
         try:
-            return os.read(fd, len(expected) + 1) == expected
+            fd = os.open(staged, _READ, dir_fd=self._staged)
         except OSError:
-            return True
+            return True, None
+        try:
+            in_use = found.st_nlink == 1 and is_being_written(fd)
+            expected = self._contents.get(record.seq)
+            if expected is None or time.time_ns() - found.st_mtime_ns > _RACY_NS:
+                return True, in_use
+            return os.read(fd, len(expected) + 1) == expected, in_use
+        except OSError:
+            return True, None
         finally:
             os.close(fd)
 

@@ -11,6 +11,7 @@ from wink.filesystem.disk._content import copy_all, extended_attributes, keep_ot
 from wink.filesystem.disk._journal import Record
 from wink.filesystem.disk._report import Conflict
 from wink.filesystem.disk._root import DiskRoot
+from wink.filesystem.disk._trees import is_empty
 
 if TYPE_CHECKING:
     from wink.filesystem.disk._undo import Undo
@@ -95,13 +96,9 @@ class Copies:
     def _is_in_use(self, fd: int, name: str) -> bool:
         """Whether this is anything but an empty directory, such as we leave when we die in the middle of making it."""
         try:
-            inside = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=fd)
+            return not is_empty(fd, name)
         except NotADirectoryError:
             return True
-        try:
-            return bool(os.listdir(inside))
-        finally:
-            os.close(inside)
 
     def _write_back(self, record: Record, fd: int, name: str) -> None:
         old = record.old
@@ -151,27 +148,23 @@ class Copies:
             return False
         if record.note:
             return stat.S_ISLNK(here.st_mode) and os.readlink(name, dir_fd=fd) == record.note
-        if not stat.S_ISREG(here.st_mode):
-            return False
-        target = os.open(name, _READ, dir_fd=fd)
-        source = os.open(record.staged, _READ, dir_fd=self._staged)
-        try:
-            return _agree(target, source, 0) >= old.size
-        finally:
-            os.close(source)
-            os.close(target)
+        return stat.S_ISREG(here.st_mode) and self._has_content_of(record.staged, fd, name, old.size)
 
     def _is_ours(self, record: Record, fd: int, name: str, here: os.stat_result) -> bool:
         if record.note:
             return stat.S_ISLNK(here.st_mode) and os.readlink(name, dir_fd=fd) == record.note
         if not stat.S_ISREG(here.st_mode) or self._root.status(self._staged, record.staged + "~") is None:
             return False
+        return self._has_content_of(record.staged + "~", fd, name)
+
+    def _has_content_of(self, staged: str, fd: int, name: str, least: int = 0) -> bool:
+        """Whether a file has what one in staging has, or the beginning of that, and `least` so many bytes."""
         target = os.open(name, _READ, dir_fd=fd)
-        new = os.open(record.staged + "~", _READ, dir_fd=self._staged)
+        source = os.open(staged, _READ, dir_fd=self._staged)
         try:
-            return _agree(target, new, 0) >= os.fstat(target).st_size
+            return _agree(target, source, 0) >= max(os.fstat(target).st_size, least)
         finally:
-            os.close(new)
+            os.close(source)
             os.close(target)
 
     def _set_aside(self, record: Record, fd: int, name: str, here: os.stat_result) -> None:

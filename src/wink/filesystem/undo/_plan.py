@@ -57,6 +57,7 @@ def plan(versions: Versions, changes: Iterable[tuple[int, FileChange]]) -> tuple
             conflicts.append((path, problem))
         else:
             targets[path] = Target(path, now, wanted, position)
+    homes: dict[str, bool] = {}
     for path, target in list(targets.items()):
         origin = _origin(versions, target, targets)
         if origin is not None:
@@ -65,7 +66,7 @@ def plan(versions: Versions, changes: Iterable[tuple[int, FileChange]]) -> tuple
             conflicts.append((path, _GONE))
         if _is_in_use(versions, target, targets):
             conflicts.append((path, IN_USE))
-        if not _has_home(versions, target, targets):
+        if target.wanted is not None and not _is_home(versions, path.rpartition("/")[0], targets, homes):
             conflicts.append((path, _HOMELESS))
     return targets, conflicts
 
@@ -197,10 +198,10 @@ def _is_in_use(versions: Versions, target: Target, targets: Mapping[str, Target]
     return versions.stays(target.path, {path for path, one in targets.items() if one.wanted is None})
 
 
-def _has_home(versions: Versions, target: Target, targets: Mapping[str, Target]) -> bool:
-    above = target.path.rpartition("/")[0]
-    if target.wanted is None or not above:
-        return True
-    planned = targets.get(above)
-    there = versions.present(above) if planned is None else planned.wanted
-    return there is not None and there.kind == "directory"
+def _is_home(versions: Versions, above: str, targets: Mapping[str, Target], known: dict[str, bool]) -> bool:
+    """Whether `above` will be a directory; it is looked at once for all that is in it."""
+    if above not in known:
+        planned = targets.get(above)
+        there = versions.present(above) if planned is None else planned.wanted
+        known[above] = not above or (there is not None and there.kind == "directory")
+    return known[above]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Mapping
-from dataclasses import replace
 from io import BufferedReader, FileIO
 from typing import TYPE_CHECKING, cast
 
 from wink.errors import UndoConflict
-from wink.filesystem._change import COPIED_BYTES, FileChange, FileVersion
+from wink.filesystem._change import COPIED_BYTES, FileChange, FileVersion, with_load
 from wink.filesystem._git_data import restoring
 from wink.filesystem._store import Staging
 from wink.filesystem._transaction import FileTransaction
@@ -34,6 +33,7 @@ class PuttingBack:
         self._staged: dict[str, Staging] = {}
         self._stored: dict[str, str] = {}
         self._writes: set[str] = set()
+        self._done: set[str] = set()
         self.kept: list[str] = []
 
     def run(self) -> tuple[FileChange, ...]:
@@ -80,7 +80,7 @@ class PuttingBack:
         for target in reversed(targets):
             # Last, and the deepest first: a mode may close a directory.
             wanted = target.wanted
-            if wanted is None or wanted.kind == "link":
+            if wanted is None or wanted.kind == "link" or target.path in self._done:
                 continue
             now = self._versions.present(target.path)
             if now is None:  # its directory is not there any more, or another link
@@ -118,9 +118,11 @@ class PuttingBack:
         try:
             with self._transaction.changing(target.path) as change_set:
                 exclusive, like = _kind(target.now) != "file", self._attributes.get(target.path)
-                cast("DiskChangeSet", change_set).put(
+                node = cast("DiskChangeSet", change_set).put(
                     target.path, staging, exclusive=exclusive, mode=wanted.mode, like=like
                 )
+                if node.mode == wanted.mode:
+                    self._done.add(target.path)
         except BaseException:
             staging.discard()
             raise
@@ -184,18 +186,16 @@ def preview(versions: Versions, targets: Mapping[str, Target]) -> tuple[FileChan
     return tuple(
         FileChange(
             path,
-            _loaded(versions.with_content(target.position, FileChange(path, target.now, None)).before),
-            _loaded(versions.with_content(target.position, FileChange(path, target.wanted, None)).before),
+            target.now and _loaded(versions.loading(path, target.now, target.position)),
+            target.wanted and _loaded(versions.loading(path, target.wanted, target.position)),
         )
         for path, target in sorted(targets.items())
     )
 
 
-def _loaded(version: FileVersion | None) -> FileVersion | None:
-    if version is None or version.load is None:
-        return version
+def _loaded(version: FileVersion) -> FileVersion:
     content = version.content()
-    return replace(version, load=lambda: content)
+    return version if version.load is None else with_load(version, lambda: content)
 
 
 def _must_leave(target: Target) -> bool:

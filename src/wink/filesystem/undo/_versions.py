@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Container, Iterable
-from dataclasses import replace
 from functools import cached_property
 from io import BytesIO
 from typing import Any, BinaryIO, Protocol
 
 from wink.errors import HistoryDamaged, PathRefused
-from wink.filesystem._change import DIFFABLE_BYTES, FileChange, FileVersion
+from wink.filesystem._change import DIFFABLE_BYTES, FileChange, FileVersion, with_load
 from wink.filesystem.disk import Attributes
 
 _MOST_MOVES = 100
 _MOST_NAMES = 100_000
+_MOST_HELD = 16 << 20
+"""So many bytes of what was read are held: to take something back, each content is compared, shown, and put to its place."""
 
 Committed = Callable[[], Iterable[tuple[int, FileChange]]]
 """Gives what transactions changed, oldest first, each with the position of its transaction."""
@@ -72,6 +73,9 @@ class Versions:
     def __init__(self, places: Places, committed: Committed) -> None:
         self._places, self._committed = places, committed
         self._read: dict[object, str | None] = {}
+        self._archived: dict[str, Archived] = {}
+        self._seen: dict[object, bytes] = {}
+        self._held = 0
 
     @cached_property
     def changes(self) -> dict[str, list[tuple[int, FileChange]]]:
@@ -140,7 +144,11 @@ class Versions:
         except (OSError, PathRefused):
             return None
         with stream:
-            digest = _digest(stream)
+            start = stream.read(DIFFABLE_BYTES)
+            digest = _digest(stream, start)
+        if len(start) == now.size and self._held + now.size <= _MOST_HELD:
+            self._held += now.size
+            self._seen[_sight(path, now)] = start
         if now.kept is not None:
             now.kept.digest = digest
         return digest
@@ -190,17 +198,24 @@ class Versions:
 
     def with_content(self, position: int, change: FileChange) -> FileChange:
         """The change with content that can be shown, as far as it is still known."""
-        before, after = change.before, change.after
-        path = change.moved_from if before is None and change.moved_from else change.path
-        return replace(
-            change,
-            before=before and self._loading(path, before, position),
-            after=after and self._loading(change.path, after, position),
+        before, after, path = change.before, change.after, change.path
+        return FileChange(
+            path,
+            before and self.loading(path, before, position),
+            after and self.loading(path, after, position),
+            change.moved_from,
         )
 
     def _preimage(self, version: FileVersion, staged: str, modified_ns: int) -> BinaryIO | None:
+        held = self._archived.get(staged)
+        if held is not None:
+            return Archived(held.getvalue(), held.attributes)
         stream = self._places.open_preimage(staged)
-        if stream is not None and not isinstance(stream, Archived):
+        if isinstance(stream, Archived):
+            if self._held + version.size <= _MOST_HELD:
+                self._archived[staged] = Archived(stream.getvalue(), stream.attributes)
+                self._held += len(stream.getvalue())
+        elif stream is not None:
             found = os.fstat(stream.fileno())
             if (found.st_size, found.st_mtime_ns) != (version.size, modified_ns):
                 # A program that had the old file open went on writing to it: this is not what the call found.
@@ -214,7 +229,7 @@ class Versions:
         known = (kept and kept.digest) or self._known.get(_mark(version))
         if known is None or kept is now.kept or now.kept is None:
             return self.is_as_left(version, now)
-        place = (path, _mark(now), now.kept.changed_ns)
+        place = _sight(path, now)
         if place not in self._read:
             self._read[place] = self.present_digest(path, now)
         return self._read[place] == known
@@ -245,9 +260,7 @@ class Versions:
         now = self._places.version(path)
         if now is None or not has_mark_of(other, now):
             return False  # it has gone elsewhere, and what is here now says nothing about it
-        stream = self._places.open(path)[0]
-        with stream:
-            return known == _digest(stream)
+        return known == self.present_digest(path, now)
 
     def _next(self, path: str, version: FileVersion, position: int) -> tuple[str, FileVersion, int] | None:
         """Where a later transaction, or this one itself, put the version: into staging, or to another path."""
@@ -300,13 +313,14 @@ class Versions:
                     found.setdefault(_mark(after), []).append((position, path, after))
         return found
 
-    def _loading(self, path: str, version: FileVersion, position: int) -> FileVersion:
+    def loading(self, path: str, version: FileVersion, position: int) -> FileVersion:
+        """The version with content that can be shown, as far as it is still known."""
         if version.kind != "file" or version.size > DIFFABLE_BYTES:
             return version
 
         def load() -> bytes | None:
             # The transaction itself may still know; later ones may have put the content elsewhere since.
-            known = version.content()
+            known = self._seen.get(_sight(path, version)) or version.content()
             if known is not None:
                 return known
             try:
@@ -318,7 +332,7 @@ class Versions:
             with stream:
                 return stream.read(DIFFABLE_BYTES + 1)
 
-        return replace(version, load=load)
+        return with_load(version, load)
 
 
 def has_mark_of(one: FileVersion, other: FileVersion) -> bool:
@@ -329,13 +343,18 @@ def has_mark_of(one: FileVersion, other: FileVersion) -> bool:
     return (mine.inode, mine.modified_ns) == (theirs.inode, theirs.modified_ns)
 
 
-def _digest(stream: BinaryIO) -> str:
+def _digest(stream: BinaryIO, start: bytes = b"") -> str:
     from hashlib import sha256  # 4 ms to import, for OpenSSL
 
-    hasher = sha256()
+    hasher = sha256(start)
     while chunk := stream.read(1 << 20):
         hasher.update(chunk)
     return hasher.hexdigest()
+
+
+def _sight(path: str, now: FileVersion) -> object:
+    """By what it is known that nothing at all of a file has changed since it was looked at; versions of calls have no such time."""
+    return path, _mark(now), now.kept and now.kept.changed_ns
 
 
 def _mark(version: FileVersion) -> object:
