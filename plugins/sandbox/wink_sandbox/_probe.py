@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from functools import cache
 from typing import Final
@@ -94,6 +93,8 @@ def probe() -> Report:
 
 
 def _bubblewrap() -> tuple[bool, str]:
+    import subprocess  # each try asks for an objection, and needs none
+
     from wink.errors import SandboxUnavailable
     from wink_sandbox._sandbox import bubblewrap
 

@@ -9,7 +9,6 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from typing import Final
 
-from wink.bounded import content_of
 from wink.errors import RecordCorrupt
 
 _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -73,6 +72,8 @@ def read_file(directory: int, name: str, most: int) -> bytes:
     if not is_plain(os.fstat(fd)):
         os.close(fd)
         raise OSError(errno.EPERM, "it is no plain file of yours", name)
+    from wink.bounded import content_of  # which looking for a state does not need
+
     return content_of(fd, name, most)
 
 

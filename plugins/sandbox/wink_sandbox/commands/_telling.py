@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wink.cli import echo_paths, one_line, paths_of, settings_problem, shown_path
+from wink.cli import echo_paths, one_line, paths_of, shown_path
 from wink.filesystem import FileChange, quoted_path
 from wink_sandbox import Notes
-from wink_sandbox.tries import Accepted, Try
 
 if TYPE_CHECKING:
     from wink_sandbox import RemoteSetting
+    from wink_sandbox.tries import Accepted, Try
 
 SHOWN = 20
 """So many notes are shown."""
@@ -93,6 +93,8 @@ def tell_refused(
 ) -> bool:
     """Say why nothing was accepted, path by path, and how to go on; False where nothing is in the way any more."""
     import shlex
+
+    from wink.cli import settings_problem
 
     without = tried.accept(
         *paths,

@@ -11,7 +11,6 @@ from wink.cli import (
     one_line,
     open_workspace,
     portable_names_for,
-    settings_problem,
     shown_path,
     told,
     workspace_option,
@@ -20,9 +19,7 @@ from wink.cli import (
 from wink.errors import MergeRefused, TryConflict
 from wink.filesystem import FileChange, is_git_data, quoted_path
 from wink_sandbox import steering
-from wink_sandbox.commands._keeping import persisted
 from wink_sandbox.commands._telling import tell_accepted, tell_home, tell_lost, tell_refusals, tell_refused, tell_tried
-from wink_sandbox.commands._ways import Asked, run_confined, run_on_copy
 from wink_sandbox.tries import PROFILES, Try
 
 _OUTSIDE = "what git wrote to {} stays in the try and cannot be accepted: commit again after `wink accept --without {}`"
@@ -76,6 +73,11 @@ def try_(
     forgets it. What it leaves running in the background ends with it. The exit status is the program's own, or 2 where
     --keep-on-success could not accept. The first line on standard error says what the program sees.
     """
+    # What `--help` does not need.
+    from wink.cli import settings_problem
+    from wink_sandbox.commands._keeping import persisted
+    from wink_sandbox.commands._ways import Asked, run_confined, run_on_copy
+
     for path in read:
         if not os.path.exists(path):
             raise wrong(f"--read {path!r} does not exist")

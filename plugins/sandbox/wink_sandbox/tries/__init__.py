@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING
 
 from wink.spellings import lazily
-from wink_sandbox.tries._accepted import Accepted, AcceptRefused
 from wink_sandbox.tries._dropped import KEPT, Dropped
 from wink_sandbox.tries._facts import Run
 from wink_sandbox.tries._private import home_of, private_places
@@ -19,6 +18,7 @@ from wink_sandbox.tries._try import (
 )
 
 if TYPE_CHECKING:
+    from wink_sandbox.tries._accepted import Accepted, AcceptRefused
     from wink_sandbox.tries._home_pattern import HomePattern, home_pattern
     from wink_sandbox.tries._hunks import Hunk, Picked, Unit, split
     from wink_sandbox.tries._persist import Persist, Persisted
@@ -56,6 +56,7 @@ if not TYPE_CHECKING:  # `wink accept --patch` alone needs some of these, and wh
     __getattr__ = lazily(
         __name__,
         {
+            "AcceptRefused Accepted": "_accepted",
             "Hunk Picked Unit split": "_hunks",
             "Persist Persisted": "_persist",
             "HomePattern home_pattern": "_home_pattern",

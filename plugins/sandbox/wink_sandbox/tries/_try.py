@@ -31,9 +31,7 @@ from wink_sandbox import (
     remove_tree,
     with_git_config,
 )
-from wink_sandbox.tries._accepted import Accepted
 from wink_sandbox.tries._beside import layers_beside, outside
-from wink_sandbox.tries._choosing import chosen, is_at
 from wink_sandbox.tries._dropped import KEPT, Dropped, dropped, free, is_name, place_for
 from wink_sandbox.tries._dropped import bring_back as _bring_back
 from wink_sandbox.tries._facts import Facts, Run
@@ -42,6 +40,7 @@ from wink_sandbox.tries._private import HOME
 
 if TYPE_CHECKING:
     from wink_sandbox import CopyOfTry, RemoteSetting, SettingsProblem
+    from wink_sandbox.tries._accepted import Accepted
     from wink_sandbox.tries._hunks import Picked, Unit
 
 DIRECTORY: Final = "tries"
@@ -185,6 +184,10 @@ class Try:
             os.path.relpath(f"{one.main}/{_REPOSITORY}", place) for one in self.git_outside() if one.main is not None
         ]
         changes = differences(Overlay(place, directory)).changes()
+        if not gits:
+            return changes
+        from wink_sandbox.tries._choosing import is_at
+
         return tuple(change for change in changes if not any(is_at(change.path, git) for git in gits))
 
     def refusals(
@@ -245,6 +248,9 @@ class Try:
 
         What was dropped last, up to `KEPT` times, lies aside: `bring_back` undoes it until `free_dropped`.
         """
+        from wink_sandbox.tries._accepted import Accepted
+        from wink_sandbox.tries._choosing import chosen
+
         self._must_exist()
         with self._held(is_dropped=not paths):
             found = chosen(self.overlay, self.name, paths)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
-from tempfile import TemporaryDirectory
 
-from wink.cli.settings._file_settings import max_file_bytes_for, persist_settings, portable_names_for
-from wink.cli.settings._keep_settings import keep_settings
-from wink.cli.settings._mask_settings import masking_for
-from wink.cli.settings._rules import rule_settings
-from wink.cli.settings._settings import load_settings
 from wink.errors import WinkError
 
 
 def settings_problem(name: str, data: bytes) -> str:
     """Why commands would refuse a file of a workspace's settings with this content, in a line; empty where they would read it."""
+    # Few programs change settings, and many could have.
+    from tempfile import TemporaryDirectory
+
+    from wink.cli.settings._file_settings import max_file_bytes_for, persist_settings, portable_names_for
+    from wink.cli.settings._keep_settings import keep_settings
+    from wink.cli.settings._mask_settings import masking_for
+    from wink.cli.settings._rules import rule_settings
+    from wink.cli.settings._settings import load_settings
+
     with TemporaryDirectory(prefix="wink-") as place:
         with open(os.path.join(place, name), "xb") as file:
             file.write(data)
