@@ -28,6 +28,8 @@ COPY: Final = "copy"
 """The directory of an overlay that holds the copy on which programs worked where no overlay can be mounted."""
 RUNS: Final = "runs"
 """The file in there from before a program starts until what it did is in the overlay."""
+_PAUSES: Final = (0.001, 0.01, 0.05)
+"""Seconds until the lock is asked for once more."""
 _BY_NAME: Final = getattr(os, "O_PATH", 0) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -80,7 +82,7 @@ class Overlay:
             os.close(place)
             raise
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _lock(lock)
             if not os.fstat(lock).st_nlink or not _is_at(place, self.directory):
                 raise BlockingIOError(errno.EAGAIN, "it was removed, or moved, in this very moment", self.directory)
             is_new = _is_made(place, "upper", self.directory)
@@ -101,7 +103,7 @@ class Overlay:
         self._lock = lock
 
     def is_in_use(self) -> bool:
-        """Whether a process has opened it; whoever begins to in this very moment may be told that it is in use."""
+        """Whether a process has opened it."""
         try:
             with opened_directory(self.directory) as place:
                 flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -124,6 +126,9 @@ class Overlay:
 
     def read(self, ignored: Callable[[str], str | None]) -> Reading:
         """What programs have changed in it so far, without scratch."""
+        mode = os.stat(self.upper).st_mode if is_directory(self.upper) else stat.S_IRWXU
+        if mode & stat.S_IRWXU != stat.S_IRWXU:
+            os.chmod(self.upper, stat.S_IMODE(mode) | stat.S_IRWXU)  # a program closed its root, to us too
         holds = _none if self.scratch is None else self.scratch.holds
         return Reader(self.root, self.upper, ignored=ignored, is_scratch=holds, opened=self._opened).read()
 
@@ -259,6 +264,18 @@ def _mark_time(place: int, *, afresh: bool) -> int:
         return now
     finally:
         os.close(fd)
+
+
+def _lock(lock: int) -> None:
+    """Take the lock, which `is_in_use` has for a moment now and then; raises `BlockingIOError`."""
+    for pause in _PAUSES:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(pause)
+        else:
+            return
+    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def is_directory(path: str) -> bool:

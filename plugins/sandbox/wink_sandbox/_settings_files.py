@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Final
 
@@ -22,6 +23,7 @@ _STOPS: Final = "would stop every wink command: {}"
 _NO_FILE: Final = "it is no regular file"
 _ASTRAY: Final = "it is a link that leads out of the workspace, or to another one"
 _CLOSED: Final = "its owner may not read it"
+_LINKS: Final = 8
 _NOTHING: Final[Mapping[str, bytes]] = MappingProxyType({})
 
 
@@ -32,13 +34,36 @@ def unreadable_settings(
     steps = {step.path: step for step in found.steps}  # of what is deleted and made anew, as it is made
     for path, step in steps.items():
         if path.casefold() in SETTINGS and step.kind != "drop":
-            reason = _wrong(found, steps, step, problem, chosen.get(path))
+            reason = _wrong(found, steps, step, partial(problem, path.casefold()), chosen.get(path))
             if reason:
                 yield path, _STOPS.format(reason)
+    for name in sorted(SETTINGS - steps.keys()):
+        changed = _behind(found.overlay.root, name, steps)
+        if changed is not None:
+            judge = partial(problem, name)
+            reason = (
+                _ASTRAY if changed.kind == "link" else _wrong(found, steps, changed, judge, chosen.get(changed.path))
+            )
+            if reason:
+                yield changed.path, _STOPS.format(reason)
+
+
+def _behind(root: str, path: str, steps: Mapping[str, Step]) -> Step | None:
+    """What was changed where a file of settings leads to that is a link, and stays one: that file, or a link on the way."""
+    for _ in range(_LINKS):
+        try:
+            target = os.readlink(f"{root}/{path}")
+        except OSError:
+            return None
+        path = os.path.normpath(os.path.join(os.path.dirname(path), target))
+        for one in sorted({path, *with_parents((path,))} & steps.keys()):
+            if steps[one].kind != "drop" and (one == path or steps[one].kind == "link"):
+                return steps[one]
+    return None
 
 
 def _wrong(
-    found: Differences, steps: Mapping[str, Step], step: Step, problem: SettingsProblem, data: bytes | None
+    found: Differences, steps: Mapping[str, Step], step: Step, problem: Callable[[bytes], str], data: bytes | None
 ) -> str:
     if step.kind == "directory":
         return _NO_FILE
@@ -54,7 +79,7 @@ def _wrong(
         return ""  # what is not there says nothing
     except OSError as error:
         return error.strerror or str(error)
-    return problem(step.path.casefold(), data)
+    return problem(data)
 
 
 def _led_to(found: Differences, steps: Mapping[str, Step], target: str) -> bytes:

@@ -39,6 +39,35 @@ BROKEN: Final = {
 """What a program does, and what is said of it."""
 
 
+@pytest.mark.parametrize(
+    ("link", "script", "path"),
+    [
+        ("conf/w.toml", "echo '[[' > conf/w.toml", "conf/w.toml"),
+        ("conf/w.toml", "mv conf conf2; mkdir conf; echo '[[' > conf/w.toml", "conf/w.toml"),
+        ("conf/w.toml", "mkdir x; echo '[[' > x/w.toml; mv conf conf2; ln -s x conf", "conf"),
+        ("conf/link", "ln -s w.toml conf/link; echo '[[' > conf/w.toml", "conf/link"),
+    ],
+)
+def test_settings_that_are_a_link_are_judged_where_they_lead(
+    wink: Wink, place: Path, link: str, script: str, path: str
+) -> None:
+    """The link was there before, of a person or accepted as long as it led to something readable."""
+    (place / "conf").mkdir()
+    (place / "conf/w.toml").write_text("")
+    (place / "wink.toml").symlink_to(link)
+    before = tree(place)
+
+    wink("try", "--", "sh", "-c", f"echo two > a.txt; {script}")
+    refused = wink("accept")
+
+    assert refused.returncode == 2
+    assert "would stop every wink command: " in refused.stderr
+    assert f"    {path}\n" in refused.stderr
+    assert tree(place) == before
+    assert wink("accept", "--without", "conf").returncode == 0
+    assert wink("undo").returncode == 0
+
+
 @pytest.mark.parametrize("broken", BROKEN)
 def test_settings_that_no_command_could_read_are_refused(wink: Wink, place: Path, broken: str) -> None:
     """`wink undo` reads them too: whoever accepted them would have to find out alone how to go back."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import select
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -932,3 +934,29 @@ def test_what_decides_what_is_loaded_next_is_told(wink: Wink, place: Path, envir
         assert "  src/x.egg-info names a distribution" in told
         assert "  wink.toml is where wink reads settings, and is no regular file" in told
         assert "y.egg-info names" not in told
+
+
+def test_a_program_that_closes_the_root_closes_it_to_nobody(wink: Wink, place: Path) -> None:
+    """An ordinary user could not even look at what there is any more, nor drop it."""
+    done = wink("try", "--", "sh", "-c", "echo hi > kept; chmod 000 .")
+
+    assert done.returncode == 0
+    assert "+ kept" in done.stderr
+    assert wink("tries").returncode == 0
+    assert wink("accept").returncode == 0
+    assert (place / "kept").read_text() == "hi\n"
+    assert os.stat(place).st_mode & 0o700 == 0o700
+
+
+def test_somebody_who_only_looks_is_in_nobodys_way(place: Path) -> None:
+    """`wink tries` asks for the lock to see whether a program is running."""
+    with Workspace.open(place) as workspace:
+        tried = Try(workspace, "x")
+        with tried.use():
+            assert tried.overlay.is_in_use()
+        assert not tried.overlay.is_in_use()
+        looking = os.open(f"{tried.overlay.directory}/lock", os.O_RDONLY)
+        fcntl.flock(looking, fcntl.LOCK_SH)
+        threading.Timer(0.02, os.close, (looking,)).start()
+        with tried.use():
+            assert tried.overlay.is_in_use()

@@ -74,7 +74,6 @@ def try_(
     --keep-on-success could not accept. The first line on standard error says what the program sees.
     """
     # What `--help` does not need.
-    from wink.cli import settings_problem
     from wink_sandbox.commands._keeping import persisted
     from wink_sandbox.commands._ways import Asked, run_confined, run_on_copy
 
@@ -102,6 +101,8 @@ def try_(
                 if not found:
                     tried.end_if_empty()
                 else:
+                    from wink.cli import settings_problem  # which a try that changes nothing does not need
+
                     left = tried.refusals(found, portable_names=portable, settings=settings_problem)
         for git in outside:
             import shlex
@@ -116,6 +117,8 @@ def try_(
             click.echo(f"wink: {_NO_AGENT}", err=True)
         if keep_on_success and status == 0 and (changes or outside):
             try:
+                from wink.cli import settings_problem
+
                 accepted = tried.accept(portable_names=portable, settings=settings_problem)
             except (TryConflict, MergeRefused) as error:
                 is_refused = True

@@ -103,9 +103,9 @@ class Journal:
 
     def close(self) -> None:
         """Close the file; the journal stays."""
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
 
     __del__ = close
 

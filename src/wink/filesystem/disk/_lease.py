@@ -110,11 +110,11 @@ class Lease:
 
     def close(self) -> None:
         """Give the lease up and close its files."""
-        self._held = False
-        for fd in (self._fd, self._root_fd):
+        opened = self._fd, self._root_fd
+        self._held, self._fd, self._root_fd = False, -1, -1  # first: closing may fail, and must not be done twice
+        for fd in opened:
             if fd >= 0:
                 os.close(fd)
-        self._fd = self._root_fd = -1
 
     __del__ = close
 

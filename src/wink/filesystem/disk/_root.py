@@ -97,10 +97,10 @@ class DiskRoot:
 
     def close(self) -> None:
         """Close every descriptor."""
-        if self.root_fd >= 0:
+        fd, self.root_fd = self.root_fd, -1
+        if fd >= 0:
             self.state.forget()
             self.beneath.forget()
-            fd, self.root_fd = self.root_fd, -1
             os.close(fd)
 
     __del__ = close  # as of Python's own files: whoever forgets to close one of many must not run out of descriptors

@@ -80,10 +80,10 @@ class State:
         self.staged = _directory(self.fd, "staged", is_new=is_new)
 
     def _close(self) -> None:
-        for fd in (self._conflicts, self.staged, self.wal, self.fd):
-            if fd >= 0:
-                os.close(fd)
-        self.fd = self._conflicts = self.wal = self.staged = -1
+        opened = self._conflicts, self.staged, self.wal, self.fd
+        self.fd = self._conflicts = self.wal = self.staged = -1  # first: closing may fail, and must not be done twice
+        for fd in (one for one in opened if one >= 0):
+            os.close(fd)
 
 
 def _directory(parent: int, name: str, *, is_new: bool) -> int:
