@@ -124,8 +124,11 @@ def _mounted() -> tuple[str, str]:
         return "", objection(place)
 
 
-def objection(directory: str, lower: str = "") -> str:
-    """Why an overlay, over `lower`, cannot have what it needs in a directory; that may depend on either filesystem. Empty if it can."""
+def objection(directory: str, lower: str = "", *, writable: bool = True) -> str:
+    """Why an overlay, over `lower`, cannot have what it needs in a directory; that may depend on either filesystem. Empty if it can.
+
+    One that is not `writable` needs nothing there.
+    """
     from wink_sandbox._deep import remove_tree
     from wink_sandbox.programs import Mount, Request, launcher
 
@@ -136,13 +139,14 @@ def objection(directory: str, lower: str = "") -> str:
     try:
         with open(os.devnull, "r+b") as null:
             streams = (null.fileno(), null.fileno(), null.fileno())
-            mount = Mount(target, (lower or target,), upper, work)
+            layers = (upper, work) if writable else ("", "")
+            mount = Mount(target, (lower or target,), *layers)
             channel = launcher.launch(Request("/bin/false", ("true",), (), (mount,), {}), streams)
         try:
             while (news := channel.read()) is not None:
                 for said in news:
                     if "failed" in said and said["failed"] != "/bin/false":
-                        return f"{said['text']}, in {directory}"
+                        return f"{said['text']}, in {directory if writable else lower}"
                     if "ended" in said:
                         return ""
         finally:

@@ -74,6 +74,9 @@ class World:
                 ["git", *words], cwd=self.root, check=True, env={"PATH": PATH, "HOME": "/nonexistent", **who}
             )
         shutil.copy(ATTACKS, self.root / "attacks.py")
+        os.mkfifo(self.home / "fifo")
+        (self.home / "fifo").chmod(0o666)
+        self._reading = os.open(self.home / "fifo", os.O_RDWR | os.O_NONBLOCK)
         self._sockets: list[socket.socket] = []
         self._answering: list[threading.Thread] = []
         words = [sys.executable, "-c", "import time; time.sleep(600)", self.marker]
@@ -94,6 +97,7 @@ class World:
                 self._answer(socket.AF_UNIX, socket.SOCK_STREAM, str(place / "s"))
                 for place in (self.outside, self.home, self.root)
             ],
+            "fifo": str(self.home / "fifo"),
             "write": [*new, "/etc/passwd", "/etc/hosts", "/usr/bin/env", str(self.outside / "secret.txt"),
                       str(self.outside / "new"), str(self.base / "other/.wink/record.db")],
             "secrets": [str(self.outside / "secret.txt"), str(self.home / ".ssh/id"), str(self.base / "other/notes.txt"),
@@ -117,6 +121,7 @@ class World:
         """End what was started, and clean up."""
         self.victim.kill()
         self.victim.wait()
+        os.close(self._reading)
         for made in self._sockets:
             with suppress(OSError):
                 made.shutdown(socket.SHUT_RDWR)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -389,3 +390,73 @@ def test_it_starts_in_the_copy_and_nowhere_else(wink: Wink, place: Path, instead
     assert "'src' is no directory in the copy; start it in another one" in ran.stderr
     assert os.listdir(outside) == []
     assert os.listdir(place / "src") == ["b.txt"]
+
+
+REACH = """
+import os, socket, sys
+at = os.path.expanduser("~")
+print("begun", flush=True)
+sys.stdin.readline()
+os.write(os.open(f"{at}/pipe", os.O_RDWR | os.O_NONBLOCK), b"escaped")
+for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
+    try:
+        socket.socket(socket.AF_UNIX, kind).connect(f"{at}/socket{kind}")
+    except OSError as error:
+        print(type(error).__name__, flush=True)
+"""
+"""Writes to a FIFO of the home, and to sockets that are made when it has begun."""
+
+
+@pytest.mark.parametrize("words", [[]], ids=["one"])
+def test_a_confined_program_on_a_copy_reaches_nobody_through_the_home(
+    wink: Wink, place: Path, environment: dict[str, str]
+) -> None:
+    """As over an overlay: a FIFO and a socket in what it may read have nobody behind them."""
+    tried(wink, "mkdir begun")
+    home = place.parent / "home"
+    os.mkfifo(home / "pipe")
+    reading = os.open(home / "pipe", os.O_RDWR | os.O_NONBLOCK)
+    words = [sys.executable, "-m", "wink", "try", "--", sys.executable, "-c", REACH]
+    with subprocess.Popen(
+        words, cwd=place, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as running:
+        assert running.stdout is not None
+        assert running.stdout.readline() == "begun\n"
+        kinds = (socket.SOCK_STREAM, socket.SOCK_DGRAM)
+        listening = [socket.socket(socket.AF_UNIX, kind) for kind in kinds]
+        for made, kind in zip(listening, kinds, strict=True):
+            made.bind(f"{home}/socket{kind}")
+        listening[0].listen()
+        said, _ = running.communicate("go\n", timeout=100)
+    for made in listening:
+        made.close()
+    assert (running.returncode, said) == (0, "ConnectionRefusedError\n" * 2)
+    with pytest.raises(BlockingIOError):
+        os.read(reading, 100)
+    os.close(reading)
+
+
+@pytest.mark.parametrize("who", WHO)
+def test_where_no_overlay_of_the_home_can_be_mounted_either_it_is_empty(
+    place: Path, environment: dict[str, str], who: str
+) -> None:
+    """And what lies beside it, of a directory that may be read, is shown all the same."""
+    script = f"""
+        mount -t tmpfs none /srv
+        mkdir -p /srv/beside /srv/home/other
+        touch /srv/beside/theirs /srv/home/mine
+        mount -t tmpfs none /srv/home/other
+        cd {place}
+        export HOME=/srv/home
+        exec {WHO[who]} sh -ec '{sys.executable} -m wink try --unconfined -- mkdir begun
+            {sys.executable} -m wink try -- sh -ec "ls -A ~ /srv/beside; touch ~/made"'
+    """
+    ran = subprocess.run(
+        ["unshare", "-Urm", "sh", "-ec", script], env=environment, capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout == "/srv/beside:\ntheirs\n\n/srv/home:\n"
+    assert "home and /tmp empty, machine read-only; hidden: .wink" in ran.stderr
+    assert "wink: the home is empty: no overlay can be mounted over it either (Invalid argument, in /srv/home)\n" in (
+        ran.stderr
+    )

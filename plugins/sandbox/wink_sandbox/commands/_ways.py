@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -20,7 +20,7 @@ from wink.dataclass import replace
 from wink.errors import SandboxUnavailable
 from wink.filesystem import quoted_path
 from wink.limits import utc_now
-from wink.trust import allowed
+from wink.trust import allowed, is_inside
 from wink_sandbox import Command, Mount, Overlay, Profile, Sandbox, bubblewrap, check_mounts, launcher, objection
 from wink_sandbox.commands._keeping import shown_entries, tell_persisted
 from wink_sandbox.commands._telling import tell_notes
@@ -34,7 +34,8 @@ _UNCONFINED: Final = (
     "by the workspace's own path too, is real at once"
 )
 _OR_UNCONFINED: Final = "`wink try --unconfined` runs it on a copy of the workspace, and confines nothing"
-_NOT_KEPT: Final = "not kept in your home: {}; it is read-only for a program on a copy"
+_NOT_KEPT: Final = "not kept in your home: {}; it is {} for a program on a copy"
+_NO_HOME: Final = "the home is empty: no overlay can be mounted over it either ({})"
 _TEMPORARY: Final = "/tmp"  # noqa: S108 - what a program sees of it is told
 
 
@@ -68,7 +69,7 @@ def run_confined(tried: Try, overlay: Overlay, asked: Asked) -> tuple[int | None
     command = Command(asked.argv, _inside(root), env)
     why = "this try began on one" if tried.is_copied else _no_overlay(overlay)
     if why:
-        return _run_copied(tried, command, made, asked, home_of(home) if is_private else (), why)
+        return _run_copied(tried, overlay, command, made, asked, home_of(home) if is_private else (), why)
     mounts, told = private_places(overlay, home, tried.accepts_git_to()) if is_private else ((), ())
     if not asked.quiet:
         _tell_overlay(made, root, mounts, asked)
@@ -100,20 +101,43 @@ def run_on_copy(tried: Try, overlay: Overlay, asked: Asked) -> int | None:
 
 
 def _run_copied(
-    tried: Try, command: Command, made: Profile, asked: Asked, home: tuple[str, ...], why: str
+    tried: Try, overlay: Overlay, command: Command, made: Profile, asked: Asked, home: tuple[str, ...], why: str
 ) -> tuple[int | None, bool]:
-    """Run it confined, with a copy of the workspace at the workspace's path; `home` is what it may read of that."""
+    """Run it confined, with a copy of the workspace at the workspace's path; `home` is what it may read of that.
+
+    That is shown through an overlay too: in what is merely mounted read-only, FIFOs and sockets lead to other processes.
+    """
+    no_home = objection(overlay.directory, home[0], writable=False) if home else ""
+    if no_home:
+        readable = (*_around(home[0], made.readable[: -len(asked.read) or None]), *asked.read)
+        made, home = replace(made, home=home[0], readable=readable), ()
+    seen = "read-only" if home else "empty" if made.home else "none"
     if not asked.quiet:
-        seen = "read-only" if home else "empty" if made.home else "none"
         places = f"home {seen}, {_TEMPORARY} empty" if seen != "empty" else f"home and {_TEMPORARY} empty"
         _tell_start(made, asked, places, f"; on a copy of the workspace: {why}")
+    if no_home:
+        click.echo(one_line(f"wink: {_NO_HOME.format(no_home)}"), err=True)
     if asked.entries:
-        click.echo(one_line(f"wink: {_NOT_KEPT.format(shown_entries(asked.entries))}"), err=True)
+        click.echo(one_line(f"wink: {_NOT_KEPT.format(shown_entries(asked.entries), seen)}"), err=True)
     sandbox = Sandbox(replace(made, readable=(*made.readable, *home)))
+    mounts = tuple(Mount(place, (place,), "", "") for place in home)
     with tried.copied() as copy, _noted(tried, asked.argv) as ended:
         tell_notes(tuple(sorted(copy.left_out)), err=True)
-        ended.append(run_here(sandbox, command, copy.shown))
+        ended.append(run_here(sandbox, command, copy.shown, mounts))
     return ended[-1], False
+
+
+def _around(home: str, places: Iterable[str]) -> Iterator[str]:
+    """Some directories without the home, which they would show: of one that it lies in, what is beside it."""
+    for place in places:
+        if not is_inside(home, place):
+            yield place
+            continue
+        while place != home:
+            on_the_way = os.path.join(place, os.path.relpath(home, place).partition("/")[0])
+            with suppress(OSError), os.scandir(place) as entries:
+                yield from (one.path for one in entries if one.path != on_the_way and one.is_dir(follow_symlinks=False))
+            place = on_the_way
 
 
 def _check_confining() -> None:
