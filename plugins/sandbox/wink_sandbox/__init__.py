@@ -12,9 +12,9 @@ from wink_sandbox._guard import Guard, Guarded, OverlayGuard, usual_guard
 from wink_sandbox._lay import check_mounts, foreign, mounted_in
 from wink_sandbox._merge import Differences, Notes, changed_meanwhile, differences, forget, lay_aside, merge, refused
 from wink_sandbox._overlay import (
-    COPY,
     SINCE,
     Overlay,
+    forget_copies,
     fresh_name,
     has_copy,
     is_directory,
@@ -59,7 +59,6 @@ if TYPE_CHECKING:
     from wink_sandbox.programs import mount
 
 __all__ = [
-    "COPY",
     "DEEPEST",
     "ENVIRONMENT",
     "MIB",
@@ -108,6 +107,7 @@ __all__ = [
     "differences",
     "foreign",
     "forget",
+    "forget_copies",
     "fresh_name",
     "git_outside",
     "has_copy",

@@ -56,8 +56,12 @@ class WorkspaceCopy:
         # Until it is whole again, nobody must believe what is written about it.
         remove_tree(f"{self._directory_path}/{_INDEX}")
         self._directory("", known)
+        self._completed()
         self._store()
         self._list_children()
+
+    def _completed(self) -> None:
+        """Do what can be done only to a copy that is whole."""
 
     def steps(self) -> tuple[tuple[Step, ...], tuple[tuple[str, str], ...]]:
         """What a program has changed since, in an order in which it can be done, and what will not be carried over."""

@@ -7,6 +7,7 @@ that reads a layer (differences, accepting, dropping) needs to know nothing of c
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import stat
@@ -14,15 +15,16 @@ from collections.abc import Generator
 from contextlib import contextmanager, nullcontext, suppress
 from typing import Final
 
-from wink.errors import SandboxUnavailable, WinkError
+from wink.errors import RecordCorrupt, SandboxUnavailable, WinkError
 from wink.filesystem import git_index_meaning, is_git_index
 from wink.state import DIRECTORY as STATE
-from wink.state import opened_directory, read_file, replace_file
+from wink.state import open_directory, opened_directory, read_file, replace_file
 from wink_sandbox import _rules
 from wink_sandbox._copy import Mark, WorkspaceCopy, copy_file, is_kept, mark
 from wink_sandbox._deep import remove_tree
+from wink_sandbox._elsewhere import Elsewhere, copies_directory, leaves
 from wink_sandbox._git_outside import bounded_content, leads_elsewhere
-from wink_sandbox._overlay import COPY, RUNS, Overlay, is_directory, layers
+from wink_sandbox._overlay import COPY, ELSEWHERE, RUNS, Overlay, is_directory, layers
 from wink_sandbox._upper import DEEPEST, clean, has_origin, is_whiteout
 
 _LEVELS: Final = 400
@@ -44,31 +46,47 @@ class CopyLost(WinkError):
 class CopyOfTry(WorkspaceCopy):
     """The copy of one try, whose `overlay` is in use. `left_out` is what is not in it, with the reasons.
 
-    With `moved` it is seen at its own path, so that a git directory elsewhere, which git would change at once, is left out.
+    With `moved` it is seen at its own path, which is elsewhere: what leads out of it is left out, be it a link or a git
+    directory, which git would change at once. `strays` is what the program left beside it, and
+    is in no try, `strays_before` likewise of an earlier one.
     """
 
     def __init__(self, overlay: Overlay, *, moved: bool = False) -> None:
-        self.shown = Overlay(overlay.root, f"{overlay.directory}/{COPY}", is_copy=True)
+        notes = f"{overlay.directory}/{COPY}"
+        self._elsewhere = Elsewhere(overlay.directory) if moved else None
+        self._notes = f"{notes}/{ELSEWHERE}" if moved else notes
+        directory = notes if self._elsewhere is None else self._elsewhere.directory
+        self.shown = Overlay(overlay.root, directory, is_copy=True)
         self.left_out: list[tuple[str, str]] = []
-        self._layer, self._moved = overlay.upper, moved
+        self.strays, self.strays_before = list[str](), list[str]()
+        self._layer, self._copies = overlay.upper, copies_directory()
         self._levels: dict[str, tuple[bool, bool]] = {"": (True, True)}
         super().__init__(self.shown, passed=self._is_passed, is_scratch=lambda _: False)
+        self._directory_path = self._notes
 
     def begin(self) -> None:
         """Bring it up to date for a program that starts now; raises `SandboxUnavailable` where the layer could not hold what it does."""
-        layers(self.shown.directory)
         self._check_layer()
+        if self._elsewhere is None:
+            layers(self.shown.directory)
+        else:
+            self.strays_before = self._elsewhere.make()
+            self.shown.directory = self._elsewhere.directory
+            self._copy = self.shown.upper
         os.chmod(self._copy, stat.S_IMODE(os.stat(self._root).st_mode) | 0o700)
         self.bring_up_to_date()
-        if not self._moved:
+        if self._elsewhere is None:
             os.mkdir(f"{self._copy}/{STATE}", 0o700)  # to be covered up, as in an overlay
-        with opened_directory(self.shown.directory) as place:
+        with opened_directory(self._notes) as place:
             replace_file(place, RUNS, str(len(self._index)).encode())
 
     def end(self) -> None:
         """Put into the layer what a program did; doing so again, where that was broken off, changes nothing else; raises `CopyLost`."""
         number = b""
-        with opened_directory(self.shown.directory) as place, suppress(OSError):
+        if self._elsewhere is not None:
+            self.strays += [one for one in self._elsewhere.strays() if one not in self.strays]
+        with suppress(OSError, RecordCorrupt), opened_directory(self._notes) as place:
+            os.close(open_directory(self.shown.directory))  # without a link on the way to the copy
             number = read_file(place, RUNS, 64)
         self._index = self._load()
         if number != str(len(self._index)).encode() or not is_directory(self._copy):
@@ -76,15 +94,15 @@ class CopyOfTry(WorkspaceCopy):
         self._list_children()
         self._take("")
         self._store()
-        remove_tree(f"{self.shown.directory}/{RUNS}")
+        remove_tree(f"{self._notes}/{RUNS}")
 
     def _is_passed(self, path: str) -> bool:
-        if _rules.is_state(path):
+        if _rules.is_state(path) or f"{self._root}/{path}" == self._copies:
             return True
         return self._leads_elsewhere(self._root, path)
 
     def _leads_elsewhere(self, base: str, path: str) -> bool:
-        if not self._moved or not leads_elsewhere(base, path):
+        if self._elsewhere is None or not leads_elsewhere(base, path):
             return False
         self.left_out.append(
             (path, "leads to a git directory elsewhere, which is in no copy: git finds no repository there")
@@ -95,19 +113,27 @@ class CopyOfTry(WorkspaceCopy):
         if not hasattr(os, "setxattr"):
             how = "a copy needs Linux; on macOS run wink in a virtual machine, as podman machine makes"
             raise SandboxUnavailable("scan", (how,))
-        place = f"{self.shown.directory}/probe"
+        os.close(open_directory(self._notes, make=True))
+        place = f"{self._notes}/probe"
         remove_tree(place)
         try:
             os.mkdir(place)
             os.setxattr(place, _OPAQUE, b"y")
             _white_out(f"{place}/gone")
         except OSError as error:
-            why = f"the filesystem of {self.shown.directory} cannot keep what was deleted ({error.strerror})"
+            why = f"the filesystem of {self._notes} cannot keep what was deleted ({error.strerror})"
             raise SandboxUnavailable("scan", (f"{why}; put the workspace on another one",)) from None
         finally:
             remove_tree(place)
 
     # -- from the workspace and the layer to the copy
+
+    def _completed(self) -> None:
+        links = (path for path, (_, mine) in self._index.items() if stat.S_ISLNK(mine[0]))
+        for path in [path for path in links if self._elsewhere is not None and leaves(self._copy, path)]:
+            os.unlink(f"{self._copy}/{path}")
+            del self._index[path]
+            self.left_out.append((path, "leads out of the workspace, and is not in the copy"))
 
     def _directory(self, path: str, known: dict[str, tuple[Mark, Mark]]) -> None:
         with _opened_up(f"{self._layer}/{path}") if self._levels[path][1] else nullcontext():
@@ -200,7 +226,7 @@ class CopyOfTry(WorkspaceCopy):
                     self._put_one(below, status, is_known=is_known and below == path)
                     self._note(below, target)
                 elif len(os.fsencode(source)) > DEEPEST:
-                    os.rename(source, target)  # it is refused when it is to be accepted, and not lost until then
+                    self._put_deep(below)
                 else:
                     remove_tree(target)
                     _make_like(source, target)
@@ -215,8 +241,20 @@ class CopyOfTry(WorkspaceCopy):
                     os.chmod(f"{base}/{below}", mode)
                 self._note(below, f"{self._layer}/{below}")
 
+    def _put_deep(self, path: str) -> None:
+        """Keep what is too deep to be copied: it is refused when it is to be accepted, and not lost until then."""
+        source = f"{self._copy}/{path}"
+        try:
+            os.rename(source, f"{self._layer}/{path}")
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise
+            beside = f"{self.shown.directory}/too-deep-{os.urandom(6).hex()}"
+            os.rename(source, beside)
+            self.strays.append(beside)
+
     def _put_one(self, path: str, status: os.stat_result, *, is_known: bool) -> None:
-        source, target, draft = f"{self._copy}/{path}", f"{self._layer}/{path}", f"{self.shown.directory}/draft"
+        source, target, draft = f"{self._copy}/{path}", f"{self._layer}/{path}", f"{self._notes}/draft"
         # What the workspace had before: where it is gone from there, somebody else has deleted it.
         was_there = is_known and (not os.path.lexists(target) or has_origin(target))
         remove_tree(draft)

@@ -26,8 +26,10 @@ SINCE: Final = "since"
 """The file of an overlay that says from when on a change in the workspace is somebody else's."""
 COPY: Final = "copy"
 """The directory of an overlay that holds the copy on which programs worked where no overlay can be mounted."""
+ELSEWHERE: Final = "elsewhere"
+"""The directory in there that holds what is noted of the copy for programs that nothing confines, which itself lies elsewhere."""
 RUNS: Final = "runs"
-"""The file in there from before a program starts until what it did is in the overlay."""
+"""The file in either from before a program starts until what it did is in the overlay."""
 _PAUSES: Final = (0.001, 0.01, 0.05)
 """Seconds until the lock is asked for once more."""
 _BY_NAME: Final = getattr(os, "O_PATH", 0) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -291,9 +293,20 @@ def has_copy(overlay: Overlay) -> bool:
     return is_directory(f"{overlay.directory}/{COPY}")
 
 
-def is_unsettled(overlay: Overlay) -> bool:
-    """Whether a program works on the copy, or wink was killed before it had looked at what one did."""
-    return os.path.lexists(f"{overlay.directory}/{COPY}/{RUNS}")
+def forget_copies(directory: str) -> None:
+    """Remove the copies of the try in a directory; what programs left beside the one elsewhere stays."""
+    copy = f"{directory}/{COPY}"
+    if is_directory(f"{copy}/{ELSEWHERE}"):
+        from wink_sandbox._elsewhere import Elsewhere  # few tries have one
+
+        Elsewhere(directory).forget()
+    remove_tree(copy)
+
+
+def is_unsettled(overlay: Overlay, *, moved: bool | None = None) -> bool:
+    """Whether a program works on a copy, or wink was killed before it had looked at what one did; on one elsewhere if `moved`."""
+    places = [f"{overlay.directory}/{COPY}/{RUNS}", f"{overlay.directory}/{COPY}/{ELSEWHERE}/{RUNS}"]
+    return any(map(os.path.lexists, places if moved is None else places[moved : moved + 1]))
 
 
 def overlays_in(directory: str) -> list[str]:

@@ -392,6 +392,76 @@ def test_it_starts_in_the_copy_and_nowhere_else(wink: Wink, place: Path, instead
     assert os.listdir(place / "src") == ["b.txt"]
 
 
+@pytest.mark.parametrize("words", [[]], ids=["one"])
+def test_what_is_written_beside_the_copy_is_named_and_stays(wink: Wink, place: Path) -> None:
+    """A build that puts its results beside the project: they are in no try, and nothing deletes them."""
+    ran = wink(
+        "try",
+        "--unconfined",
+        "--keep-on-success",
+        "--",
+        "sh",
+        "-ec",
+        "mkdir ../out; echo r > ../out/report; echo two > a.txt",
+    )
+    assert ran.returncode == 2
+    (told,) = [line for line in ran.stderr.splitlines() if line.startswith("wink: beside the copy, and in no try: ")]
+    out = Path(told.rpartition(": ")[2])
+    assert out.name == "out"
+    assert not out.is_relative_to(place)
+    assert "and in no try" not in tried(wink, "grep two a.txt; test ! -e ../out")
+    done(wink, "accept")
+    assert (place / "a.txt").read_text() == "two\n"
+    assert (out / "report").read_text() == "r\n"
+
+
+@pytest.mark.parametrize("words", [[]], ids=["one"])
+@pytest.mark.parametrize("link", ["..", "../../../..", "src/../../..", "in/..", "../../upper"])
+def test_no_link_leads_to_what_is_winks_own(wink: Wink, place: Path, link: str) -> None:
+    """Those that leave the root by `..` are in no copy; the others are."""
+    (place / "in").symlink_to("src/..")
+    (place / "src/up").symlink_to("../a.txt")
+    (place / "away").symlink_to("/nowhere")
+    (place / "build").symlink_to(link)
+    state = sorted(os.listdir(place.parent))
+    said = tried(
+        wink, "test ! -L build; test -L in -a -L src/up -a -L away; rm -rf build/runs build/*; echo two > a.txt"
+    )
+    assert "build leads out of the workspace, and is not in the copy" in said
+    assert [line for line in done(wink, "diff", "--all").splitlines() if line.startswith("+++")] == ["+++ b/a.txt"]
+    done(wink, "accept")
+    assert os.readlink(place / "build") == link
+    assert sorted(os.listdir(place.parent)) == state
+    assert done(wink, "tries") == ""
+
+
+@pytest.mark.parametrize("words", [[]], ids=["one"])
+def test_above_the_copy_is_nothing_of_the_workspace(wink: Wink, place: Path, environment: dict[str, str]) -> None:
+    """Neither its state nor its files, however many `..` somebody writes by mistake; it goes with the try."""
+    copies = Path(environment["XDG_STATE_HOME"]) / "wink-copies"
+    said = tried(wink, "pwd; cd ..; ls -A; cd ../../../../..; ls -A; mkdir $OLDPWD/upper/new")
+    assert said.splitlines()[-1].startswith("wink: see it")
+    shown = [line for line in said.splitlines() if not line.startswith((" ", "wink", "created"))]
+    assert (Path(shown[0]).is_relative_to(copies), shown[1:]) == (True, ["upper", "5"])
+    assert Path(shown[0]).exists()
+    done(wink, "drop")
+    assert not Path(shown[0]).exists()
+    assert not (copies / Path(shown[0]).relative_to(copies).parts[0]).exists()
+
+
+@pytest.mark.parametrize("words", [[]], ids=["one"])
+def test_a_home_that_is_the_workspace_is_copied_without_the_copies(
+    wink: Wink, place: Path, environment: dict[str, str]
+) -> None:
+    """The copies are below the home."""
+    del environment["XDG_STATE_HOME"]
+    environment["HOME"] = str(place)
+    tried(wink, "test ! -e .local/state/wink-copies; echo two > a.txt")
+    tried(wink, "test ! -e .local/state/wink-copies; grep two a.txt")
+    done(wink, "accept")
+    assert (place / "a.txt").read_text() == "two\n"
+
+
 REACH = """
 import os, socket, sys
 at = os.path.expanduser("~")

@@ -36,6 +36,7 @@ _UNCONFINED: Final = (
 _OR_UNCONFINED: Final = "`wink try --unconfined` runs it on a copy of the workspace, and confines nothing"
 _NOT_KEPT: Final = "not kept in your home: {}; it is {} for a program on a copy"
 _NO_HOME: Final = "the home is empty: no overlay can be mounted over it either ({})"
+_LOST: Final = 2
 _TEMPORARY: Final = "/tmp"  # noqa: S108 - what a program sees of it is told
 
 
@@ -88,7 +89,7 @@ def run_confined(tried: Try, overlay: Overlay, asked: Asked) -> tuple[int | None
 
 
 def run_on_copy(tried: Try, overlay: Overlay, asked: Asked) -> int | None:
-    """Run it as it is, with a copy of the workspace at another path."""
+    """Run it as it is, with a copy of the workspace at another path; where it left something beside that, it has not ended well."""
     from wink_sandbox.tries import run_unconfined
 
     if not asked.quiet:
@@ -96,8 +97,15 @@ def run_on_copy(tried: Try, overlay: Overlay, asked: Asked) -> int | None:
     command = Command(asked.argv, _inside(overlay.root), allowed(os.environ, PROFILES[asked.profile].env))
     with tried.copied(moved=True) as copy, _noted(tried, asked.argv) as ended:
         tell_notes(tuple(sorted(copy.left_out)), err=True)
+        _tell_strays("an earlier program left beside the copy", copy.strays_before)
         ended.append(run_unconfined(command, copy.shown, overlay.lock))
-    return ended[-1]
+    _tell_strays("beside the copy, and in no try", copy.strays)
+    return _LOST if copy.strays and ended[-1] == 0 else ended[-1]
+
+
+def _tell_strays(what: str, paths: Iterable[str]) -> None:
+    for path in paths:
+        click.echo(one_line(f"wink: {what}: {quoted_path(path)}"), err=True)
 
 
 def _run_copied(

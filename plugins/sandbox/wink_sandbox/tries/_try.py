@@ -13,13 +13,13 @@ from wink.filesystem import FileChange
 from wink.state import make
 from wink.workspace import Workspace, session_name
 from wink_sandbox import (
-    COPY,
     Differences,
     GitOutside,
     Mount,
     Overlay,
     differences,
     forget,
+    forget_copies,
     has_copy,
     index_in,
     is_directory,
@@ -28,7 +28,6 @@ from wink_sandbox import (
     lay_aside,
     main_tree,
     overlays_in,
-    remove_tree,
     with_git_config,
 )
 from wink_sandbox.tries._beside import layers_beside, outside
@@ -131,7 +130,9 @@ class Try:
 
                 # What cannot be read is dropped as it is.
                 with suppress(OSError, CopyLost) if is_dropped else nullcontext():
-                    CopyOfTry(self.overlay).end()
+                    for moved in (False, True):
+                        if is_unsettled(self.overlay, moved=moved):
+                            CopyOfTry(self.overlay, moved=moved).end()
             let_go_of_accepted(self.overlay)
             for _, layer in layers_beside(self.overlay, self._facts):
                 let_go_of_accepted(layer)
@@ -262,7 +263,7 @@ class Try:
             aside = place_for(self._directory, self.name)
             if not paths:
                 if not is_unsettled(self.overlay):
-                    remove_tree(f"{self.overlay.directory}/{COPY}")
+                    forget_copies(self.overlay.directory)
                 self.overlay.move(aside)
             else:
                 self._lay_aside(found, aside)
@@ -284,6 +285,7 @@ class Try:
         """End the try where nothing of it is left, in the home neither; while it is in use."""
         if seen(self.overlay) or self.home() or self.git_outside() or is_unsettled(self.overlay):
             return False
+        forget_copies(self.overlay.directory)
         self.overlay.drop()
         return True
 

@@ -59,7 +59,7 @@ def _in_copy(env: Mapping[str, str], root: str, copy: str) -> dict[str, str]:
         for name, value in env.items()
         if name not in _GIT
     }
-    # The copy lies in the workspace: without a `.git` of its own git would take the workspace's.
+    # The copy may lie in a repository, as a home can be: without a `.git` of its own git would take that.
     above = [os.path.dirname(copy), *filter(None, [moved.get("GIT_CEILING_DIRECTORIES")])]
     return moved | {"GIT_CEILING_DIRECTORIES": os.pathsep.join(above)}
 
