@@ -9,7 +9,7 @@ from wink_sandbox._deep import remove_tree, walk_tree
 from wink_sandbox._git_config import keep_base, with_git_config
 from wink_sandbox._git_outside import Beside, GitOutside, beside, git_outside, index_in, main_tree
 from wink_sandbox._guard import Guard, Guarded, OverlayGuard, usual_guard
-from wink_sandbox._lay import check_mounts, foreign, mounted_in
+from wink_sandbox._lay import check_mounts, foreign, mounted_in, objection
 from wink_sandbox._merge import Differences, Notes, changed_meanwhile, differences, forget, lay_aside, merge, refused
 from wink_sandbox._overlay import (
     SINCE,
@@ -53,7 +53,8 @@ if TYPE_CHECKING:
     from wink_sandbox._copy_guard import CopyGuard
     from wink_sandbox._copy_of_try import CopyLost, CopyOfTry
     from wink_sandbox._git_remotes import RemoteSetting
-    from wink_sandbox._probe import Feature, Report, objection, probe
+    from wink_sandbox._left_out import in_the_place_of_left_out
+    from wink_sandbox._probe import Feature, Report, probe
     from wink_sandbox._settings_files import SettingsProblem, unreadable_settings
     from wink_sandbox._unguarded import Unguarded
     from wink_sandbox.programs import mount
@@ -111,6 +112,7 @@ __all__ = [
     "fresh_name",
     "git_outside",
     "has_copy",
+    "in_the_place_of_left_out",
     "keep_base",
     "launcher",
     "main_tree",
@@ -151,8 +153,9 @@ _LATER = {
     "CopyGuard": "_copy_guard",
     "copy_file": "_copy",
     "CopyLost CopyOfTry": "_copy_of_try",
+    "in_the_place_of_left_out": "_left_out",
     "RemoteSetting": "_git_remotes",
-    "Feature Report objection probe": "_probe",
+    "Feature Report probe": "_probe",
     "SettingsProblem unreadable_settings": "_settings_files",
     "mount": "programs",
     "Unguarded": "_unguarded",

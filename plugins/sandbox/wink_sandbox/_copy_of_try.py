@@ -24,8 +24,9 @@ from wink_sandbox._copy import Mark, WorkspaceCopy, copy_file, is_kept, mark
 from wink_sandbox._deep import remove_tree
 from wink_sandbox._elsewhere import Elsewhere, copies_directory, leaves
 from wink_sandbox._git_outside import bounded_content, leads_elsewhere
+from wink_sandbox._left_out import note_left_out
 from wink_sandbox._overlay import COPY, ELSEWHERE, RUNS, Overlay, is_directory, layers
-from wink_sandbox._upper import DEEPEST, clean, has_origin, is_whiteout
+from wink_sandbox._upper import DEEPEST, clean, has_opaque, has_origin, is_whiteout
 
 _LEVELS: Final = 400
 _LARGEST: Final = 1 << 24
@@ -59,6 +60,7 @@ class CopyOfTry(WorkspaceCopy):
         self.shown = Overlay(overlay.root, directory, is_copy=True)
         self.left_out: list[tuple[str, str]] = []
         self.strays, self.strays_before = list[str](), list[str]()
+        self._tried, self._unseen = overlay, dict[str, str]()
         self._layer, self._copies = overlay.upper, copies_directory()
         self._levels: dict[str, tuple[bool, bool]] = {"": (True, True)}
         super().__init__(self.shown, passed=self._is_passed, is_scratch=lambda _: False)
@@ -133,7 +135,8 @@ class CopyOfTry(WorkspaceCopy):
         for path in [path for path in links if self._elsewhere is not None and leaves(self._copy, path)]:
             os.unlink(f"{self._copy}/{path}")
             del self._index[path]
-            self.left_out.append((path, "leads out of the workspace, and is not in the copy"))
+            self._leave_out(path, "leads out of the workspace")
+        note_left_out(self._tried, self._unseen)
 
     def _directory(self, path: str, known: dict[str, tuple[Mark, Mark]]) -> None:
         with _opened_up(f"{self._layer}/{path}") if self._levels[path][1] else nullcontext():
@@ -152,9 +155,9 @@ class CopyOfTry(WorkspaceCopy):
             if is_whiteout(place, status) or self._leads_elsewhere(self._layer, prefix + name):
                 found.pop(name, None)
             elif len(os.fsencode(place)) > DEEPEST or place.count("/") > _LEVELS:
-                self.left_out.append((prefix + name, "is too deep to be copied"))
+                self._leave_out(prefix + name, "is too deep to be copied")
             else:
-                self._levels[prefix + name] = (name in below and not _is_opaque(place), True)
+                self._levels[prefix + name] = (name in below and not has_opaque(place), True)
                 found[name] = status, place
         return found
 
@@ -163,12 +166,16 @@ class CopyOfTry(WorkspaceCopy):
             return False
         needed = os.R_OK | (os.X_OK if stat.S_ISDIR(status.st_mode) else 0)
         if not stat.S_ISLNK(status.st_mode) and not os.access(place, needed):
-            self.left_out.append((path, "cannot be read, and is not in the copy"))
+            self._leave_out(path, "cannot be read")
             return False
         if len(os.fsencode(place)) > DEEPEST or place.count("/") > _LEVELS:
-            self.left_out.append((path, "is too deep to be copied"))
+            self._leave_out(path, "is too deep to be copied")
             return False
         return True
+
+    def _leave_out(self, path: str, why: str) -> None:
+        self.left_out.append((path, f"{why}, and is not in the copy"))
+        self._unseen[path] = why
 
     def _finished(self, source: str, target: str) -> None:
         super()._finished(source, target)
@@ -327,13 +334,6 @@ def _white_out(place: str) -> None:
     except OSError:
         os.close(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
         os.setxattr(place, _WHITEOUT, b"y")
-
-
-def _is_opaque(place: str) -> bool:
-    try:
-        return os.getxattr(place, _OPAQUE, follow_symlinks=False) == b"y"
-    except OSError:
-        return False
 
 
 @contextmanager

@@ -93,7 +93,7 @@ def probe() -> Report:
 
 
 def _bubblewrap() -> tuple[bool, str]:
-    import subprocess  # each try asks for an objection, and needs none
+    import subprocess
 
     from wink.errors import SandboxUnavailable
     from wink_sandbox._sandbox import bubblewrap
@@ -114,6 +114,7 @@ def _mounted() -> tuple[str, str]:
     import tempfile
 
     from wink.errors import SandboxUnavailable
+    from wink_sandbox._lay import objection
     from wink_sandbox.programs import launcher
 
     try:
@@ -122,38 +123,6 @@ def _mounted() -> tuple[str, str]:
         return error.missing[0].partition("; ")[0], "needs user namespaces"
     with tempfile.TemporaryDirectory(prefix="wink-probe-") as place:
         return "", objection(place)
-
-
-def objection(directory: str, lower: str = "", *, writable: bool = True) -> str:
-    """Why an overlay, over `lower`, cannot have what it needs in a directory; that may depend on either filesystem. Empty if it can.
-
-    One that is not `writable` needs nothing there.
-    """
-    from wink_sandbox._deep import remove_tree
-    from wink_sandbox.programs import Mount, Request, launcher
-
-    place = f"{directory}/wink-probe-{os.urandom(4).hex()}"
-    target, upper, work = (f"{place}/{name}" for name in ("target", "upper", "work"))
-    for path in (place, target, upper, work):
-        os.mkdir(path)
-    try:
-        with open(os.devnull, "r+b") as null:
-            streams = (null.fileno(), null.fileno(), null.fileno())
-            layers = (upper, work) if writable else ("", "")
-            mount = Mount(target, (lower or target,), *layers)
-            channel = launcher.launch(Request("/bin/false", ("true",), (), (mount,), {}), streams)
-        try:
-            while (news := channel.read()) is not None:
-                for said in news:
-                    if "failed" in said and said["failed"] != "/bin/false":
-                        return f"{said['text']}, in {directory if writable else lower}"
-                    if "ended" in said:
-                        return ""
-        finally:
-            channel.close()
-        return "the launcher ended"
-    finally:
-        remove_tree(place)
 
 
 def _ids() -> Feature:

@@ -25,6 +25,7 @@ from wink_sandbox._upper import Step
 
 _PLANTED: Final = "would plant a git repository, whose hooks and settings the next git command would run"
 _DELETED: Final = "is a git repository, which programs must not delete"
+_CLOSED: Final = "holds something that cannot be read here, and would be deleted"
 _DEEP: Final = "is so deep that what is in it has no path; make fewer levels, or shorter names"
 _INSTALLED: Final = (
     "names a distribution, and is where the running Python finds it: its entry points are loaded by other programs"
@@ -53,9 +54,12 @@ def problem(step: Step, root: str, *, check: Callable[[str], None]) -> str | Non
     if at is not None:
         return _git_problem(step, root, at, inside)
     if step.kind == "drop" and step.found is not None and stat.S_ISDIR(step.found.st_mode):
-        for below, _ in walk_tree(f"{root}/{path}"):
-            if protected_as(below.rpartition("/")[2]) is not None:
-                return f"has {below!r} in it, which programs must not delete"
+        try:
+            for below, _ in walk_tree(f"{root}/{path}"):
+                if protected_as(below.rpartition("/")[2]) is not None:
+                    return f"has {below!r} in it, which programs must not delete"
+        except PermissionError:
+            return _CLOSED
     try:
         check(path)
     except PathRefused as error:

@@ -230,6 +230,11 @@ def has_origin(path: str) -> bool:
     return _marked(path, "origin") is not None
 
 
+def has_opaque(path: str) -> bool:
+    """Whether a directory in an upper directory hides what was there before."""
+    return _marked(path, "opaque") == b"y"
+
+
 def is_opaque(directory: int) -> bool:
     """Whether a directory, given by its descriptor, hides what was there before."""
     return _marked(f"/proc/self/fd/{directory}/.", "opaque") == b"y"

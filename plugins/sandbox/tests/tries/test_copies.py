@@ -206,12 +206,63 @@ def test_what_a_user_may_not_read_is_named_and_stays(wink: Wink, place: Path) ->
     (place / "secret").chmod(0)
     (place / "shut").chmod(0)
     said = tried(wink, "test ! -e secret; test ! -e shut; echo two > a.txt; mkdir c; echo c > c/c; chmod 0 c/c c")
+    assert "cannot be accepted" not in said
     assert "secret cannot be read, and is not in the copy" in said
     assert "shut cannot be read" in said
     done(wink, "accept", "a.txt")
     assert (place / "secret").stat().st_size == 7
     (place / "shut").chmod(0o700)
     assert (place / "shut/a").exists()
+
+
+@pytest.mark.parametrize("words", [without("bubblewrap", "ordinary")], ids=["one"])
+def test_nothing_takes_the_place_of_what_was_not_in_the_copy(wink: Wink, place: Path) -> None:
+    """Nobody could undo it: a file, a directory, and one in a directory that the program deletes; the rest is accepted."""
+    (place / "old").mkdir()
+    (place / "build").mkdir()
+    for name in ("secret", "old/secret", "build/a"):
+        (place / name).write_text("theirs\n")
+        (place / name).chmod(0)
+    (place / "build").chmod(0)
+    said = tried(wink, "echo mine > secret; rm -r old; mkdir -p build; echo mine > build/a; echo two > a.txt")
+    assert "wink: 3 paths cannot be accepted:" in said
+    assert "build" in done(wink, "diff", "--all")
+    tried(wink, "grep mine secret; test ! -e old; grep mine build/a; chmod 711 src")
+    (place / "secret").chmod(0o600)
+    refused = wink("accept")
+    assert refused.returncode == 2
+    assert "was not in the copy, since it cannot be read:\n    build\n    secret\n" in refused.stderr
+    assert "has old/secret in it, which was not in the copy, since it cannot be read:\n    old\n" in refused.stderr
+    assert " changed" in done(wink, "tries")
+    assert wink("accept", "--rest").returncode == 1
+    assert (place / "a.txt").read_text() == "two\n"
+    assert (place / "secret").read_text() == "theirs\n"
+    assert [(place / name).stat().st_size for name in ("old/secret", "secret")] == [7, 7]
+    done(wink, "undo")
+    done(wink, "drop", "secret")
+    tried(wink, "echo seen >> secret")
+    seen = wink("accept", "secret").stderr
+    assert ("not in the copy" in seen, "was changed in the workspace meanwhile" in seen) == (False, True)
+    done(wink, "drop")
+    (place / "build").chmod(0o700)
+    assert (place / "build/a").stat().st_size == 7
+
+
+@pytest.mark.parametrize("words", [without("bubblewrap", "ordinary")], ids=["one"])
+def test_a_try_that_cannot_be_read_is_named_among_the_others_and_can_be_dropped(wink: Wink, place: Path) -> None:
+    """One has lost its copy, and what another one is compared with has been closed."""
+    tried(wink, "mkdir fine", "--name", "fine")
+    tried(wink, 'rm -rf "$PWD"', "--name", "lost", status=2)
+    tried(wink, "chmod 700 a.txt", "--name", "shut")
+    (place / "a.txt").chmod(0)
+    listed = done(wink, "tries")
+    assert "fine  1 path changed" in listed
+    assert "lost  cannot be read (what a program did" in listed
+    assert "shut  cannot be read ([Errno 13]" in listed
+    done(wink, "tries", "--json")
+    for name in ("lost", "shut"):
+        done(wink, "drop", "--name", name)
+    assert done(wink, "tries").startswith("fine")
 
 
 @pytest.mark.parametrize("words", [without("bubblewrap", "root")], ids=["one"])

@@ -22,7 +22,7 @@ from wink.cli import (
     workspace_option,
     wrong,
 )
-from wink.errors import MergeRefused, TryConflict
+from wink.errors import MergeRefused, TryConflict, WinkError
 from wink.filesystem import path_in_json, quoted_path
 from wink.limits import utc_now
 from wink_sandbox.commands._patch import check_terminal, pick
@@ -194,7 +194,13 @@ def list_tries(workspace: str, dropped: bool, as_json: bool) -> None:
 
 
 def _list_one(one: Try, dropped_at: datetime | None, *, as_json: bool) -> None:
-    changes, home, now = one.differences().changes(), one.home(), utc_now()
+    now = utc_now()
+    try:
+        changes, home = one.differences().changes(), one.home()
+    except (OSError, WinkError) as error:
+        problem = one_line(f"cannot be read ({error}); `wink drop{_named(one.name)}` forgets it")
+        click.echo(json.dumps({"try": one.name, "problem": problem}) if as_json else f"{one_line(one.name)}  {problem}")
+        return
     if as_json:
         runs = [
             {

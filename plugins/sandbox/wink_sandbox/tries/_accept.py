@@ -19,6 +19,7 @@ from wink_sandbox import (
     Step,
     changed_meanwhile,
     forget,
+    has_copy,
     merge,
     refused,
     remove_tree,
@@ -264,6 +265,11 @@ def problems(
 ) -> tuple[tuple[str, str], ...]:
     """What must not become the workspace's: paths, each with the reason; of `parts` that is accepted, and not the whole text."""
     refusals = refused(found, part, portable_names=portable_names)
+    if has_copy(found.overlay):
+        from wink_sandbox import in_the_place_of_left_out
+
+        unseen = dict(in_the_place_of_left_out(found))
+        refusals = (*(one for one in refusals if one[0] not in unseen), *unseen.items())
     if settings is None:
         return refusals
     from wink_sandbox import unreadable_settings

@@ -254,8 +254,13 @@ class Try:
 
         self._must_exist()
         with self._held(is_dropped=not paths):
-            found = chosen(self.overlay, self.name, paths)
-            changes = found.changes()
+            try:
+                found = chosen(self.overlay, self.name, paths)
+                changes = found.changes()
+            except OSError:
+                if paths:
+                    raise
+                found, changes = Differences(self.overlay, ()), ()  # all of it goes, whatever it is
             if dry_run:
                 return Accepted(None, changes)
             if confirm is not None:
