@@ -16,7 +16,17 @@ from plugins.sandbox.tests.conftest import Place
 from plugins.sandbox.tests.test_exactness import changed_by, described, programs
 
 from wink.errors import MergeConflict
-from wink_sandbox import CopyLost, CopyOfTry, Overlay, differences, is_unsettled, merge
+from wink_sandbox import (
+    CopyLost,
+    CopyOfTry,
+    Overlay,
+    differences,
+    forget_copies,
+    is_unsettled,
+    merge,
+    remove_tree,
+    walk_tree,
+)
 
 
 @contextmanager
@@ -263,3 +273,84 @@ def test_a_git_directory_elsewhere_that_an_earlier_program_has_made_is_in_no_cop
     moved.end()
     overlay.close()
     assert next(change.path for change in differences(overlay).changes()) == ".git"
+
+
+class Killed(CopyOfTry):
+    """Is broken off in the middle of the end, before or after the copy's notes are written."""
+
+    when = ""
+
+    def _store(self) -> None:
+        if self.when == "before":
+            raise InterruptedError
+        super()._store()
+        if self.when == "after":
+            raise InterruptedError
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("moved", [False, True], ids=["confined", "unconfined"])
+def test_a_kill_around_the_writing_of_the_notes_loses_nothing(place: Place, when: str, moved: bool) -> None:
+    """What was too deep to be copied has left the copy by then, and everything else is in the layer already."""
+    (place.root / "a").write_text("one\n")
+    overlay = place.overlay()
+    overlay.open()
+    copy = Killed(overlay, moved=moved)
+    copy.begin()
+    (seen_in(copy) / "a").unlink()
+    (seen_in(copy) / "new/er").mkdir(parents=True)
+    (seen_in(copy) / "new/er/b").write_text("b\n")
+    at = os.open(seen_in(copy) / "new", os.O_RDONLY)
+    for _ in range(20):
+        os.mkdir("n" * 250, dir_fd=at)
+        inner = os.open("n" * 250, os.O_RDONLY, dir_fd=at)
+        os.close(at)
+        at = inner
+    os.close(os.open("deep", os.O_CREAT | os.O_WRONLY, dir_fd=at))
+    os.close(at)
+    copy.when = when
+    with pytest.raises(InterruptedError):
+        copy.end()
+    assert is_unsettled(overlay)
+    CopyOfTry(overlay, moved=moved).end()
+    assert not is_unsettled(overlay)
+    kinds = {change.path: change.kind for change in differences(overlay).changes() if "nnn" not in change.path}
+    assert kinds == {"a": "deleted", "new": "created", "new/er": "created", "new/er/b": "created"}
+    assert sum(path.endswith("/deep") for path, _ in walk_tree(overlay.upper)) == 1
+    with_more = CopyOfTry(overlay, moved=moved)
+    with_more.begin()
+    (seen_in(with_more) / "new/er/c").write_text("c\n")
+    with_more.end()
+    assert sum(path.endswith("/deep") for path, _ in walk_tree(overlay.upper)) == 1
+    forget_copies(overlay.directory)
+    overlay.close()
+
+
+def test_what_is_too_deep_stays_beside_a_copy_on_another_filesystem(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It cannot be renamed from there into the layer, nor copied by its path."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as directory:
+        assert os.stat(directory).st_dev != os.stat(place.root).st_dev
+        overlay = place.overlay()
+        overlay.open()
+        monkeypatch.setenv("XDG_STATE_HOME", directory)
+        copy = CopyOfTry(overlay, moved=True)
+        copy.begin()
+        (seen_in(copy) / "new").mkdir()
+        at = os.open(seen_in(copy) / "new", os.O_RDONLY)
+        for _ in range(20):
+            os.mkdir("n" * 250, dir_fd=at)
+            inner = os.open("n" * 250, os.O_RDONLY, dir_fd=at)
+            os.close(at)
+            at = inner
+        os.close(os.open("deep", os.O_CREAT | os.O_WRONLY, dir_fd=at))
+        os.close(at)
+        copy.end()
+        (beside,) = copy.strays
+        assert [path.rpartition("/")[2] for path, _ in walk_tree(beside)][-1] == "deep"
+        assert "new" in [change.path for change in differences(overlay).changes()]
+        forget_copies(overlay.directory)
+        assert os.path.isdir(beside)
+        remove_tree(beside)
+        overlay.close()

@@ -22,7 +22,7 @@ from wink.state import open_directory, opened_directory, read_file, replace_file
 from wink_sandbox import _rules
 from wink_sandbox._copy import Mark, WorkspaceCopy, copy_file, is_kept, mark
 from wink_sandbox._deep import remove_tree
-from wink_sandbox._elsewhere import Elsewhere, copies_directory, leaves
+from wink_sandbox._elsewhere import Elsewhere, copies_directory, leaves, open_up
 from wink_sandbox._git_outside import bounded_content, leads_elsewhere
 from wink_sandbox._left_out import note_left_out
 from wink_sandbox._overlay import COPY, ELSEWHERE, RUNS, Overlay, is_directory, layers
@@ -84,17 +84,22 @@ class CopyOfTry(WorkspaceCopy):
 
     def end(self) -> None:
         """Put into the layer what a program did; doing so again, where that was broken off, changes nothing else; raises `CopyLost`."""
-        number = b""
+        numbers = b""
         if self._elsewhere is not None:
             self.strays += [one for one in self._elsewhere.strays() if one not in self.strays]
         with suppress(OSError, RecordCorrupt), opened_directory(self._notes) as place:
             os.close(open_directory(self.shown.directory))  # without a link on the way to the copy
-            number = read_file(place, RUNS, 64)
+            numbers = read_file(place, RUNS, 64)
         self._index = self._load()
-        if number != str(len(self._index)).encode() or not is_directory(self._copy):
+        number = str(len(self._index)).encode()
+        if number not in numbers.split() or not is_directory(self._copy):
             raise CopyLost(self.shown.directory)
+        open_up(self._copy)
         self._list_children()
         self._take("")
+        # Both are right from here on: the one that is noted now, and the one that is noted next.
+        with opened_directory(self._notes) as place:
+            replace_file(place, RUNS, b"%s %d" % (number, len(self._index)))
         self._store()
         remove_tree(f"{self._notes}/{RUNS}")
 
@@ -154,7 +159,7 @@ class CopyOfTry(WorkspaceCopy):
             place = f"{self._layer}/{prefix}{name}"
             if is_whiteout(place, status) or self._leads_elsewhere(self._layer, prefix + name):
                 found.pop(name, None)
-            elif len(os.fsencode(place)) > DEEPEST or place.count("/") > _LEVELS:
+            elif self._is_too_deep(prefix + name) or place.count("/") > _LEVELS:
                 self._leave_out(prefix + name, "is too deep to be copied")
             else:
                 self._levels[prefix + name] = (name in below and not has_opaque(place), True)
@@ -168,10 +173,15 @@ class CopyOfTry(WorkspaceCopy):
         if not stat.S_ISLNK(status.st_mode) and not os.access(place, needed):
             self._leave_out(path, "cannot be read")
             return False
-        if len(os.fsencode(place)) > DEEPEST or place.count("/") > _LEVELS:
+        if self._is_too_deep(path) or place.count("/") > _LEVELS:
             self._leave_out(path, "is too deep to be copied")
             return False
         return True
+
+    def _is_too_deep(self, path: str) -> bool:
+        """Whether a directory has no room for every name, wherever it is: in the workspace, the copy or the layer."""
+        longest = max(len(os.fsencode(base)) for base in (self._root, self._copy, self._layer))
+        return longest + 1 + len(os.fsencode(path)) > DEEPEST
 
     def _leave_out(self, path: str, why: str) -> None:
         self.left_out.append((path, f"{why}, and is not in the copy"))
@@ -232,26 +242,49 @@ class CopyOfTry(WorkspaceCopy):
                 if not stat.S_ISDIR(status.st_mode):
                     self._put_one(below, status, is_known=is_known and below == path)
                     self._note(below, target)
-                elif len(os.fsencode(source)) > DEEPEST:
+                elif self._is_too_deep(below):
                     self._put_deep(below)
                 else:
-                    remove_tree(target)
-                    _make_like(source, target)
                     closing.append((below, stat.S_IMODE(status.st_mode)))
                     os.chmod(source, stat.S_IMODE(status.st_mode) | 0o700)
+                    self._make_over(below)
                     if below == path and os.path.lexists(f"{self._root}/{below}"):
                         os.setxattr(target, _OPAQUE, b"y")
                     pending += [(f"{below}/{name}", inside) for name, inside in self._names(self._copy, below).items()]
         finally:
             for below, mode in reversed(closing):
-                for base in (self._copy, self._layer):
-                    os.chmod(f"{base}/{below}", mode)
-                self._note(below, f"{self._layer}/{below}")
+                with suppress(FileNotFoundError):
+                    for base in (self._copy, self._layer):
+                        os.chmod(f"{base}/{below}", mode)
+                    self._note(below, f"{self._layer}/{below}")
+
+    def _make_over(self, path: str) -> None:
+        """Make a directory of the layer anew, but for what was moved there because it is too deep, before wink was killed."""
+        source, target = f"{self._copy}/{path}", f"{self._layer}/{path}"
+        if not is_directory(target):
+            remove_tree(target)
+            _make_like(source, target)
+            return
+        os.chmod(target, 0o700)
+        made = self._names(self._copy, path)
+        for name, status in self._names(self._layer, path).items():
+            stays = stat.S_ISDIR(status.st_mode)
+            if name in made:
+                stays = stays and stat.S_ISDIR(made[name].st_mode)
+            else:
+                stays = stays and self._is_too_deep(f"{path}/{name}")
+            if not stays:
+                remove_tree(f"{target}/{name}")
+        for name in os.listxattr(target, follow_symlinks=False):
+            if name.startswith("user."):
+                os.removexattr(target, name, follow_symlinks=False)
+        _look_like(source, target)
 
     def _put_deep(self, path: str) -> None:
         """Keep what is too deep to be copied: it is refused when it is to be accepted, and not lost until then."""
         source = f"{self._copy}/{path}"
         try:
+            remove_tree(f"{self._layer}/{path}")
             os.rename(source, f"{self._layer}/{path}")
         except OSError as error:
             if error.errno != errno.EXDEV:
@@ -319,6 +352,10 @@ def _is_same_directory(known: Mark, status: os.stat_result) -> bool:
 def _make_like(source: str, target: str) -> None:
     """A directory as another one is, but open to its owner, and without the kernel's marks."""
     os.mkdir(target, 0o700)
+    _look_like(source, target)
+
+
+def _look_like(source: str, target: str) -> None:
     status = os.lstat(source)
     shutil.copystat(source, target)
     if os.geteuid() == 0:

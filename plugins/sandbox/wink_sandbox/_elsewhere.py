@@ -76,7 +76,7 @@ class Elsewhere:
         found: list[str] = []
         for place, name in self._levels():
             with suppress(OSError):
-                _open_up(place)
+                open_up(place)
                 found += [f"{place}/{one}" for one in sorted(os.listdir(place)) if one != name]
         return found
 
@@ -100,7 +100,7 @@ class Elsewhere:
             place = f"{place}/{name}"
 
 
-def _open_up(place: str) -> None:
+def open_up(place: str) -> None:
     """Let its owner into a directory that a program closed."""
     fd = os.open(place, _OPEN)
     try:

@@ -326,6 +326,17 @@ def test_a_copy_that_its_program_removed_is_no_deletion_of_all(wink: Wink, place
     assert tree(place) == before
 
 
+@pytest.mark.parametrize("words", [without("bubblewrap", "ordinary")], ids=["one"])
+def test_a_copy_that_its_program_closed_is_read_all_the_same(wink: Wink, place: Path) -> None:
+    """Also by somebody whom modes hold off; the next program works on it again."""
+    tried(wink, "echo two >> a.txt; chmod 0 ..; chmod 0 .")
+    tried(wink, "grep two a.txt; rm run.sh; chmod 0 .")
+    done(wink, "accept")
+    assert (place / "a.txt").read_text() == "one\ntwo\n"
+    assert not (place / "run.sh").exists()
+    assert done(wink, "tries") == ""
+
+
 @pytest.mark.parametrize("words", [[]], ids=["one"])
 @pytest.mark.parametrize("option", [["--no-network"], ["--profile", "closed"], ["--read", "/etc"]], ids=" ".join)
 def test_nothing_can_be_asked_of_a_program_that_is_not_confined(wink: Wink, option: list[str]) -> None:
