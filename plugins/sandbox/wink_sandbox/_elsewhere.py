@@ -29,7 +29,7 @@ _OPEN: Final = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC if hasa
 def copies_directory() -> str:
     """Where all of this user's are, empty where that has no place; `wink.cli` knows it too, and works in none."""
     own = user_directory()
-    return "" if own is None else os.path.realpath(f"{own}-copies")
+    return "" if own is None else os.path.realpath(os.path.join(os.path.dirname(own), "wink-copies"))
 
 
 class Elsewhere:

@@ -512,6 +512,19 @@ def test_above_the_copy_is_nothing_of_the_workspace(wink: Wink, place: Path, env
 
 
 @pytest.mark.parametrize("words", [[]], ids=["one"])
+@pytest.mark.parametrize("command", ["log", "call ls", "tries", "accept", "try -- true"])
+def test_wink_itself_does_not_work_in_the_copy(wink: Wink, place: Path, command: str) -> None:
+    """Neither on the copy, as if it were a workspace, nor on the one that it is of."""
+    (place / ".git").mkdir()
+    ran = wink("try", "--unconfined", "--", "sh", "-c", f"cd src; exec {sys.executable} -m wink {command} 2>&1")
+    (said,) = ran.stdout.splitlines()
+    assert ran.returncode == 2
+    assert said.startswith("wink: '")
+    assert "is in a copy of a workspace, made for `wink try --unconfined`" in said
+    assert done(wink, "tries") == ""
+
+
+@pytest.mark.parametrize("words", [[]], ids=["one"])
 def test_a_home_that_is_the_workspace_is_copied_without_the_copies(
     wink: Wink, place: Path, environment: dict[str, str]
 ) -> None:
