@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -273,6 +274,44 @@ def test_what_a_program_leaves_running_is_ended_with_it(wink: Wink, place: Path)
     pid = int((place / "pid").read_text())
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+
+
+NOT_TO_BE_KILLED = """
+import os, sys
+kill = os.kill
+def is_spared(pid):
+    with open(f"/proc/{pid}/cmdline", "rb") as file:
+        return b"spared" in file.read()
+def mine(pid, number):
+    if is_spared(pid):
+        raise PermissionError(1, os.strerror(1))
+    kill(pid, number)
+os.kill = mine
+from wink.cli import main
+main(sys.argv[1:])
+"""
+"""wink, which may not end a process that has `spared` in its command line, as the kernel has it of what has other ids."""
+
+
+def test_a_process_that_it_may_not_end_is_named(place: Path, environment: dict[str, str]) -> None:
+    """As one with the ids of another user; the program's work is in the try all the same."""
+    runs_on = "echo $$ > pid; exec <&- >&- 2>&-; while :; do sleep 1; done"
+    script = f"echo two > a.txt; setsid sh -c '{runs_on}' spared & while ! test -s pid; do :; done"
+    words = [sys.executable, "-c", NOT_TO_BE_KILLED, "try", "--unconfined", "--", "sh", "-ec", script]
+    ran = subprocess.run(words, cwd=place, env=environment, capture_output=True, text=True, check=False, timeout=100)
+    (told,) = [line for line in ran.stderr.splitlines() if "runs on" in line]
+    pid = int(told.partition("(process ")[2].partition(")")[0])
+    assert told.startswith(f"wink: sh (process {pid}) is another user's, and runs on: the try is in use until it ends")
+    assert ran.returncode == 0, ran.stderr
+    accept = [sys.executable, "-m", "wink", "accept"]
+    busy = subprocess.run(accept, cwd=place, env=environment, capture_output=True, text=True, check=False)
+    assert "is still running in the try" in busy.stderr
+    (lock,) = (place / ".wink").glob("*/tries/default/lock")
+    os.kill(pid, signal.SIGKILL)
+    with lock.open() as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+    subprocess.run(accept, cwd=place, env=environment, check=True)
+    assert (place / "a.txt").read_text() == "two\n"
 
 
 @pytest.mark.parametrize("words", [[]], ids=["one"])

@@ -36,6 +36,7 @@ _UNCONFINED: Final = (
 _OR_UNCONFINED: Final = "`wink try --unconfined` runs it on a copy of the workspace, and confines nothing"
 _NOT_KEPT: Final = "not kept in your home: {}; it is {} for a program on a copy"
 _NO_HOME: Final = "the home is empty: no overlay can be mounted over it either ({})"
+_RUNS_ON: Final = "the try is in use until it ends, and what it writes from now on is in none"
 _LOST: Final = 2
 _TEMPORARY: Final = "/tmp"  # noqa: S108 - what a program sees of it is told
 
@@ -98,7 +99,10 @@ def run_on_copy(tried: Try, overlay: Overlay, asked: Asked) -> int | None:
     with tried.copied(moved=True) as copy, _noted(tried, asked.argv) as ended:
         tell_notes(tuple(sorted(copy.left_out)), err=True)
         _tell_strays("an earlier program left beside the copy", copy.strays_before)
-        ended.append(run_unconfined(command, copy.shown, overlay.lock))
+        status, running = run_unconfined(command, copy.shown, overlay.lock)
+        ended.append(status)
+    for name in running:
+        click.echo(one_line(f"wink: {name} is another user's, and runs on: {_RUNS_ON}"), err=True)
     _tell_strays("beside the copy, and in no try", copy.strays)
     return _LOST if copy.strays and ended[-1] == 0 else ended[-1]
 

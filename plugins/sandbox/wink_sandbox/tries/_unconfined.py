@@ -20,10 +20,10 @@ _PR_SET_CHILD_SUBREAPER: Final = 36
 _GIT: Final = ("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY")
 
 
-def run_unconfined(command: Command, copy: Overlay, lock: int) -> int | None:
-    """Run a program in a copy of the workspace; its exit status, None when it was ended from outside.
+def run_unconfined(command: Command, copy: Overlay, lock: int) -> tuple[int | None, tuple[str, ...]]:
+    """Run a program in a copy of the workspace; its exit status, None when it was ended from outside, and what runs on.
 
-    It has this process's own streams, and whatever it has started is ended with it. It has the `lock` of the try too, which is
+    It has this process's own streams, and whatever it has started is ended with it, as far as we may. It has the `lock` of the try too, which is
     in use for as long as it runs, also where this process is killed. Raises `ProgramNotStarted`.
     """
     root, place = copy.root, copy.upper
@@ -46,10 +46,10 @@ def run_unconfined(command: Command, copy: Overlay, lock: int) -> int | None:
         with _ending_on_signals(process) as ended:
             status = process.wait()
     finally:
-        _end_all(others)
+        left = _end_all(others)
     if ended:
-        return None
-    return status if status >= 0 else 128 - status
+        return None, left
+    return (status if status >= 0 else 128 - status), left
 
 
 def _in_copy(env: Mapping[str, str], root: str, copy: str) -> dict[str, str]:
@@ -72,7 +72,8 @@ def _ending_on_signals(process: subprocess.Popen[bytes]) -> Generator[list[int]]
     def kill(number: int, frame: FrameType | None) -> None:
         del frame
         ended.append(number)
-        process.kill()
+        with suppress(PermissionError):  # it has another user's ids, and we wait for it
+            process.kill()
 
     kept = {number: signal.signal(number, kill) for number in (signal.SIGTERM, signal.SIGHUP)}
     kept[signal.SIGINT] = signal.signal(signal.SIGINT, kill if not os.isatty(0) else _leave)
@@ -87,14 +88,29 @@ def _leave(number: int, frame: FrameType | None) -> None:
     del number, frame
 
 
-def _end_all(others: set[int]) -> None:
-    """End what a program left running, until nothing is."""
-    while left := [pid for pid in _children() if pid not in others]:
+def _end_all(others: set[int]) -> tuple[str, ...]:
+    """End what a program left running, until nothing is but what we may not end, as what has the ids of another user; that, by name."""
+    stay: dict[int, str] = {}
+    while left := [pid for pid in _children() if pid not in others and pid not in stay]:
         for pid in left:
-            with suppress(ProcessLookupError):
+            try:
                 os.kill(pid, signal.SIGKILL)
+            except PermissionError:
+                stay[pid] = f"{_name(pid)} (process {pid})"
+                continue
+            except ProcessLookupError:
+                pass
             with suppress(ChildProcessError):
                 os.waitpid(pid, 0)
+    return tuple(name for pid, name in stay.items() if os.waitpid(pid, os.WNOHANG) == (0, 0))
+
+
+def _name(pid: int) -> str:
+    try:
+        with open(f"/proc/{pid}/comm", encoding="utf-8", errors="surrogateescape") as file:
+            return file.read().strip()
+    except OSError:
+        return "a program"
 
 
 def _children() -> list[int]:
