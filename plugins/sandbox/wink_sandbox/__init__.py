@@ -14,7 +14,6 @@ from wink_sandbox._merge import Differences, Notes, changed_meanwhile, differenc
 from wink_sandbox._overlay import (
     SINCE,
     Overlay,
-    forget_copies,
     fresh_name,
     has_copy,
     is_directory,
@@ -52,6 +51,7 @@ if TYPE_CHECKING:
     from wink_sandbox._copy import copy_file
     from wink_sandbox._copy_guard import CopyGuard
     from wink_sandbox._copy_of_try import CopyLost, CopyOfTry
+    from wink_sandbox._elsewhere import forget_copies
     from wink_sandbox._git_remotes import RemoteSetting
     from wink_sandbox._left_out import in_the_place_of_left_out
     from wink_sandbox._probe import Feature, Report, probe
@@ -153,6 +153,7 @@ _LATER = {
     "CopyGuard": "_copy_guard",
     "copy_file": "_copy",
     "CopyLost CopyOfTry": "_copy_of_try",
+    "forget_copies": "_elsewhere",
     "in_the_place_of_left_out": "_left_out",
     "RemoteSetting": "_git_remotes",
     "Feature Report probe": "_probe",

@@ -100,6 +100,12 @@ class Elsewhere:
             place = f"{place}/{name}"
 
 
+def forget_copies(directory: str) -> None:
+    """Remove the copies of the try in a directory; what programs left beside the one elsewhere stays."""
+    Elsewhere(directory).forget()
+    remove_tree(f"{directory}/{COPY}")
+
+
 def open_up(place: str) -> None:
     """Let its owner into a directory that a program closed."""
     fd = os.open(place, _OPEN)

@@ -293,16 +293,6 @@ def has_copy(overlay: Overlay) -> bool:
     return is_directory(f"{overlay.directory}/{COPY}")
 
 
-def forget_copies(directory: str) -> None:
-    """Remove the copies of the try in a directory; what programs left beside the one elsewhere stays."""
-    copy = f"{directory}/{COPY}"
-    if is_directory(f"{copy}/{ELSEWHERE}"):
-        from wink_sandbox._elsewhere import Elsewhere  # few tries have one
-
-        Elsewhere(directory).forget()
-    remove_tree(copy)
-
-
 def is_unsettled(overlay: Overlay, *, moved: bool | None = None) -> bool:
     """Whether a program works on a copy, or wink was killed before it had looked at what one did; on one elsewhere if `moved`."""
     places = [f"{overlay.directory}/{COPY}/{RUNS}", f"{overlay.directory}/{COPY}/{ELSEWHERE}/{RUNS}"]

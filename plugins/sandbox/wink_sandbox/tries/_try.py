@@ -19,7 +19,6 @@ from wink_sandbox import (
     Overlay,
     differences,
     forget,
-    forget_copies,
     has_copy,
     index_in,
     is_directory,
@@ -268,7 +267,7 @@ class Try:
             aside = place_for(self._directory, self.name)
             if not paths:
                 if not is_unsettled(self.overlay):
-                    forget_copies(self.overlay.directory)
+                    self._forget_copies()
                 self.overlay.move(aside)
             else:
                 self._lay_aside(found, aside)
@@ -290,9 +289,15 @@ class Try:
         """End the try where nothing of it is left, in the home neither; while it is in use."""
         if seen(self.overlay) or self.home() or self.git_outside() or is_unsettled(self.overlay):
             return False
-        forget_copies(self.overlay.directory)
+        self._forget_copies()
         self.overlay.drop()
         return True
+
+    def _forget_copies(self) -> None:
+        if self.is_copied:
+            from wink_sandbox import forget_copies
+
+            forget_copies(self.overlay.directory)
 
     def _must_exist(self) -> None:
         if not self.exists:
