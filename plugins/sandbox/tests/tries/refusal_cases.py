@@ -164,6 +164,15 @@ CASES: Final = {
     "What is not in a copy": Case(
         (0, 0, 0), f"{_TAKEN}; test $(cat secret)$(cat b.txt) = xx; {_OVER}", _DEEP, around=_as_ordinary()
     ),
+    "What would take the place of something that is not in the copy": Case(
+        (0, 2, 1, 0),
+        f"{_TAKEN}; chmod u+r secret; test $(cat secret) = x; {_OVER}",
+        "echo x > secret; chmod 0 secret",
+        around=_as_ordinary(),
+    ),
+    "A link that leads out of an unconfined copy": Case((0, 0), f"{_TAKEN}; test -L up; {_OVER}", "ln -s .. up"),
+    "Something beside an unconfined copy": Case((2, 0), f"{_TAKEN}; {_OVER}"),
+    "wink in an unconfined copy": Case((2, 0, 0), f"{_TAKEN}; {_OVER}"),
     "A git directory elsewhere, unconfined": Case(
         (128, 0), f"{_COMMITTED}; {_OVER}", "git worktree add -q ../feature", where="../feature"
     ),

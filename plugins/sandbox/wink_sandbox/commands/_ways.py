@@ -27,6 +27,7 @@ from wink_sandbox.commands._telling import tell_notes
 from wink_sandbox.tries import PROFILES, Run, Try, home_of, private_places, profile_named, run_here
 
 if TYPE_CHECKING:
+    from wink_sandbox import CopyOfTry
     from wink_sandbox.tries import HomePattern
 
 _UNCONFINED: Final = (
@@ -96,15 +97,27 @@ def run_on_copy(tried: Try, overlay: Overlay, asked: Asked) -> int | None:
     if not asked.quiet:
         click.echo(one_line(f"wink: workspace {shown_workspace()}, on a copy of it: {_UNCONFINED}"), err=True)
     command = Command(asked.argv, _inside(overlay.root), allowed(os.environ, PROFILES[asked.profile].env))
-    with tried.copied(moved=True) as copy, _noted(tried, asked.argv) as ended:
+    with _copied_elsewhere(tried) as copy, _noted(tried, asked.argv) as ended:
         tell_notes(tuple(sorted(copy.left_out)), err=True)
         _tell_strays("an earlier program left beside the copy", copy.strays_before)
         status, running = run_unconfined(command, copy.shown, overlay.lock)
         ended.append(status)
     for name in running:
         click.echo(one_line(f"wink: {name} is another user's, and runs on: {_RUNS_ON}"), err=True)
-    _tell_strays("beside the copy, and in no try", copy.strays)
     return _LOST if copy.strays and ended[-1] == 0 else ended[-1]
+
+
+@contextmanager
+def _copied_elsewhere(tried: Try) -> Generator[CopyOfTry]:
+    """A copy at another path; in the end it is said what lies beside it, also where what lay in it cannot be told."""
+    copies = list["CopyOfTry"]()
+    try:
+        with tried.copied(moved=True) as copy:
+            copies.append(copy)
+            yield copy
+    finally:
+        for copy in copies:
+            _tell_strays("beside the copy, and in no try", copy.strays)
 
 
 def _tell_strays(what: str, paths: Iterable[str]) -> None:
