@@ -55,6 +55,7 @@ class World:
         # The user's key, which every workspace of theirs is known by.
         self.noted = self.home / ".local/state/wink/known"
         self.noted.mkdir(parents=True)
+        self.copies = self.home / ".local/state/wink-copies"
         (self.home / ".local/state/wink/key").write_bytes(os.urandom(32))
         for path, text in (
             (self.root / "src/app.py", "print('hello')\n"),
@@ -135,7 +136,8 @@ class World:
         facts: dict[str, object] = {"mounts": sorted(_mounts()), "victim": self.victim.poll()}
         for place in (self.outside, self.home, self.base / "other", self.base / "prompt", self.root / ".git"):
             for path in (place, *sorted(place.rglob("*"))):
-                if self.noted not in (path, *path.parents):  # wink itself notes there which workspaces have a state
+                # wink itself notes there which workspaces have a state, and has copies for programs that nothing confines.
+                if {self.noted, self.copies}.isdisjoint((path, *path.parents)):
                     facts[str(path)] = _looks(path)
         for path in (
             "/etc/passwd",
