@@ -620,6 +620,22 @@ def test_a_confined_program_on_a_copy_reaches_nobody_through_the_home(
     os.close(reading)
 
 
+@pytest.mark.parametrize("words", [[]], ids=["one"])
+@pytest.mark.parametrize("home", ["..", ".", "src"])
+def test_a_confined_program_writes_to_a_copy_wherever_the_home_is(
+    wink: Wink, place: Path, environment: dict[str, str], home: str
+) -> None:
+    """The workspace lies in the home, as most do, or is it, or the home lies in it."""
+    tried(wink, "mkdir begun")
+    environment["HOME"] = os.path.realpath(place / home)
+    script = f"echo two > {place}/a.txt; echo two > src/b.txt; cat ~/a.txt ~/b.txt ~/project/a.txt 2>/dev/null; test ! -e .wink/*"
+    ran = wink("try", "--", "sh", "-c", script)
+    assert (ran.returncode, ran.stdout) == (0, "two\n"), ran.stderr
+    assert (place / "a.txt").read_text() == "one\n"
+    done(wink, "accept")
+    assert [(place / name).read_text() for name in ("a.txt", "src/b.txt")] == ["two\n", "two\n"]
+
+
 @pytest.mark.parametrize("who", WHO)
 def test_where_no_overlay_of_the_home_can_be_mounted_either_it_is_empty(
     place: Path, environment: dict[str, str], who: str

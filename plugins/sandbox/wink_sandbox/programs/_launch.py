@@ -26,7 +26,7 @@ class Mount:
     """One overlay: the lower directories, uppermost first, what is written goes to `upper`, and it is seen at `target`.
 
     `identity` is device and inode of the last lower directory: it must be that one still. Without `upper` and `work` it is
-    read-only.
+    read-only; with `upper` alone that directory itself is seen, as a copy is.
     """
 
     target: str

@@ -215,8 +215,10 @@ def become(request: dict[str, Any], streams: list[int], telling: int, parent: in
     # All of them are looked up before the first one is mounted, and perhaps hides where the next one's layers are.
     for mount, fds in [(mount, layers(**mount)) for mount in request["mounts"]]:
         check_place(mount["target"])
-        if mount["upper"]:
+        if mount["work"]:
             overlay(mount["target"], fds)
+        elif mount["upper"]:
+            bind(mount["target"], *fds)
         else:
             read_only(mount["target"], fds)
     for place in request["places"]:
@@ -311,6 +313,14 @@ def read_only(target: str, fds: list[int]) -> None:
     finally:
         for fd in fds:
             os.close(fd)
+
+
+def bind(target: str, fd: int) -> None:
+    """Show a directory in the place of another one, wherever it lies by now."""
+    try:
+        check(libc.mount(f"/proc/self/fd/{fd}".encode(), os.fsencode(target), None, MS_BIND, None), target)
+    finally:
+        os.close(fd)
 
 
 def opened(path: str) -> int:
