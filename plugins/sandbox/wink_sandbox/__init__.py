@@ -12,10 +12,12 @@ from wink_sandbox._guard import Guard, Guarded, OverlayGuard, usual_guard
 from wink_sandbox._lay import check_mounts, foreign, mounted_in, objection
 from wink_sandbox._merge import Differences, Notes, changed_meanwhile, differences, forget, lay_aside, merge, refused
 from wink_sandbox._overlay import (
+    LEFT_OUT,
     SINCE,
     Overlay,
     fresh_name,
     has_copy,
+    has_left_out,
     is_directory,
     is_unsettled,
     layers,
@@ -62,6 +64,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DEEPEST",
     "ENVIRONMENT",
+    "LEFT_OUT",
     "MIB",
     "PROGRAMS",
     "SCRATCH",
@@ -112,6 +115,7 @@ __all__ = [
     "fresh_name",
     "git_outside",
     "has_copy",
+    "has_left_out",
     "in_the_place_of_left_out",
     "keep_base",
     "launcher",

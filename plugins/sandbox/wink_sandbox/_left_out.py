@@ -13,25 +13,25 @@ from wink.errors import RecordCorrupt
 from wink.filesystem import quoted_path
 from wink.state import opened_directory, read_file, replace_file
 from wink_sandbox._merge import Differences
-from wink_sandbox._overlay import COPY, Overlay
+from wink_sandbox._overlay import LEFT_OUT, Overlay, has_left_out
 from wink_sandbox._rules import with_parents
 from wink_sandbox._upper import has_opaque, is_whiteout
 
-_FILE: Final = "left-out.json"
 _MOST_BYTES: Final = 64 << 20
 
 
 def note_left_out(overlay: Overlay, found: Mapping[str, str]) -> None:
     """Keep what the next program does not see, paths with the reasons; what earlier ones did not see counts where they made something."""
-    with opened_directory(f"{overlay.directory}/{COPY}") as place:
+    with opened_directory(overlay.directory) as place:
         before = {path: why for path, why in _read(place).items() if _is_covered(overlay.upper, path)}
-        replace_file(place, _FILE, json.dumps({**before, **found}).encode("utf-8", "surrogateescape"))
+        if before or found or has_left_out(overlay):
+            replace_file(place, LEFT_OUT, json.dumps({**before, **found}).encode("utf-8", "surrogateescape"))
 
 
 def in_the_place_of_left_out(found: Differences) -> Iterator[tuple[str, str]]:
     """What would take the place, or delete, what no program of the try could see: paths, each with the reason."""
     left: dict[str, str] = {}
-    with suppress(OSError, RecordCorrupt), opened_directory(f"{found.overlay.directory}/{COPY}") as place:
+    with suppress(OSError, RecordCorrupt), opened_directory(found.overlay.directory) as place:
         left = _read(place)
     above = {one: path for path in left for one in with_parents((path,)) - {path}}
     told: dict[str, str] = {}
@@ -58,7 +58,7 @@ def _is_covered(upper: str, path: str) -> bool:
 
 def _read(place: int) -> dict[str, str]:
     try:
-        found: Any = json.loads(read_file(place, _FILE, _MOST_BYTES).decode("utf-8", "surrogateescape"))
+        found: Any = json.loads(read_file(place, LEFT_OUT, _MOST_BYTES).decode("utf-8", "surrogateescape"))
         return {str(path): str(why) for path, why in found.items()}
     except (OSError, ValueError, AttributeError, RecursionError):
         return {}

@@ -323,7 +323,11 @@ def _file(place: str) -> os.stat_result | None:
 def _status(place: str) -> os.stat_result | None:
     try:
         return os.lstat(place)
-    except (FileNotFoundError, NotADirectoryError):
+    except (
+        FileNotFoundError,
+        NotADirectoryError,
+        PermissionError,
+    ):  # what is in a closed directory is nobody's to replace
         return None
 
 

@@ -28,6 +28,8 @@ COPY: Final = "copy"
 """The directory of an overlay that holds the copy on which programs worked where no overlay can be mounted."""
 ELSEWHERE: Final = "elsewhere"
 """The directory in there that holds what is noted of the copy for programs that nothing confines, which itself lies elsewhere."""
+LEFT_OUT: Final = "left-out.json"
+"""The file of an overlay that says what of the workspace was in no copy."""
 RUNS: Final = "runs"
 """The file in either from before a program starts until what it did is in the overlay."""
 _PAUSES: Final = (0.001, 0.01, 0.05)
@@ -291,6 +293,11 @@ def is_directory(path: str) -> bool:
 def has_copy(overlay: Overlay) -> bool:
     """Whether programs have worked on a copy."""
     return is_directory(f"{overlay.directory}/{COPY}")
+
+
+def has_left_out(overlay: Overlay) -> bool:
+    """Whether something of the workspace was in no copy, when a program worked on one."""
+    return os.path.lexists(f"{overlay.directory}/{LEFT_OUT}")
 
 
 def is_unsettled(overlay: Overlay, *, moved: bool | None = None) -> bool:

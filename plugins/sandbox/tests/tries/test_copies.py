@@ -244,7 +244,12 @@ def test_nothing_takes_the_place_of_what_was_not_in_the_copy(wink: Wink, place: 
     tried(wink, "echo seen >> secret")
     seen = wink("accept", "secret").stderr
     assert ("not in the copy" in seen, "was changed in the workspace meanwhile" in seen) == (False, True)
-    done(wink, "drop")
+    for dropped, back in (((), "default"), (("build",), "default-2")):
+        done(wink, "drop", *dropped)
+        done(wink, "drop", "--undo")
+        assert "was not in the copy, since it cannot be read" in wink("accept", "build", "--name", back).stderr
+    for name in ("default", "default-2"):
+        done(wink, "drop", "--name", name)
     (place / "build").chmod(0o700)
     assert (place / "build/a").stat().st_size == 7
 

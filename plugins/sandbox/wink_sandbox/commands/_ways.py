@@ -134,7 +134,8 @@ def _run_copied(
     """
     no_home = objection(overlay.directory, home[0], writable=False) if home else ""
     if no_home:
-        readable = (*_around(home[0], made.readable[: -len(asked.read) or None]), *asked.read)
+        usual = len(made.readable) - len(asked.read)
+        readable = (*_around(home[0], made.readable[:usual]), *made.readable[usual:])
         made, home = replace(made, home=home[0], readable=readable), ()
     seen = "read-only" if home else "empty" if made.home else "none"
     if not asked.quiet:

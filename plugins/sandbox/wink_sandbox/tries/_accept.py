@@ -19,7 +19,7 @@ from wink_sandbox import (
     Step,
     changed_meanwhile,
     forget,
-    has_copy,
+    has_left_out,
     merge,
     refused,
     remove_tree,
@@ -265,7 +265,7 @@ def problems(
 ) -> tuple[tuple[str, str], ...]:
     """What must not become the workspace's: paths, each with the reason; of `parts` that is accepted, and not the whole text."""
     refusals = refused(found, part, portable_names=portable_names)
-    if has_copy(found.overlay):
+    if has_left_out(found.overlay):
         from wink_sandbox import in_the_place_of_left_out
 
         unseen = dict(in_the_place_of_left_out(found))

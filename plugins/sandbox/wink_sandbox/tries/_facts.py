@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from wink.dataclass import dataclass
 from wink.filesystem import is_git_index
 from wink.state import opened_directory, read_file, replace_file
-from wink_sandbox import SINCE, Mount, Overlay
+from wink_sandbox import LEFT_OUT, SINCE, Mount, Overlay
 from wink_sandbox.tries._marks import CHANGED, MODE, mark_of, text_of
 
 if TYPE_CHECKING:
@@ -74,8 +74,9 @@ class Facts:
         """Keep the same beside another overlay, which is as old as this one."""
         with opened_directory(self._overlay.directory) as here, opened_directory(directory) as there:
             replace_file(there, SINCE, str(self._overlay.since).encode())
-            with suppress(FileNotFoundError):
-                replace_file(there, _FILE, read_file(here, _FILE, _MOST_BYTES))
+            for name in (_FILE, LEFT_OUT):
+                with suppress(FileNotFoundError):
+                    replace_file(there, name, read_file(here, name, _MOST_BYTES))
 
     # -- what ran, and what was shown
 

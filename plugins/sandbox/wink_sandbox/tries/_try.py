@@ -132,9 +132,10 @@ class Try:
                     for moved in (False, True):
                         if is_unsettled(self.overlay, moved=moved):
                             CopyOfTry(self.overlay, moved=moved).end()
-            let_go_of_accepted(self.overlay)
-            for _, layer in layers_beside(self.overlay, self._facts):
-                let_go_of_accepted(layer)
+            with suppress(OSError) if is_dropped else nullcontext():
+                let_go_of_accepted(self.overlay)
+                for _, layer in layers_beside(self.overlay, self._facts):
+                    let_go_of_accepted(layer)
             yield
         finally:
             self.overlay.close()
