@@ -189,6 +189,28 @@ def test_what_a_program_says_with_the_kernels_marks_is_not_believed(place: Place
     }
 
 
+def test_a_link_in_the_place_of_the_way_to_the_copy_is_not_followed(place: Place) -> None:
+    """Neither when it is looked at what the program did, nor when the copy is removed."""
+    (place.root / "a").write_text("one\n")
+    overlay = place.overlay()
+    overlay.open()
+    copy = CopyOfTry(overlay, moved=True)
+    copy.begin()
+    chain = seen_in(copy).parents
+    mine = place.root.parent / "mine"
+    shutil.copytree(chain[3], mine)
+    shutil.rmtree(chain[3])
+    chain[3].symlink_to(mine)
+    before = described(mine)
+    with pytest.raises(CopyLost):
+        copy.end()
+    forget_copies(overlay.directory)
+    overlay.close()
+    assert (seen_in(copy) / "a").exists()
+    assert described(mine) == before
+    shutil.rmtree(chain[9])
+
+
 @pytest.mark.parametrize("name", ["index.json", "runs"])
 @pytest.mark.parametrize("damage", ["text", "link", "FIFO", "gone"])
 def test_damaged_notes_are_said_and_lose_nothing(place: Place, name: str, damage: str) -> None:

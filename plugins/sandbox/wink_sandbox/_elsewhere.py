@@ -75,9 +75,11 @@ class Elsewhere:
         """What lies beside the copy, and beside the directories of the chain, which can be looked into from now on."""
         found: list[str] = []
         for place, name in self._levels():
-            with suppress(OSError):
+            try:
                 open_up(place)
                 found += [f"{place}/{one}" for one in sorted(os.listdir(place)) if one != name]
+            except OSError:
+                break  # a program removed it, or put a link in its place: what is behind that is none of the chain
         return found
 
     def forget(self) -> None:
@@ -88,9 +90,8 @@ class Elsewhere:
             self.strays()
             with opened_directory(self.directory) as place:
                 remove_tree(f"/proc/self/fd/{place}/upper")
-        with suppress(OSError):
-            for place, _ in reversed([*self._levels()]):
-                os.rmdir(place)
+            for directory, _ in reversed([*self._levels()]):
+                os.rmdir(directory)
 
     def _levels(self) -> Iterator[tuple[str, str]]:
         """The directories of the chain, each with the one name that it should have."""

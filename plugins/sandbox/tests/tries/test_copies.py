@@ -300,7 +300,7 @@ main(sys.argv[1:])
 
 def test_a_process_that_it_may_not_end_is_named(place: Path, environment: dict[str, str]) -> None:
     """As one with the ids of another user; the program's work is in the try all the same."""
-    runs_on = "echo $$ > pid; exec <&- >&- 2>&-; while :; do sleep 1; done"
+    runs_on = "echo $$ > pid; exec <&- >&- 2>&-; for _ in $(seq 200); do sleep 1; done"
     script = f"echo two > a.txt; setsid sh -c '{runs_on}' spared & while ! test -s pid; do :; done"
     words = [sys.executable, "-c", NOT_TO_BE_KILLED, "try", "--unconfined", "--", "sh", "-ec", script]
     ran = subprocess.run(words, cwd=place, env=environment, capture_output=True, text=True, check=False, timeout=100)
