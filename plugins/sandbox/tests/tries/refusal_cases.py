@@ -161,6 +161,9 @@ CASES: Final = {
     "Files of the home, on a copy": Case(
         (0, 0, 0), "test $(cat ../upper/a.txt) = two; ! ls -d ~/.claude", around=_without(_ON_OVERLAY)
     ),
+    "An empty home, on a copy": Case(
+        (0, 0, 0), f"{_TAKEN}; test -e begun; {_OVER}", "mkdir ~/disk", around=_without("mount -t tmpfs none ~/disk")
+    ),
     "What is not in a copy": Case(
         (0, 0, 0), f"{_TAKEN}; test $(cat secret)$(cat b.txt) = xx; {_OVER}", _DEEP, around=_as_ordinary()
     ),

@@ -255,6 +255,21 @@ def test_nothing_takes_the_place_of_what_was_not_in_the_copy(wink: Wink, place: 
 
 
 @pytest.mark.parametrize("words", [without("bubblewrap", "ordinary")], ids=["one"])
+def test_a_directory_that_was_closed_meanwhile_is_not_deleted(wink: Wink, place: Path) -> None:
+    """Nobody could say what was in it; the rest is accepted, and what was tried there can be dropped."""
+    tried(wink, "rm -r src; echo two > a.txt")
+    (place / "src").chmod(0)
+    refused = wink("accept")
+    assert refused.returncode == 2
+    assert "holds something that cannot be read here, and would be deleted:\n    src\n" in refused.stderr
+    assert wink("accept", "--rest").returncode == 1
+    assert (place / "a.txt").read_text() == "two\n"
+    done(wink, "drop", "src")
+    (place / "src").chmod(0o755)
+    assert (place / "src/b.txt").read_text() == "b\n"
+
+
+@pytest.mark.parametrize("words", [without("bubblewrap", "ordinary")], ids=["one"])
 def test_a_try_that_cannot_be_read_is_named_among_the_others_and_can_be_dropped(wink: Wink, place: Path) -> None:
     """One has lost its copy, and what another one is compared with has been closed."""
     tried(wink, "mkdir fine", "--name", "fine")

@@ -105,6 +105,9 @@ OTHER_TEXTS = {
     # said as something else: `TryBusy`, and what the launcher tells
     "it was removed, or moved, in this very moment",
     "it ended at once",
+    "the launcher ended",
+    # where no state has a place either, which is said first
+    "a copy for a program that nothing confines needs a place; set HOME or XDG_STATE_HOME",
     "wrote too much",
     # what there is more of
     "; and … more",
