@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
@@ -28,7 +29,6 @@ BROKEN: Final = {
     "another file": ("printf '[tool.wink]\nportable_names = 1\n' > pyproject.toml", "must be true or false"),
     "too large": ("echo '# x' > wink.toml; truncate -s 2M wink.toml", "it is longer than 1048576 bytes"),
     "a directory": ("mkdir wink.toml", "it is no regular file"),
-    "closed": ("echo > wink.toml; chmod 0 wink.toml", "its owner may not read it"),
     "a link that leads out": ("ln -s ../x wink.toml", "it is a link that leads out"),
     "an absolute link": ('ln -s "$PWD/a.txt" wink.toml', "it is a link that leads out"),
     "a link to a link": ("ln -s / src/up; ln -s src/up/etc/passwd wink.toml", "or to another one"),
@@ -66,6 +66,23 @@ def test_settings_that_are_a_link_are_judged_where_they_lead(
     assert tree(place) == before
     assert wink("accept", "--without", "conf").returncode == 0
     assert wink("undo").returncode == 0
+
+
+def test_closed_settings_stop_no_command(wink: Wink, place: Path) -> None:
+    """Root may read them, and is refused; an ordinary user's try opens what it has to look at, and what is accepted later is open."""
+    before = tree(place)
+
+    done = wink("try", "--keep-on-success", "--", "sh", "-c", "echo two > a.txt; echo > wink.toml; chmod 0 wink.toml")
+
+    assert done.returncode == 2
+    assert "would stop every wink command: its owner may not read it:\n    wink.toml\n" in done.stderr
+    assert tree(place) == before
+    accepted = wink("accept").returncode == 0
+    assert accepted == (os.geteuid() != 0)
+    assert os.access(place / "wink.toml", os.R_OK) == accepted
+    assert wink("log").returncode == 0
+    assert not accepted or wink("undo").returncode == 0
+    assert tree(place) == before
 
 
 @pytest.mark.parametrize("broken", BROKEN)
