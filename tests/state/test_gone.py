@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
+from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.state.world import World
+
+from wink.state import locate, make, user_directory
 
 TOLD = "with it all that could be undone"
 MAKE = ("call", "write_file", "file_path=n.txt", "content=n")
@@ -98,3 +103,22 @@ def test_what_is_left_of_a_state_is_told_for_what_it_is(used: World) -> None:
     used.ok("recover", "--set-aside")
     assert used.ok(*MAKE[:2], "file_path=o.txt", "content=o").err == ""
     assert "write_file" in used.ok("log").out
+
+
+def test_a_state_that_another_process_makes_just_now_is_not_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is made between the first look for it and the look at what is noted of it."""
+    from wink.state import _memory as memory
+
+    place, read = locate(tmp_path), memory.read_file
+
+    def make_and_read(*words: Any) -> bytes:
+        os.close(make(place))
+        return read(*words)
+
+    with memory.opened_directory(os.path.join(user_directory() or "", "known"), make=True):
+        monkeypatch.setattr(memory, "read_file", make_and_read)
+
+    assert not memory.is_gone(str(tmp_path), place)
+    assert os.path.isdir(place)

@@ -13,7 +13,7 @@ import pytest
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 PRELUDE = """
-import os, signal, sys
+import itertools, os, signal, sys
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from wink.session import SlicePolicy, replace_latest, upsert_by
@@ -28,6 +28,9 @@ class Note:
 
 Note.__module__ = "items"
 
+# As wink's own: whoever folds frees what a committed id has in staging, while another call is under way.
+numbers = itertools.count()
+
 def obey_permissions():
     '''Make root obey permission bits like anybody else, by giving up all capabilities.'''
     import ctypes
@@ -37,10 +40,11 @@ def obey_permissions():
 def call(workspace, tool, work, *, session="default", die=None):
     '''What the executor does for one call, with a place to die.'''
     session, files = workspace.session(session), workspace.filesystem
+    id = f"{tool}-{os.getpid()}-{next(numbers)}"
     files.write_lock.acquire(10)
     try:
         session.recorder.refresh(session)
-        part, filepart = session.begin(), files.begin(transaction_id=f"{tool}-{os.getpid()}")
+        part, filepart = session.begin(), files.begin(transaction_id=id)
         token, guard = part.enter(), filepart.guard()
         try:
             work(session, filepart.handle)
@@ -53,7 +57,7 @@ def call(workspace, tool, work, *, session="default", die=None):
         if die == "before":
             os.kill(os.getpid(), signal.SIGKILL)
         session.recorder.commit(CommitEntry(
-            f"{tool}-{os.getpid()}", session.name, "call", tool, "demo", "{}", "committed", "done",
+            id, session.name, "call", tool, "demo", "{}", "committed", "done",
             datetime.now(UTC), timedelta(0), (), deltas, changes,
         ))
         if die == "after":

@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from wink.prompt import MarkdownSection, PromptTemplate
@@ -60,12 +61,26 @@ def begun(shared: str) -> set[str]:
     return {name.partition("~")[0] for name in os.listdir(shared) if "~" in name}
 
 
+def acting(shared: str) -> set[int]:
+    """The processes in which tasks have begun to act, those that are there yet."""
+    pids = {int(Path(shared, name).read_text() or 0) for name in os.listdir(shared) if "~" in name}
+    return {pid for pid in pids if _is_running(pid)}
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] != "Z"
+    except OSError:
+        return False
+
+
 def _count(shared: str, task: str) -> int:
     """How often this task has acted, this time included."""
     number = 1
     while True:
         try:
-            os.close(os.open(os.path.join(shared, f"{task}~{number}"), os.O_CREAT | os.O_EXCL))
+            with open(os.path.join(shared, f"{task}~{number}"), "x", encoding="ascii") as file:
+                file.write(str(os.getpid()))
             return number
         except FileExistsError:
             number += 1

@@ -44,7 +44,8 @@ def is_gone(root: str, state: str) -> bool:
             noted = read_file(at, os.path.basename(state), _MOST_BYTES)
         with opened_directory(os.path.realpath(root)) as top:
             # A new directory often has the inode, and so the name, of one that was deleted.
-            return noted == _birth(top)
+            # Asked again: another process may have made it in between.
+            return noted == _birth(top) and not os.path.lexists(state)
     except (OSError, RecordCorrupt):
         return False
 
