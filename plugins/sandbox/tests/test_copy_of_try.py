@@ -235,7 +235,7 @@ def test_damaged_notes_are_said_and_lose_nothing(place: Place, name: str, damage
     "way",
     [
         *("absolute", "outside", "link", "shared", "unclear", "shared unclear"),
-        *("work tree", "work tree above", "refs", "objects"),
+        *("work tree", "work tree above", "refs", "objects", "objects/pack", "refs/heads", "logs/refs/heads"),
     ],
 )
 def test_a_git_directory_elsewhere_is_not_in_a_copy_at_another_path(place: Place, way: str) -> None:
@@ -251,9 +251,10 @@ def test_a_git_directory_elsewhere_is_not_in_a_copy_at_another_path(place: Place
         git.mkdir()
         named = f'"{place.root}"' if way == "work tree" else "../../there.git"
         (git / "config").write_text(f"[core]\n\tbare = false\n\tWorkTree = {named}\n")
-    elif way in ("refs", "objects"):
-        git.mkdir()
-        (git / way).symlink_to(f"{place.root}/{way}" if way == "refs" else "../../there.git")
+    elif way.startswith(("refs", "objects", "logs")):
+        (git / way).parent.mkdir(parents=True)
+        above = "../" * (way.count("/") + 2)
+        (git / way).symlink_to(f"{place.root}/{way}" if way.startswith("refs") else f"{above}there.git")
     elif way == "unclear":
         git.write_text(f"gitdir: {there}\n\0")
     else:

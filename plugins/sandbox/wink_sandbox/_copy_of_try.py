@@ -61,7 +61,8 @@ class CopyOfTry(WorkspaceCopy):
         self.left_out: list[tuple[str, str]] = []
         self.strays, self.strays_before = list[str](), list[str]()
         self._tried, self._unseen = overlay, dict[str, str]()
-        self._layer, self._copies = overlay.upper, copies_directory()
+        # Its own place too: the settings of this moment may name another one.
+        self._layer, self._copies = overlay.upper, {copies_directory(), self._elsewhere.top if self._elsewhere else ""}
         self._levels: dict[str, tuple[bool, bool]] = {"": (True, True)}
         super().__init__(self.shown, passed=self._is_passed, is_scratch=lambda _: False)
         self._directory_path = self._notes
@@ -104,7 +105,7 @@ class CopyOfTry(WorkspaceCopy):
         remove_tree(f"{self._notes}/{RUNS}")
 
     def _is_passed(self, path: str) -> bool:
-        if _rules.is_state(path) or f"{self._root}/{path}" == self._copies:
+        if _rules.is_state(path) or f"{self._root}/{path}" in self._copies:
             return True
         return self._leads_elsewhere(self._root, path)
 
@@ -112,7 +113,10 @@ class CopyOfTry(WorkspaceCopy):
         if self._elsewhere is None or not leads_elsewhere(base, path):
             return False
         self.left_out.append(
-            (path, "leads to a git directory elsewhere, which is in no copy: git finds no repository there")
+            (
+                path,
+                "leads to a git directory elsewhere, which is in no copy: git finds none there, or the one around it",
+            )
         )
         return True
 
@@ -167,7 +171,10 @@ class CopyOfTry(WorkspaceCopy):
         return found
 
     def _can_be_copied(self, path: str, status: os.stat_result, place: str) -> bool:
-        if self._is_passed(path) or not is_kept(status.st_mode):
+        if self._is_passed(path):
+            return False
+        if not is_kept(status.st_mode):
+            self._leave_out(path, "is a FIFO, socket or device")
             return False
         needed = os.R_OK | (os.X_OK if stat.S_ISDIR(status.st_mode) else 0)
         if not stat.S_ISLNK(status.st_mode) and not os.access(place, needed):

@@ -11,6 +11,7 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Final, NamedTuple
 
 from wink.bounded import content_of
@@ -26,6 +27,8 @@ _MOST: Final = 8192
 _LARGEST: Final = 1 << 24
 _PARTS: Final = frozenset(("HEAD", "index", "objects", "refs"))
 """Names of which git writes one, whatever it writes."""
+_WRITTEN: Final = ("logs", "logs/refs", "objects", "refs")
+"""Directories in one in which git makes directories, or finds links in their place."""
 _WORKTREE: Final = re.compile(rb"""(?im)^[ \t]*(?:\[[^\n\]]*\])?[ \t]*worktree[ \t]*=[ \t]*"?([^\n"]*)""")
 """Where a work tree is named in git's settings; that the section is another one is looked past."""
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
@@ -126,11 +129,10 @@ def leads_elsewhere(root: str, path: str) -> bool:
 
 def _has_its_files_elsewhere(git: str, root: str) -> bool:
     """Whether git would write, because of a link or of `core.worktree` in a git directory, to what is outside of the workspace."""
-    try:
-        with os.scandir(git) as entries:
-            links = [entry.path for entry in entries if entry.is_symlink()]
-    except OSError:
-        return False
+    links: list[str] = []
+    for place in (git, *(f"{git}/{name}" for name in _WRITTEN)):
+        with suppress(OSError), os.scandir(place) as entries:
+            links += [entry.path for entry in entries if entry.is_symlink()]
     if any(os.path.isabs(os.readlink(one)) or not is_inside(os.path.realpath(one), root) for one in links):
         return True
     settings = (bounded_content(f"{git}/{name}", _LARGEST) or b"" for name in ("config", "config.worktree"))

@@ -254,6 +254,41 @@ def test_nothing_takes_the_place_of_what_was_not_in_the_copy(wink: Wink, place: 
     assert (place / "build/a").stat().st_size == 7
 
 
+@pytest.mark.parametrize("words", [without("bubblewrap", "ordinary"), []], ids=["unconfined", "confined"])
+def test_a_fifo_or_socket_that_is_not_in_the_copy_is_neither_deleted_nor_replaced(
+    wink: Wink, place: Path, words: list[str]
+) -> None:
+    """No undo could make it again, nor find whoever listens there; the rest is accepted."""
+    (place / "run").mkdir()
+    os.mkfifo(place / "run/pipe")
+    os.mkfifo(place / "pipe")
+    bind = "import socket; socket.socket(socket.AF_UNIX).bind('socket')"
+    subprocess.run([sys.executable, "-c", bind], cwd=place, check=True)
+    begun = "" if words else tried(wink, "mkdir begun")
+    ran = wink(
+        "try",
+        *(["--unconfined"] if words else []),
+        "--",
+        "sh",
+        "-ec",
+        "test ! -e pipe; rm -r run; echo > pipe; mkdir socket; echo two > a.txt",
+    )
+    assert ran.returncode == 0, ran.stderr
+    said = begun + ran.stderr
+    assert "pipe is a FIFO, socket or device, and is not in the copy" in said
+    assert wink("accept").returncode == 2
+    left = wink("accept", "--rest")
+    assert left.returncode == 1
+    assert "was not in the copy, since it is a FIFO, socket or device:\n    pipe\n    socket\n" in left.stderr
+    assert (
+        "has run/pipe in it, which was not in the copy, since it is a FIFO, socket or device:\n    run\n" in left.stderr
+    )
+    assert [(place / name).is_fifo() for name in ("run/pipe", "pipe")] == [True, True]
+    assert (place / "socket").is_socket()
+    assert (place / "a.txt").read_text() == "two\n"
+    done(wink, "undo")
+
+
 @pytest.mark.parametrize("words", [without("bubblewrap", "ordinary")], ids=["one"])
 def test_a_directory_that_was_closed_meanwhile_is_not_deleted(wink: Wink, place: Path) -> None:
     """Nobody could say what was in it; the rest is accepted, and what was tried there can be dropped."""
@@ -592,6 +627,22 @@ def test_a_home_that_is_the_workspace_is_copied_without_the_copies(
     environment["HOME"] = str(place)
     tried(wink, "test ! -e .local/state/wink-copies; echo two > a.txt")
     tried(wink, "test ! -e .local/state/wink-copies; grep two a.txt")
+    done(wink, "accept")
+    assert (place / "a.txt").read_text() == "two\n"
+
+
+@pytest.mark.parametrize("words", [[]], ids=["one"])
+def test_a_copy_is_not_copied_into_itself_when_the_place_for_copies_has_moved(
+    wink: Wink, place: Path, environment: dict[str, str]
+) -> None:
+    """It lies in the workspace, and stays where it was begun."""
+    for name in ("first", "second"):
+        environment["XDG_STATE_HOME"] = str(place / name)
+        if name == "second":
+            (place / "second").mkdir()
+            (place / "first/wink").rename(place / "second/wink")
+        said = tried(wink, "test ! -e first/wink-copies/*; echo two > a.txt")
+        assert "too deep" not in said
     done(wink, "accept")
     assert (place / "a.txt").read_text() == "two\n"
 
