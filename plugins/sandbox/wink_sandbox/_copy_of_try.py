@@ -36,12 +36,13 @@ _ORIGIN, _OPAQUE, _WHITEOUT = (f"user.overlay.{name}" for name in ("origin", "op
 class CopyLost(WinkError):
     """Nobody can tell any more what a program did to its copy in `directory`: it removed that, or what is noted of it."""
 
-    def __init__(self, directory: str) -> None:
-        self.directory = directory
-        super().__init__(directory)
+    def __init__(self, directory: str, is_gone: bool = False) -> None:
+        self.directory, self.is_gone = directory, is_gone
+        super().__init__(directory, is_gone)
 
     def __str__(self) -> str:
-        return f"what a program did in {self.directory!r} cannot be told any more; `wink drop` forgets the try"
+        back = ", and `wink drop --undo` brings back what was tried before" if self.is_gone else ""
+        return f"what a program did in {self.directory!r} cannot be told any more; `wink drop` forgets the try{back}"
 
 
 class CopyOfTry(WorkspaceCopy):
@@ -94,7 +95,7 @@ class CopyOfTry(WorkspaceCopy):
         self._index = self._load()
         number = str(len(self._index)).encode()
         if number not in numbers.split() or not is_directory(self._copy):
-            raise CopyLost(self.shown.directory)
+            raise CopyLost(self.shown.directory, self._is_gone())
         open_up(self._copy)
         self._list_children()
         self._take("")
@@ -104,6 +105,18 @@ class CopyOfTry(WorkspaceCopy):
         self._store()
         remove_tree(f"{self._notes}/{RUNS}")
 
+    def give_up(self) -> None:
+        """Look for what a program did no more, where the copy is gone: what was tried before it is a try again."""
+        if self._is_gone():
+            remove_tree(f"{self._notes}/{RUNS}")
+
+    def _is_gone(self) -> bool:
+        try:
+            os.close(open_directory(self._copy))
+        except (OSError, RecordCorrupt):
+            return True
+        return False
+
     def _is_passed(self, path: str) -> bool:
         if _rules.is_state(path) or f"{self._root}/{path}" in self._copies:
             return True
@@ -112,12 +125,8 @@ class CopyOfTry(WorkspaceCopy):
     def _leads_elsewhere(self, base: str, path: str) -> bool:
         if self._elsewhere is None or not leads_elsewhere(base, path):
             return False
-        self.left_out.append(
-            (
-                path,
-                "leads to a git directory elsewhere, which is in no copy: git finds none there, or the one around it",
-            )
-        )
+        why = "leads to a git directory elsewhere, which is in no copy: git finds none there, or the one around it"
+        self.left_out.append((path, why))
         return True
 
     def _check_layer(self) -> None:

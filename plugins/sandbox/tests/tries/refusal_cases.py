@@ -182,7 +182,7 @@ CASES: Final = {
     "A directory that is not in the copy": Case(
         (0, 2, 0, 0, 0), f"{_TAKEN}; test -e src/b.txt; test ! -e ~/x; {_OVER}"
     ),
-    "A copy that is gone": Case((2, 2, 0, 0, 0), f"{_TAKEN}; {_OVER}"),
+    "A copy that is gone": Case((2, 2, 0, 0, 0, 0), f"{_TAKEN}; {_OVER}"),
     "A filesystem that cannot keep what was deleted": Case(
         (2, 0, 0), "test $(cat ~/project/a.txt) = two; test $(cat a.txt) = one", around=_without(_ON_RAM)
     ),

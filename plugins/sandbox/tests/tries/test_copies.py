@@ -421,6 +421,19 @@ def test_a_copy_that_its_program_removed_is_no_deletion_of_all(wink: Wink, place
 
 
 @pytest.mark.parametrize("words", [without("bubblewrap", "ordinary")], ids=["one"])
+@pytest.mark.parametrize("how", ['rm -rf "$PWD"', 'mv "$PWD" "$PWD.moved"; ln -s / "$PWD"'], ids=["removed", "a link"])
+def test_what_was_tried_before_a_copy_was_removed_can_be_accepted(wink: Wink, place: Path, how: str) -> None:
+    """Dropping and bringing back gives up what the last program did, and nothing else."""
+    tried(wink, "echo two > a.txt")
+    assert "`wink drop --undo` brings back what was tried before" in tried(wink, how, status=2)
+    done(wink, "drop")
+    done(wink, "drop", "--undo")
+    tried(wink, "grep two a.txt; echo b > src/b.txt")
+    done(wink, "accept")
+    assert (place / "a.txt").read_text() == "two\n"
+
+
+@pytest.mark.parametrize("words", [without("bubblewrap", "ordinary")], ids=["one"])
 def test_a_copy_that_its_program_closed_is_read_all_the_same(wink: Wink, place: Path) -> None:
     """Also by somebody whom modes hold off; the next program works on it again."""
     tried(wink, "echo two >> a.txt; chmod 0 ..; chmod 0 .")

@@ -128,10 +128,16 @@ class Try:
                 from wink_sandbox import CopyLost, CopyOfTry
 
                 # What cannot be read is dropped as it is.
-                with suppress(OSError, CopyLost) if is_dropped else nullcontext():
+                with suppress(OSError) if is_dropped else nullcontext():
                     for moved in (False, True):
                         if is_unsettled(self.overlay, moved=moved):
-                            CopyOfTry(self.overlay, moved=moved).end()
+                            copy = CopyOfTry(self.overlay, moved=moved)
+                            try:
+                                copy.end()
+                            except CopyLost:
+                                if not is_dropped:
+                                    raise
+                                copy.give_up()
             with suppress(OSError) if is_dropped else nullcontext():
                 let_go_of_accepted(self.overlay)
                 for _, layer in layers_beside(self.overlay, self._facts):
