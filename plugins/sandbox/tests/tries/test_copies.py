@@ -409,6 +409,18 @@ def test_a_killed_wink_loses_nothing_that_its_program_did(wink: Wink, place: Pat
 
 
 @pytest.mark.parametrize("words", [without("bubblewrap", "ordinary")], ids=["one"])
+def test_a_killed_wink_finds_what_its_program_closed(wink: Wink, place: Path) -> None:
+    """The next command takes it in, and looks into what not even its owner can."""
+    script = (
+        "echo two > a.txt; mkdir -p c/c; echo c > c/c/f; echo b > src/b.txt; chmod 0 c/c/f c/c c src; kill -9 $PPID"
+    )
+    assert wink("try", "--unconfined", "--", "sh", "-ec", script).returncode == -signal.SIGKILL
+    assert "+two" in done(wink, "diff")
+    done(wink, "accept")
+    assert [(place / name).read_text() for name in ("a.txt", "c/c/f", "src/b.txt")] == ["two\n", "c\n", "b\n"]
+
+
+@pytest.mark.parametrize("words", [without("bubblewrap", "ordinary")], ids=["one"])
 def test_a_copy_that_its_program_removed_is_no_deletion_of_all(wink: Wink, place: Path) -> None:
     """It is said, with a status that tells it, and `wink drop` is the way on."""
     before = tree(place)

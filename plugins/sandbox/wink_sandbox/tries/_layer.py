@@ -23,7 +23,8 @@ def let_go_of_accepted(overlay: Overlay) -> None:
     What the workspace has at the same path was accepted, and goes; any other that has a name elsewhere becomes a copy.
     """
     names: dict[int, list[str]] = {}
-    for path, found in walk_tree(overlay.upper):
+    # What a program has closed, nobody has looked into: none of it was accepted.
+    for path, found in walk_tree(overlay.upper, closed=False):
         if stat.S_ISREG(found.st_mode) and found.st_nlink > 1:
             place = f"{overlay.upper}/{path}"
             with suppress(OSError):
