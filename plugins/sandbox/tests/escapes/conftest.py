@@ -163,8 +163,13 @@ class World:
 
     def workspace(self) -> Mapping[str, object]:
         """Everything in the workspace but wink's own."""
-        kept = (path for path in sorted(self.root.rglob("*")) if ".wink" not in path.parts)
-        return {str(path.relative_to(self.root)): _looks(path) for path in kept}
+        found: dict[str, object] = {}
+        for place, directories, files in os.walk(self.root):
+            # Not into it: what was dropped there may be so deep that it has no path.
+            directories[:] = [name for name in directories if name != ".wink"]
+            for path in (Path(place, name) for name in (*directories, *files)):
+                found[str(path.relative_to(self.root))] = _looks(path)
+        return found
 
 
 Run = Callable[..., Ended]
