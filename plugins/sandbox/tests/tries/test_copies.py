@@ -289,6 +289,27 @@ def test_a_fifo_or_socket_that_is_not_in_the_copy_is_neither_deleted_nor_replace
     done(wink, "undo")
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="nobody but root can make a directory of another user")
+@pytest.mark.parametrize("words", [without("bubblewrap", "ordinary")], ids=["one"])
+def test_what_is_in_a_directory_of_another_user_is_left_out(wink: Wink, place: Path) -> None:
+    """As containers leave them. In the copy it is one's own; where it is real, deleting it would fail half-way."""
+    (place / "old/theirs").mkdir(parents=True)
+    (place / "build").mkdir()
+    for name in ("old/theirs/a", "build/a", "build/b"):
+        (place / name).write_text("theirs\n")
+    for name in ("old/theirs", "build"):
+        os.chown(place / name, 1, 1)
+    before = tree(place)
+    said = tried(wink, "echo two > a.txt; rm -r old build/a; echo mine > build/b; echo mine > build/c")
+    assert "wink: 4 paths cannot be accepted:" in said
+    refused = wink("accept")
+    assert refused.returncode == 2
+    paths = "".join(f"    {name}\n" for name in ("build/a", "build/b", "build/c", "old"))
+    assert f"  is in a directory of another user, or has one in it, that you may not change:\n{paths}" in refused.stderr
+    assert wink("accept", "--rest").returncode == 1
+    assert tree(place) == before | {"a.txt": "100644 two\n"}
+
+
 @pytest.mark.parametrize("words", [without("bubblewrap", "ordinary")], ids=["one"])
 def test_a_directory_that_was_closed_meanwhile_is_not_deleted(wink: Wink, place: Path) -> None:
     """Nobody could say what was in it; the rest is accepted, and what was tried there can be dropped."""
