@@ -618,6 +618,24 @@ def test_what_is_written_beside_the_copy_is_named_and_stays(wink: Wink, place: P
 
 
 @pytest.mark.parametrize("words", [[]], ids=["one"])
+@pytest.mark.parametrize(("name", "is_active"), [(".venv", False), ("src/env", True)])
+def test_scripts_that_lead_to_the_workspace_itself_are_told_of(
+    wink: Wink, place: Path, environment: dict[str, str], name: str, is_active: bool
+) -> None:
+    """As those of a virtual environment, in which pip would install at once; its Python is the copy's."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", place / name], check=True)
+    if is_active:
+        environment["VIRTUAL_ENV"] = str(place / name)
+    said = tried(wink, f"{name}/bin/python -c 'import sys; print(sys.prefix)'")
+    assert (
+        f"wink: scripts in {name}/bin, as pip, name the workspace's own path, and what they change there is real"
+        in said
+    )
+    assert f"/upper/{name}\n" in said
+    assert "scripts" not in tried(wink, "true", "-q")
+
+
+@pytest.mark.parametrize("words", [[]], ids=["one"])
 @pytest.mark.parametrize("link", ["..", "../../../..", "src/../../..", "in/..", "../../upper"])
 def test_no_link_leads_to_what_is_winks_own(wink: Wink, place: Path, link: str) -> None:
     """Those that leave the root by `..` are in no copy; the others are."""

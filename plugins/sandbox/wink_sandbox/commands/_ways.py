@@ -34,6 +34,10 @@ _UNCONFINED: Final = (
     "nothing is confined: network, home and /tmp are the real ones, and what is written outside of the copy, "
     "by the workspace's own path too, is real at once"
 )
+_SCRIPTS: Final = (
+    "scripts in {0}/bin, as pip, name the workspace's own path, and what they change there is real; "
+    "{0}/bin/python -m pip changes the copy"
+)
 _OR_UNCONFINED: Final = "`wink try --unconfined` runs it on a copy of the workspace, and confines nothing"
 _NOT_KEPT: Final = "not kept in your home: {}; it is {} for a program on a copy"
 _NO_HOME: Final = "the home is empty: no overlay can be mounted over it either ({})"
@@ -96,6 +100,8 @@ def run_on_copy(tried: Try, overlay: Overlay, asked: Asked) -> int | None:
 
     if not asked.quiet:
         click.echo(one_line(f"wink: workspace {shown_workspace()}, on a copy of it: {_UNCONFINED}"), err=True)
+        for name in _environments(overlay.root):
+            click.echo(one_line(f"wink: {_SCRIPTS.format(quoted_path(name))}"), err=True)
     command = Command(asked.argv, _inside(overlay.root), allowed(os.environ, PROFILES[asked.profile].env))
     with _copied_elsewhere(tried) as copy, _noted(tried, asked.argv) as ended:
         tell_notes(tuple(sorted(copy.left_out)), err=True)
@@ -118,6 +124,13 @@ def _copied_elsewhere(tried: Try) -> Generator[CopyOfTry]:
     finally:
         for copy in copies:
             _tell_strays("beside the copy, and in no try", copy.strays)
+
+
+def _environments(root: str) -> list[str]:
+    """The virtual environments at the usual places of a workspace, and the active one if it is in there."""
+    active = os.environ.get("VIRTUAL_ENV", "")
+    names = {".venv", "venv", *([os.path.relpath(active, root)] if is_inside(active, root) else [])}
+    return [name for name in sorted(names) if os.path.isfile(f"{root}/{name}/pyvenv.cfg")]
 
 
 def _tell_strays(what: str, paths: Iterable[str]) -> None:
