@@ -109,6 +109,8 @@ OTHER_TEXTS = {
     # where no state has a place either, which is said first
     "a copy for a program that nothing confines needs a place; set HOME or XDG_STATE_HOME",
     "wrote too much",
+    # a word before a program starts, when nothing has been refused
+    "scripts in {0}/bin, as pip, name the workspace's own path, and what they change there is real; {0}/bin/python -m pip changes the copy",
     # what there is more of
     "; and … more",
 }
