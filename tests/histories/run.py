@@ -128,6 +128,9 @@ def main() -> int:
         for title, counted in (("calls of", tally.tools), ("failures by", tally.failures)):
             print(f"\n{title} " + ", ".join(f"{what} {count:,}" for what, count in sorted(counted.items())))
         print(flush=True)
+        if tally.state_bytes > tally.version_bytes:
+            wrong += 1
+            print(f"{name}: .wink is larger than all versions together", file=sys.stderr)
         remove(scratch)
     return 1 if wrong else 0
 

@@ -348,6 +348,20 @@ def test_crowded_staging_is_folded_by_whoever_comes_last(
     fsck(store)
 
 
+def test_what_many_processes_left_is_folded_by_one_that_ends(
+    root: Path, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that were killed folded nothing, and one folds a part while it is waited for: another process takes the rest."""
+    monkeypatch.setattr(_folding, "SOME", 4)
+    monkeypatch.setattr(_folding.Folding.quietly, "__kwdefaults__", {"most": 4, "leave": 0})
+    with Workspace.open(root) as workspace:
+        for number in range(40):
+            call(workspace, lambda files, _, number=number: files.write("a.txt", str(number)))
+
+    assert len(subjects(store)) == 40 - _folding.YOUNGEST
+    assert len(staged(root)) == _folding.YOUNGEST
+
+
 def test_many_calls_are_folded_beside_them(
     workspace: Workspace, root: Path, store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

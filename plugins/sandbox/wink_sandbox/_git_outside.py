@@ -29,15 +29,17 @@ _PARTS: Final = frozenset(("HEAD", "index", "objects", "refs"))
 """Names of which git writes one, whatever it writes."""
 _WRITTEN: Final = ("logs", "logs/refs", "objects", "refs")
 """Directories in one in which git makes directories, or finds links in their place."""
-_WORKTREE: Final = re.compile(rb"""(?im)^[ \t]*(?:\[[^\n\]]*\])?[ \t]*worktree[ \t]*=[ \t]*"?([^\n"]*)""")
+_ANY_WORKTREE: Final = re.compile(rb"""(?im)^[ \t]*(?:\[[^\n\]]*\])?[ \t]*worktree[ \t]*=[ \t]*"?([^\n"]*)""")
 """Where a work tree is named in git's settings; that the section is another one is looked past."""
+_WORKTREE: Final = re.compile(rb"""(?m)^\tworktree = ([^"\\#;\n]+)$""")
+"""Where settings name a work tree as git writes it itself."""
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
 class GitOutside(NamedTuple):
     """A git directory outside of a workspace that programs have written to; the `.git` at the path `at` leads there.
 
-    `main` is the main working tree that it is accepted to, where it is that of a worktree which says so itself.
+    `main` is the main working tree that it is accepted to, where it is that of a worktree or submodule which says so itself.
     """
 
     at: str
@@ -84,23 +86,43 @@ class Beside(Overlay):
 
 
 def main_tree(root: str) -> str | None:
-    """The directory whose `.git` has the repository that a workspace is a worktree of, if that says so itself.
+    """The directory whose `.git` has the repository that a workspace is a worktree or submodule of, if that says so itself.
 
     The workspace's `.git` is a file by whoever; so the git directory that it names must name it too, and be this user's, as
     all else that is read there.
     """
-    if not stat.S_ISREG(_mode(f"{root}/.git")):
+    git = _git_directory(f"{root}/.git") if stat.S_ISREG(_mode(f"{root}/.git")) else None
+    if git is None:
         return None
-    git = _git_directory(f"{root}/.git")
-    shared, back = (None, None) if git is None else (_line(f"{git}/commondir"), _line(f"{git}/gitdir"))
-    if git is None or shared is None or back is None or os.path.realpath(os.path.join(git, back)) != f"{root}/.git":
+    shared, back = _line(f"{git}/commondir"), _line(f"{git}/gitdir")
+    if shared is None or back is None:
+        return _superproject(root, git)
+    if os.path.realpath(os.path.join(git, back)) != f"{root}/.git":
         return None
     common = os.path.realpath(os.path.join(git, shared))
     main = os.path.dirname(common)
     if os.path.dirname(git) != f"{common}/worktrees" or common != f"{main.rstrip('/')}/.git" or is_inside(main, root):
         return None
     places = (main, common, f"{common}/worktrees", git, f"{git}/commondir", f"{git}/gitdir")
-    return main if all(os.lstat(place).st_uid == os.geteuid() for place in places) else None
+    return main if all(map(_is_own, places)) else None
+
+
+def _superproject(root: str, git: str) -> str | None:
+    """The directory of the project that a workspace is a submodule of, in whose `.git` its git directory `git` lies."""
+    main, _, within = git.partition("/.git/")
+    if not within.startswith(("modules/", "worktrees/")) or is_inside(main, root):
+        return None
+    named = _WORKTREE.findall(bounded_content(f"{git}/config", _LARGEST) or b"")
+    if len(named) != 1 or os.path.realpath(os.path.join(git, os.fsdecode(named[0]))) != root:
+        return None
+    places = [f"{git}/config", git]
+    while places[-1] != main:
+        places.append(os.path.dirname(places[-1]))
+    return main if all(map(_is_own, places)) else None
+
+
+def _is_own(place: str) -> bool:
+    return os.lstat(place).st_uid == os.geteuid()
 
 
 def leads_elsewhere(root: str, path: str) -> bool:
@@ -136,12 +158,12 @@ def _has_its_files_elsewhere(git: str, root: str) -> bool:
     if any(os.path.isabs(os.readlink(one)) or not is_inside(os.path.realpath(one), root) for one in links):
         return True
     settings = (bounded_content(f"{git}/{name}", _LARGEST) or b"" for name in ("config", "config.worktree"))
-    named = (os.fsdecode(found[1]) for text in settings for found in _WORKTREE.finditer(text))
+    named = (os.fsdecode(found[1]) for text in settings for found in _ANY_WORKTREE.finditer(text))
     return any(not is_inside(os.path.realpath(os.path.join(git, one)), root) or os.path.isabs(one) for one in named)
 
 
 def index_in(main: str, root: str) -> str:
-    """The path, in its main working tree, of the index of a worktree at `root`."""
+    """The path, in its main working tree, of the index of a worktree or submodule at `root`."""
     return f"{os.path.relpath(_git_directory(f'{root}/.git') or main, main)}/index"
 
 

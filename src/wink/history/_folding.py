@@ -30,7 +30,7 @@ YOUNGEST: Final = 16
 WORTH: Final = 8
 """Changing calls of one process that are worth a fold when it ends."""
 SOME: Final = 512
-"""So many transactions at most are folded while somebody waits for something else; the others are left to the next one."""
+"""So many transactions at most a process folds while somebody waits for it; when as many are left as it ends, another process takes them."""
 FEW: Final = 64
 """Calls of one process of which the texts are moved when it ends."""
 TIDIED_AT_ONCE: Final = 2048
@@ -96,7 +96,7 @@ class Folding:
         self.wait()
         if self.is_worth_it():
             self.quietly()
-            if self._record.folds.waiting() >= BESIDE:  # so that however many come and go, no more are left than that
+            if self._record.folds.waiting() >= SOME:  # processes that were killed left them, or this one made many
                 self._beside()
         self.tidy(most=TIDIED_AT_ONCE, enough=FEW if self._calls >= FEW else None)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -393,12 +394,23 @@ def separate(main_tree: Path) -> Path:
 
 
 def submodule_of(main_tree: Path) -> Path:
+    above = main_tree.parent / "above"
     git(main_tree.parent, "init", "-q", "-b", "main", "above")
-    git(main_tree.parent / "above", "submodule", "--quiet", "add", str(main_tree), "sub")
-    return main_tree.parent / "above/sub"
+    git(above, "submodule", "--quiet", "add", str(main_tree), "sub")
+    git(above, "commit", "-q", "-m", "submodule")
+    return above / "sub"
 
 
-OUTSIDE = {"a separate one": separate, "a submodule": submodule_of}
+def submodule_of_another_form(main_tree: Path) -> Path:
+    """One whose git directory says where its work tree is in a way that git never writes."""
+    root = submodule_of(main_tree)
+    config = root.parent / ".git/modules/sub/config"
+    config.write_text(config.read_text().replace("\tworktree = ../../../sub\n", '\tworktree = "../../../sub"\n'))
+    return root
+
+
+OUTSIDE = {"a separate one": separate, "a submodule of another form": submodule_of_another_form}
+
 COMMIT = "echo w > w.txt; git add -A; git -c user.name=a -c user.email=a@b commit -qm two"
 
 
@@ -465,10 +477,10 @@ def test_a_commit_alone_is_not_forgotten_with_the_program(wink: Wink, main_tree:
     assert wink("accept", cwd=root).returncode != 0
 
 
-@pytest.mark.parametrize("kind", [*OUTSIDE, "a worktree"])
+@pytest.mark.parametrize("kind", [*OUTSIDE, "a worktree", "a submodule"])
 def test_looking_at_a_git_directory_outside_is_no_change_of_it(wink: Wink, main_tree: Path, kind: str) -> None:
     """`git status` writes an index anew, to note times."""
-    root = {**OUTSIDE, "a worktree": worktree}[kind](main_tree)
+    root = {**OUTSIDE, "a worktree": worktree, "a submodule": submodule_of}[kind](main_tree)
 
     script = "touch a.txt b.txt; git status --porcelain; git log -1 --format=%s; echo w > w.txt"
     tried = wink("try", "--", "sh", "-ec", script, cwd=root)
@@ -527,6 +539,72 @@ def test_a_commit_in_a_worktree_of_a_repository_anywhere_is_accepted(wink: Wink,
     finally:
         if where == "elsewhere":
             shutil.rmtree(base)
+
+
+@pytest.mark.parametrize("where", ["a repository", "a worktree", "a submodule"])
+def test_a_commit_in_a_submodule_that_is_the_workspace_is_accepted_and_undone(
+    wink: Wink, main_tree: Path, where: str
+) -> None:
+    """The file was accepted, and the commit could not be. It is a call of the project that has the submodule."""
+    root = submodule_of(main_tree)
+    project = root.parent
+    if where == "a worktree":
+        git(project, "worktree", "add", "-q", "../beside", "-b", "beside")
+        git(project.parent / "beside", "submodule", "--quiet", "update", "--init")
+        root = project.parent / "beside/sub"
+    elif where == "a submodule":
+        git(root, "submodule", "--quiet", "add", str(main_tree), "deep")
+        git(root, "commit", "-q", "-m", "two")
+        root = root / "deep"
+    base, status = git(root, "rev-parse", "HEAD"), git(root, "status", "--porcelain")
+    (project / "mine.txt").write_text("mine\n")
+    tried = wink("try", "--", "sh", "-ec", f"{COMMIT}; git checkout -q -b next; echo x > ../x.txt", cwd=root)
+    assert "is in the try too, and accepted with it" in tried.stderr, tried.stderr
+
+    accepted = wink("accept", cwd=root)
+
+    assert accepted.returncode == 0, accepted.stderr
+    way = re.search(r"; wink (undo c1 --workspace \S+) takes it back", accepted.stdout)
+    assert way, accepted.stdout
+    assert git(root, "log", "-1", "--format=%s %D").startswith("two HEAD -> next")
+    assert git(root, "status", "--porcelain") == ""
+    assert not (root.parent / "x.txt").exists(), "only what git keeps for itself is taken"
+    git(root, "fsck", "--strict")
+    assert wink("tries", cwd=root).stdout.count("git wrote to") == 0
+    assert wink(*way[1].split(), cwd=root).returncode == 0
+    assert wink("undo", cwd=root).returncode == 0
+    assert (git(root, "rev-parse", "HEAD"), git(root, "status", "--porcelain")) == (base, status)
+    assert (project / "mine.txt").read_text() == "mine\n"
+    git(root, "fsck", "--strict")
+
+
+@pytest.mark.parametrize("what", ["another directory", "another user's", "another work tree", "two settings"])
+def test_a_project_whose_submodule_does_not_point_back_gets_nothing(wink: Wink, main_tree: Path, what: str) -> None:
+    """Whoever wrote the workspace's `.git` could name any submodule of this user's projects."""
+    root = submodule_of(main_tree)
+    place = root.parent / ".git/modules/sub"
+    if what == "another directory":
+        hostile = root.parent / "hostile"
+        hostile.mkdir()
+        (hostile / ".git").write_bytes((root / ".git").read_bytes())
+        root = hostile
+    elif what == "another user's" and os.geteuid() == 0:  # only root gives files away
+        os.chown(place / "config", 12345, 12345)
+    elif what != "two settings":
+        (root.parent / "other").mkdir()
+        git(root, "config", "core.worktree", "../../../other")
+    else:
+        git(root, "config", "--add", "core.worktree", "../../../sub")
+    before = git(root, "rev-parse", "HEAD")
+
+    safe = "export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0='*' GIT_WORK_TREE=."
+    tried = wink("try", "--", "sh", "-c", f"{safe}; {COMMIT}; echo x > x.txt", cwd=root)
+
+    assert "stays in the try and cannot be accepted" in tried.stderr
+    assert wink("accept", cwd=root).returncode != 0
+    assert wink("accept", "--without", ".git", cwd=root).returncode == 0
+    assert (root / "x.txt").exists()
+    assert git(root, "rev-parse", "HEAD") == before
 
 
 def test_a_commit_alone_in_a_worktree_is_kept_on_success(wink: Wink, main_tree: Path) -> None:
