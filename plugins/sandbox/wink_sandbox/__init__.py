@@ -9,9 +9,21 @@ from wink_sandbox._deep import remove_tree, walk_tree
 from wink_sandbox._git_config import keep_base, with_git_config
 from wink_sandbox._git_outside import Beside, GitOutside, beside, git_outside, index_in, main_tree
 from wink_sandbox._guard import Guard, Guarded, OverlayGuard, usual_guard
-from wink_sandbox._lay import check_mounts, foreign, mounted_in
+from wink_sandbox._lay import check_mounts, foreign, mounted_in, objection
 from wink_sandbox._merge import Differences, Notes, changed_meanwhile, differences, forget, lay_aside, merge, refused
-from wink_sandbox._overlay import SINCE, Overlay, fresh_name, is_directory, layers, overlays_in, sweep
+from wink_sandbox._overlay import (
+    LEFT_OUT,
+    SINCE,
+    Overlay,
+    fresh_name,
+    has_copy,
+    has_left_out,
+    is_directory,
+    is_unsettled,
+    layers,
+    overlays_in,
+    sweep,
+)
 from wink_sandbox._rules import repository_of, steering
 from wink_sandbox._sandbox import PROGRAMS, Sandbox, bubblewrap, opened, run_request, words_of
 from wink_sandbox._scratch import Scratch
@@ -40,7 +52,10 @@ from wink_sandbox.programs import (
 if TYPE_CHECKING:
     from wink_sandbox._copy import copy_file
     from wink_sandbox._copy_guard import CopyGuard
+    from wink_sandbox._copy_of_try import CopyLost, CopyOfTry
+    from wink_sandbox._elsewhere import forget_copies
     from wink_sandbox._git_remotes import RemoteSetting
+    from wink_sandbox._left_out import in_the_place_of_left_out
     from wink_sandbox._probe import Feature, Report, probe
     from wink_sandbox._settings_files import SettingsProblem, unreadable_settings
     from wink_sandbox._unguarded import Unguarded
@@ -49,6 +64,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DEEPEST",
     "ENVIRONMENT",
+    "LEFT_OUT",
     "MIB",
     "PROGRAMS",
     "SCRATCH",
@@ -57,6 +73,8 @@ __all__ = [
     "Channel",
     "Command",
     "CopyGuard",
+    "CopyLost",
+    "CopyOfTry",
     "Differences",
     "Ended",
     "Feature",
@@ -93,14 +111,19 @@ __all__ = [
     "differences",
     "foreign",
     "forget",
+    "forget_copies",
     "fresh_name",
     "git_outside",
+    "has_copy",
+    "has_left_out",
+    "in_the_place_of_left_out",
     "keep_base",
     "launcher",
     "main_tree",
     "merge",
     "mount",
     "mounted_in",
+    "objection",
     "opened",
     "probe",
     "refused",
@@ -111,6 +134,7 @@ __all__ = [
     "index_in",
     "is_directory",
     "is_opaque",
+    "is_unsettled",
     "lay_aside",
     "layers",
     "overlays_in",
@@ -132,6 +156,9 @@ __acts_for_tools__ = ("reads", "changes")
 _LATER = {
     "CopyGuard": "_copy_guard",
     "copy_file": "_copy",
+    "CopyLost CopyOfTry": "_copy_of_try",
+    "forget_copies": "_elsewhere",
+    "in_the_place_of_left_out": "_left_out",
     "RemoteSetting": "_git_remotes",
     "Feature Report probe": "_probe",
     "SettingsProblem unreadable_settings": "_settings_files",

@@ -56,11 +56,12 @@ class WorkspaceCopy:
         # Until it is whole again, nobody must believe what is written about it.
         remove_tree(f"{self._directory_path}/{_INDEX}")
         self._directory("", known)
+        self._completed()
         self._store()
-        self._children = {}
-        for path in self._index:
-            above, _, name = path.rpartition("/")
-            self._children.setdefault(above, set()).add(name)
+        self._list_children()
+
+    def _completed(self) -> None:
+        """Do what can be done only to a copy that is whole."""
 
     def steps(self) -> tuple[tuple[Step, ...], tuple[tuple[str, str], ...]]:
         """What a program has changed since, in an order in which it can be done, and what will not be carried over."""
@@ -77,13 +78,13 @@ class WorkspaceCopy:
             known = self._index.get(step.path)
             is_directory = now is not None and stat.S_ISDIR(now.st_mode)
             is_other = (now is None) != (known is None)
-            is_saved = now is not None and known is not None and not is_directory and _mark(now) != known[0]
+            is_saved = now is not None and known is not None and not is_directory and mark(now) != known[0]
             if is_other or (is_saved and not self._is_index_still(step, known)):
                 found[step.path] = None
             if step.kind == "drop" and is_directory:
                 for path, status in _tree(self._root, step.path, self._passed):
                     below = self._index.get(path)
-                    if below is None or (not stat.S_ISDIR(status.st_mode) and _mark(status) != below[0]):
+                    if below is None or (not stat.S_ISDIR(status.st_mode) and mark(status) != below[0]):
                         found[path] = None
         return tuple(found)
 
@@ -98,10 +99,10 @@ class WorkspaceCopy:
 
     def _directory(self, path: str, known: dict[str, tuple[Mark, Mark]]) -> None:
         there = self._names(self._copy, path)
-        for name, status in self._names(self._root, path).items():
+        for name, (status, source) in self._sources(path).items():
             below = f"{path}/{name}" if path else name
             mine = there.pop(name, None)
-            if self._passed(below) or not _is_kept(status.st_mode):
+            if self._passed(below) or not is_kept(status.st_mode):
                 if mine is not None:
                     remove_tree(f"{self._copy}/{below}")
                 continue
@@ -116,19 +117,30 @@ class WorkspaceCopy:
                 else:
                     os.chmod(f"{self._copy}/{below}", stat.S_IMODE(mine.st_mode) | 0o700)
                 self._directory(below, known)
-                shutil.copystat(f"{self._root}/{below}", f"{self._copy}/{below}")
+                self._finished(source, f"{self._copy}/{below}")
                 os.chmod(f"{self._copy}/{below}", stat.S_IMODE(status.st_mode))
-            elif mine is None or known.get(below) != (_mark(status), _mark(mine)):
+            elif mine is None or known.get(below) != (mark(status), mark(mine)):
                 remove_tree(f"{self._copy}/{below}")
-                copy_file(f"{self._root}/{below}", f"{self._copy}/{below}", status)
+                self._copied(source, f"{self._copy}/{below}", status)
             else:
                 self._index[below] = known[below]
                 continue
-            self._index[below] = _mark(status), _mark(os.lstat(f"{self._copy}/{below}"))
+            self._index[below] = mark(status), mark(os.lstat(f"{self._copy}/{below}"))
         for name in there:
             below = f"{path}/{name}" if path else name
             if not self._is_scratch(below):
                 remove_tree(f"{self._copy}/{below}")
+
+    def _sources(self, path: str) -> dict[str, tuple[os.stat_result, str]]:
+        """What is to be in a directory of the copy, by names, and where that is."""
+        above = f"{self._root}/{path}" if path else self._root
+        return {name: (status, f"{above}/{name}") for name, status in self._names(self._root, path).items()}
+
+    def _finished(self, source: str, target: str) -> None:
+        shutil.copystat(source, target)
+
+    def _copied(self, source: str, target: str, status: os.stat_result) -> None:
+        copy_file(source, target, status)
 
     # -- what a program did to the copy
 
@@ -144,13 +156,13 @@ class WorkspaceCopy:
                     steps.append(Step("drop", below, found))
             elif self._passed(below):
                 notes.append((below, "is wink's own state, and stays as it is"))
-            elif not _is_kept(status.st_mode):
+            elif not is_kept(status.st_mode):
                 notes.append((below, "is a FIFO, socket or device, which is not kept"))
                 if found is not None:
                     steps.append(Step("drop", below, found))
             elif stat.S_ISDIR(status.st_mode):
                 self._changed_directory(below, status, known, found, steps, notes)
-            elif known is None or known[1] != _mark(status):
+            elif known is None or known[1] != mark(status):
                 self._changed_file(below, status, known, found, steps)
 
     def _changed_directory(
@@ -183,7 +195,7 @@ class WorkspaceCopy:
             above = pending.pop()
             for name, status in sorted(self._names(self._copy, above).items()):
                 below = f"{above}/{name}"
-                if self._passed(below) or not _is_kept(status.st_mode):
+                if self._passed(below) or not is_kept(status.st_mode):
                     notes.append((below, "is not kept"))
                 elif not stat.S_ISDIR(status.st_mode):
                     self._changed_file(below, status, None, None, steps)
@@ -221,7 +233,7 @@ class WorkspaceCopy:
 
     def _has_same_content(self, path: str, known: Mark, made: os.stat_result, found: os.stat_result) -> bool:
         """Whether a file that something happened to still has its content, owner, attributes and time of change."""
-        if known[1:4] != _mark(made)[1:4] or (made.st_uid, made.st_gid) != (found.st_uid, found.st_gid):
+        if known[1:4] != mark(made)[1:4] or (made.st_uid, made.st_gid) != (found.st_uid, found.st_gid):
             return False
         if attributes(f"{self._copy}/{path}") != attributes(f"{self._root}/{path}"):
             return False
@@ -243,6 +255,12 @@ class WorkspaceCopy:
         except FileNotFoundError:
             return {}
 
+    def _list_children(self) -> None:
+        self._children = {}
+        for path in self._index:
+            above, _, name = path.rpartition("/")
+            self._children.setdefault(above, set()).add(name)
+
     def _load(self) -> dict[str, tuple[Mark, Mark]]:
         try:
             with opened_directory(self._directory_path) as place:
@@ -257,11 +275,13 @@ class WorkspaceCopy:
             replace_file(place, _INDEX, json.dumps(self._index).encode("utf-8", "surrogateescape"))
 
 
-def _is_kept(mode: int) -> bool:
+def is_kept(mode: int) -> bool:
+    """Whether something of this mode is copied."""
     return stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode)
 
 
-def _mark(status: os.stat_result) -> Mark:
+def mark(status: os.stat_result) -> Mark:
+    """What is another one as soon as anything happens to a file."""
     return [status.st_mode, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns]
 
 

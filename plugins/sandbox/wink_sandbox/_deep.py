@@ -26,14 +26,23 @@ class _Base:
         os.close(self.fd)
 
 
-def walk_tree(path: str) -> Iterator[tuple[str, os.stat_result]]:
-    """Everything in a directory, with paths relative to it; what is deleted meanwhile is left out."""
-    pending = [(_Base(os.open(path, _DIRECTORY)), ".", "")]
+def walk_tree(path: str, *, closed: bool = True) -> Iterator[tuple[str, os.stat_result]]:
+    """Everything in a directory, with paths relative to it; what is deleted meanwhile is left out.
+
+    Raises `PermissionError` where there is a `closed` directory, unless it need not be looked into.
+    """
+    passed = (FileNotFoundError, NotADirectoryError, *(() if closed else (PermissionError,)))
+    try:
+        pending = [(_Base(os.open(path, _DIRECTORY)), ".", "")]
+    except PermissionError:
+        if closed:
+            raise
+        return
     while pending:
         base, inside, shown = pending.pop()
         try:
             fd = os.open(inside, _DIRECTORY, dir_fd=base.fd)
-        except (FileNotFoundError, NotADirectoryError):
+        except passed:
             continue
         with os.scandir(fd) as entries:
             found = [(entry.name, entry.stat(follow_symlinks=False)) for entry in entries]

@@ -11,11 +11,13 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Final, NamedTuple
 
+from wink.bounded import content_of
 from wink.dataclass import dataclass
 from wink.errors import RecordCorrupt
-from wink.filesystem import git_index_meaning
+from wink.filesystem import git_index_meaning, protected_as
 from wink.state import open_directory
 from wink.trust import is_inside
 from wink_sandbox._overlay import Overlay
@@ -25,6 +27,10 @@ _MOST: Final = 8192
 _LARGEST: Final = 1 << 24
 _PARTS: Final = frozenset(("HEAD", "index", "objects", "refs"))
 """Names of which git writes one, whatever it writes."""
+_WRITTEN: Final = ("logs", "logs/refs", "objects", "refs")
+"""Directories in one in which git makes directories, or finds links in their place."""
+_ANY_WORKTREE: Final = re.compile(rb"""(?im)^[ \t]*(?:\[[^\n\]]*\])?[ \t]*worktree[ \t]*=[ \t]*"?([^\n"]*)""")
+"""Where a work tree is named in git's settings; that the section is another one is looked past."""
 _WORKTREE: Final = re.compile(rb"""(?m)^\tworktree = ([^"\\#;\n]+)$""")
 """Where settings name a work tree as git writes it itself."""
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
@@ -106,7 +112,7 @@ def _superproject(root: str, git: str) -> str | None:
     main, _, within = git.partition("/.git/")
     if not within.startswith(("modules/", "worktrees/")) or is_inside(main, root):
         return None
-    named = _WORKTREE.findall(_content(f"{git}/config", _LARGEST) or b"")
+    named = _WORKTREE.findall(bounded_content(f"{git}/config", _LARGEST) or b"")
     if len(named) != 1 or os.path.realpath(os.path.join(git, os.fsdecode(named[0]))) != root:
         return None
     places = [f"{git}/config", git]
@@ -117,6 +123,43 @@ def _superproject(root: str, git: str) -> str | None:
 
 def _is_own(place: str) -> bool:
     return os.lstat(place).st_uid == os.geteuid()
+
+
+def leads_elsewhere(root: str, path: str) -> bool:
+    """Whether a path of the workspace is a `.git` by which git, in a copy of the workspace, would work on what is not in the copy."""
+    if protected_as(path.rpartition("/")[2]) != ".git":
+        return False
+    place = f"{root}/{path}"
+    mode = _mode(place)
+    named = ""
+    if stat.S_ISLNK(mode):
+        named = os.readlink(place)
+    elif stat.S_ISREG(mode):
+        line = _line(place) or ""
+        if not line.startswith("gitdir:"):
+            return True  # git reads some such texts otherwise than we do
+        named = line.removeprefix("gitdir:").strip()
+    git = os.path.realpath(os.path.join(os.path.dirname(place), named)) if named else place
+    if _has_its_files_elsewhere(git, root):
+        return True
+    shared = _line(f"{git}/commondir")
+    if shared is None:
+        return os.path.isabs(named) or not is_inside(git, root) or os.path.lexists(f"{git}/commondir")
+    common = os.path.realpath(os.path.join(git, shared))
+    return any(map(os.path.isabs, (named, shared))) or not (is_inside(git, root) and is_inside(common, root))
+
+
+def _has_its_files_elsewhere(git: str, root: str) -> bool:
+    """Whether git would write, because of a link or of `core.worktree` in a git directory, to what is outside of the workspace."""
+    links: list[str] = []
+    for place in (git, *(f"{git}/{name}" for name in _WRITTEN)):
+        with suppress(OSError), os.scandir(place) as entries:
+            links += [entry.path for entry in entries if entry.is_symlink()]
+    if any(os.path.isabs(os.readlink(one)) or not is_inside(os.path.realpath(one), root) for one in links):
+        return True
+    settings = (bounded_content(f"{git}/{name}", _LARGEST) or b"" for name in ("config", "config.worktree"))
+    named = (os.fsdecode(found[1]) for text in settings for found in _ANY_WORKTREE.finditer(text))
+    return any(not is_inside(os.path.realpath(os.path.join(git, one)), root) or os.path.isabs(one) for one in named)
 
 
 def index_in(main: str, root: str) -> str:
@@ -198,19 +241,16 @@ def _git_directory(place: str) -> str | None:
 
 def _line(place: str) -> str | None:
     """What a small file says; None for anything else."""
-    content = _content(place, _MOST)
+    content = bounded_content(place, _MOST)
     return None if content is None or b"\0" in content else os.fsdecode(content).strip() or None
 
 
-def _content(place: str, most: int) -> bytes | None:
+def bounded_content(place: str, most: int) -> bytes | None:
+    """What a regular file says, if it is no link and has no more bytes than that."""
     try:
-        with open(os.open(place, _READ), "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                return None
-            content = file.read(most + 1)
+        return content_of(os.open(place, _READ), place, most)
     except (OSError, ValueError):
         return None
-    return content if len(content) <= most else None
 
 
 def _is_changed(place: str, upper: str, git: str) -> bool:
@@ -229,7 +269,7 @@ def _is_changed(place: str, upper: str, git: str) -> bool:
 def _is_index_still(git: str, written: str, step: Step) -> bool:
     if step.kind != "file" or step.found is None or step.path.rpartition("/")[2] != "index":
         return False
-    before, after = (_content(f"{base}/{step.path}", _LARGEST) for base in (git, written))
+    before, after = (bounded_content(f"{base}/{step.path}", _LARGEST) for base in (git, written))
     if before is None or after is None:
         return False
     said = git_index_meaning(before)

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from wink.errors import SandboxUnavailable
 from wink.filesystem import FileChange, FileTransaction, program_state
-from wink_sandbox._lay import check_mounts, foreign
+from wink_sandbox._lay import check_mounts, foreign, objection
 from wink_sandbox._merge import Differences, Notes, differences, merge
 from wink_sandbox._overlay import Overlay, is_directory, overlays_in, spare
 from wink_sandbox._sandbox import PROGRAMS, Sandbox, bubblewrap
@@ -159,8 +159,6 @@ def _can_mount(state: str) -> bool:
         # The kernel made this one in there, when it had mounted it.
         if any(is_directory(f"{programs}/{name}/work/work") for name in overlays_in(programs)):
             return True
-        from wink_sandbox._probe import objection
-
         return not objection(state)
     except SandboxUnavailable:
         return False

@@ -8,7 +8,8 @@ from itertools import islice
 from typing import Final
 
 from wink.errors import SandboxUnavailable
-from wink_sandbox.programs import mapped
+from wink_sandbox._deep import remove_tree
+from wink_sandbox.programs import Mount, Request, launcher, mapped
 
 _LOOKED_AT: Final = 500
 """How many entries of the workspace's root are looked at: this is about a look at every start, not about a proof."""
@@ -33,6 +34,35 @@ def mounted_in(directory: str) -> tuple[str, ...]:
     with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as lines:
         points = [_unescaped(line.split(" ", 5)[4]) for line in lines]
     return tuple(sorted({point[len(within) :] for point in points if point.startswith(within)}))
+
+
+def objection(directory: str, lower: str = "", *, writable: bool = True) -> str:
+    """Why an overlay, over `lower`, cannot have what it needs in a directory; that may depend on either filesystem. Empty if it can.
+
+    One that is not `writable` needs nothing there.
+    """
+    place = f"{directory}/wink-probe-{os.urandom(4).hex()}"
+    target, upper, work = (f"{place}/{name}" for name in ("target", "upper", "work"))
+    for path in (place, target, upper, work):
+        os.mkdir(path)
+    try:
+        with open(os.devnull, "r+b") as null:
+            streams = (null.fileno(), null.fileno(), null.fileno())
+            layers = (upper, work) if writable else ("", "")
+            mount = Mount(target, (lower or target,), *layers)
+            channel = launcher.launch(Request("/bin/false", ("true",), (), (mount,), {}), streams)
+        try:
+            while (news := channel.read()) is not None:
+                for said in news:
+                    if "failed" in said and said["failed"] != "/bin/false":
+                        return f"{said['text']}, in {directory if writable else lower}"
+                    if "ended" in said:
+                        return ""
+        finally:
+            channel.close()
+        return "the launcher ended"
+    finally:
+        remove_tree(place)
 
 
 def foreign(root: str) -> tuple[tuple[str, str], ...]:

@@ -61,7 +61,7 @@ class Differences:
             if step.kind == "drop":
                 found[path] = FileChange(path, _version(f"{root}/{path}", step.found), None)
                 if step.found is not None and stat.S_ISDIR(step.found.st_mode):
-                    for inside, status in walk_tree(f"{root}/{path}"):
+                    for inside, status in walk_tree(f"{root}/{path}", closed=False):
                         below = f"{path}/{inside}"
                         found[below] = FileChange(below, _version(f"{root}/{below}", status), None)
                 continue
@@ -187,7 +187,7 @@ def changed_meanwhile(found: Differences) -> tuple[str, ...]:
         if step.found.st_ctime_ns > since and not _is_index_still(found.overlay, step):
             changed[step.path] = None
         if step.kind == "drop" and stat.S_ISDIR(step.found.st_mode):
-            for inside, status in walk_tree(f"{root}/{step.path}"):
+            for inside, status in walk_tree(f"{root}/{step.path}", closed=False):
                 if status.st_ctime_ns > since:
                     changed[f"{step.path}/{inside}"] = None
     for path in found.suspects:
@@ -323,7 +323,11 @@ def _file(place: str) -> os.stat_result | None:
 def _status(place: str) -> os.stat_result | None:
     try:
         return os.lstat(place)
-    except (FileNotFoundError, NotADirectoryError):
+    except (
+        FileNotFoundError,
+        NotADirectoryError,
+        PermissionError,
+    ):  # what is in a closed directory is nobody's to replace
         return None
 
 

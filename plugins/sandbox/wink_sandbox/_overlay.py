@@ -24,6 +24,14 @@ if TYPE_CHECKING:
 
 SINCE: Final = "since"
 """The file of an overlay that says from when on a change in the workspace is somebody else's."""
+COPY: Final = "copy"
+"""The directory of an overlay that holds the copy on which programs worked where no overlay can be mounted."""
+ELSEWHERE: Final = "elsewhere"
+"""The directory in there that holds what is noted of the copy for programs that nothing confines, which itself lies elsewhere."""
+LEFT_OUT: Final = "left-out.json"
+"""The file of an overlay that says what of the workspace was in no copy."""
+RUNS: Final = "runs"
+"""The file in either from before a program starts until what it did is in the overlay."""
 _PAUSES: Final = (0.001, 0.01, 0.05)
 """Seconds until the lock is asked for once more."""
 _BY_NAME: Final = getattr(os, "O_PATH", 0) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -59,6 +67,11 @@ class Overlay:
     def upper(self) -> str:
         """The directory that holds what was changed."""
         return f"{self.directory}/upper"
+
+    @property
+    def lock(self) -> int:
+        """The descriptor that it is in use by: whatever has it keeps it in use."""
+        return self._lock
 
     def open(self, *, afresh: bool = False, make: bool = True) -> None:
         """Make it, or take it up again as it was left, or with `afresh` without what was changed in it.
@@ -275,6 +288,22 @@ def is_directory(path: str) -> bool:
         return stat.S_ISDIR(os.lstat(path).st_mode)
     except OSError:
         return False
+
+
+def has_copy(overlay: Overlay) -> bool:
+    """Whether programs have worked on a copy."""
+    return is_directory(f"{overlay.directory}/{COPY}")
+
+
+def has_left_out(overlay: Overlay) -> bool:
+    """Whether something of the workspace was in no copy, when a program worked on one."""
+    return os.path.lexists(f"{overlay.directory}/{LEFT_OUT}")
+
+
+def is_unsettled(overlay: Overlay, *, moved: bool | None = None) -> bool:
+    """Whether a program works on a copy, or wink was killed before it had looked at what one did; on one elsewhere if `moved`."""
+    places = [f"{overlay.directory}/{COPY}/{RUNS}", f"{overlay.directory}/{COPY}/{ELSEWHERE}/{RUNS}"]
+    return any(map(os.path.lexists, places if moved is None else places[moved : moved + 1]))
 
 
 def overlays_in(directory: str) -> list[str]:

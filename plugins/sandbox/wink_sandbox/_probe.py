@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from functools import cache
 from typing import Final
@@ -94,6 +93,8 @@ def probe() -> Report:
 
 
 def _bubblewrap() -> tuple[bool, str]:
+    import subprocess
+
     from wink.errors import SandboxUnavailable
     from wink_sandbox._sandbox import bubblewrap
 
@@ -113,6 +114,7 @@ def _mounted() -> tuple[str, str]:
     import tempfile
 
     from wink.errors import SandboxUnavailable
+    from wink_sandbox._lay import objection
     from wink_sandbox.programs import launcher
 
     try:
@@ -121,34 +123,6 @@ def _mounted() -> tuple[str, str]:
         return error.missing[0].partition("; ")[0], "needs user namespaces"
     with tempfile.TemporaryDirectory(prefix="wink-probe-") as place:
         return "", objection(place)
-
-
-def objection(directory: str) -> str:
-    """Why an overlay cannot have what it needs in a directory, which may depend on its filesystem; empty if it can."""
-    from wink_sandbox._deep import remove_tree
-    from wink_sandbox.programs import Mount, Request, launcher
-
-    place = f"{directory}/wink-probe-{os.urandom(4).hex()}"
-    lower, upper, work = (f"{place}/{name}" for name in ("lower", "upper", "work"))
-    for path in (place, lower, upper, work):
-        os.mkdir(path)
-    try:
-        with open(os.devnull, "r+b") as null:
-            streams = (null.fileno(), null.fileno(), null.fileno())
-            mount = Mount(lower, (lower,), upper, work)
-            channel = launcher.launch(Request("/bin/false", ("true",), (), (mount,), {}), streams)
-        try:
-            while (news := channel.read()) is not None:
-                for said in news:
-                    if "failed" in said and said["failed"] != "/bin/false":
-                        return f"{said['text']}, in {directory}"
-                    if "ended" in said:
-                        return ""
-        finally:
-            channel.close()
-        return "the launcher ended"
-    finally:
-        remove_tree(place)
 
 
 def _ids() -> Feature:

@@ -25,6 +25,8 @@ from wink_sandbox._upper import Step
 
 _PLANTED: Final = "would plant a git repository, whose hooks and settings the next git command would run"
 _DELETED: Final = "is a git repository, which programs must not delete"
+_ANOTHERS: Final = "is in a directory of another user, or has one in it, that you may not change"
+_CLOSED: Final = "holds something that cannot be read here, and would be deleted"
 _DEEP: Final = "is so deep that what is in it has no path; make fewer levels, or shorter names"
 _INSTALLED: Final = (
     "names a distribution, and is where the running Python finds it: its entry points are loaded by other programs"
@@ -49,18 +51,35 @@ def problem(step: Step, root: str, *, check: Callable[[str], None]) -> str | Non
     path = step.path
     if step.is_too_deep:
         return _DEEP
+    if _is_anothers(os.path.dirname(f"{root}/{path}")):
+        return _ANOTHERS
     at, inside = repository_of(path)
     if at is not None:
         return _git_problem(step, root, at, inside)
     if step.kind == "drop" and step.found is not None and stat.S_ISDIR(step.found.st_mode):
-        for below, _ in walk_tree(f"{root}/{path}"):
-            if protected_as(below.rpartition("/")[2]) is not None:
-                return f"has {below!r} in it, which programs must not delete"
+        try:
+            for below, status in walk_tree(f"{root}/{path}"):
+                if protected_as(below.rpartition("/")[2]) is not None:
+                    return f"has {below!r} in it, which programs must not delete"
+                if stat.S_ISDIR(status.st_mode) and _is_anothers(f"{root}/{path}/{below}"):
+                    return _ANOTHERS
+            if _is_anothers(f"{root}/{path}"):
+                return _ANOTHERS
+        except PermissionError:
+            return _CLOSED
     try:
         check(path)
     except PathRefused as error:
         return error.reason
     return None
+
+
+def _is_anothers(directory: str) -> bool:
+    """Whether another user's directory is closed to us: what is in it can be changed in a copy, and nowhere else."""
+    try:
+        return os.lstat(directory).st_uid != os.geteuid() != 0 and not os.access(directory, os.W_OK | os.X_OK)
+    except OSError:
+        return False
 
 
 def unportable(steps: Iterable[Step]) -> Iterator[tuple[str, str]]:

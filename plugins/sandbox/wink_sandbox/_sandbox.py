@@ -16,6 +16,7 @@ from wink_sandbox.programs import (
     SYSTEM,
     Command,
     Ended,
+    Mount,
     OnOutput,
     Profile,
     Request,
@@ -124,11 +125,11 @@ class Sandbox:
                 cwd,
                 command.env,
                 profile,
-                source=source,
                 masked=[*masked, *own],
                 interactive=interactive or terminal,
             ),
-            mounts=() if overlay.is_copy else (overlay.mount(),),
+            # Not by the copy's path, which may lead through what is mounted before it, such as the home.
+            mounts=(Mount(root, (), source, "") if overlay.is_copy else overlay.mount(),),
             # The kernel would hold its own copies to a size too, and let nobody change the mode of a larger file.
             limits=rlimits(self.profile, {*launcher.group.held, "file size"}),
             terminal=terminal,

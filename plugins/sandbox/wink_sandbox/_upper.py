@@ -107,7 +107,7 @@ class Reader:
             self._notes.append((path, reason))
             return None
         found = self._below(path) if has_lower else None
-        if self._is_whiteout(path, made):
+        if is_whiteout(self._at(self._upper, path), made):
             if self._is_scratch(path) and (found is None or stat.S_ISDIR(found.st_mode)):
                 self._scratch.append(path)
             elif found is not None:
@@ -204,11 +204,6 @@ class Reader:
                     return False
         return True
 
-    def _is_whiteout(self, path: str, made: os.stat_result) -> bool:
-        if stat.S_ISCHR(made.st_mode):
-            return made.st_rdev == 0
-        return stat.S_ISREG(made.st_mode) and made.st_size == 0 and self._mark(path, "whiteout") is not None
-
     def _mark(self, path: str, name: str) -> bytes | None:
         return _marked(self._at(self._upper, path), name)
 
@@ -223,9 +218,21 @@ class Reader:
         return f"{base}/{path}" if path else base
 
 
+def is_whiteout(place: str, made: os.stat_result) -> bool:
+    """Whether something in an upper directory says that a name was deleted."""
+    if stat.S_ISCHR(made.st_mode):
+        return made.st_rdev == 0
+    return stat.S_ISREG(made.st_mode) and made.st_size == 0 and _marked(place, "whiteout") is not None
+
+
 def has_origin(path: str) -> bool:
     """Whether the kernel has copied this from the lower directory, so that it could be changed."""
     return _marked(path, "origin") is not None
+
+
+def has_opaque(path: str) -> bool:
+    """Whether a directory in an upper directory hides what was there before."""
+    return _marked(path, "opaque") == b"y"
 
 
 def is_opaque(directory: int) -> bool:
@@ -244,7 +251,7 @@ def unhide(directory: int) -> None:
 
 
 def _marked(path: str, name: str) -> bytes | None:
-    for prefix in _PREFIXES:
+    for prefix in _PREFIXES if _has_attributes() else ():
         try:
             return os.getxattr(path, prefix + name, follow_symlinks=False)
         except OSError as error:
@@ -259,7 +266,7 @@ def clean(path: str) -> None:
     What a program calls so itself, the kernel keeps under a name within the mark's own; it goes too: such a name in the
     workspace would change what the next overlay shows.
     """
-    marks = [name for name in os.listxattr(path, follow_symlinks=False) if name.startswith(_PREFIXES)]
+    marks = [name for name in _attribute_names(path) if name.startswith(_PREFIXES)]
     mode = stat.S_IMODE(os.lstat(path).st_mode)
     is_closed = bool(marks) and not mode & 0o200 and os.geteuid() != 0
     if is_closed:  # attributes are written like content
@@ -272,8 +279,17 @@ def clean(path: str) -> None:
 
 def attributes(path: str) -> dict[str, bytes]:
     """The extended attributes of something, without the kernel's marks."""
-    names = os.listxattr(path, follow_symlinks=False)
-    return {name: os.getxattr(path, name, follow_symlinks=False) for name in names if not name.startswith(_PREFIXES)}
+    names = [name for name in _attribute_names(path) if not name.startswith(_PREFIXES)]
+    return {name: os.getxattr(path, name, follow_symlinks=False) for name in names}
+
+
+def _attribute_names(path: str) -> list[str]:
+    return os.listxattr(path, follow_symlinks=False) if _has_attributes() else []
+
+
+def _has_attributes() -> bool:
+    """Whether Python has functions for extended attributes, which it has on Linux alone."""
+    return hasattr(os, "listxattr")
 
 
 def _special(mode: int) -> str:

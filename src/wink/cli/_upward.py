@@ -20,7 +20,7 @@ from contextlib import closing, suppress
 from typing import Final
 
 from wink.errors import RecordCorrupt, StateNotKnown, WinkError, WorkspaceReadOnly, WorkspaceRootError
-from wink.trust import guard, guarded_places, named_workspaces
+from wink.trust import guard, guarded_places, is_inside, named_workspaces
 
 # On the way a directory need not be readable: that of all homes often is not.
 _THROUGH: Final = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -29,6 +29,18 @@ _OF_GIT: Final = ("HEAD", "objects", "refs")
 """What git wants to see in a `.git` before it takes that for a repository."""
 _MOST_BYTES: Final = 8192
 """Of a `.git` file, which has one path in it."""
+_COPIES: Final = "wink-copies"
+"""Where the sandbox has copies for programs that nothing confines, beside wink's own directory of the user's state."""
+
+
+class InCopy(WorkspaceRootError):
+    """The current directory is in a copy of a workspace, on which a program works that nothing confines."""
+
+    def __str__(self) -> str:
+        return (
+            f"{self.root!r} is in a copy of a workspace, made for `wink try --unconfined`, and no workspace itself; "
+            "leave it, or name a workspace with --workspace"
+        )
 
 
 def workspace_here() -> str:
@@ -36,8 +48,9 @@ def workspace_here() -> str:
 
     In wink's own processes no distribution in it counts from now on. Raises `StateKeyError` where states cannot be told
     apart and one may be there, `WorkspaceRootError` where the current directory has been deleted or what was found is being
-    moved, and `OSError` where that cannot be reached by its path.
+    moved, or is in such a copy, and `OSError` where that cannot be reached by its path.
     """
+    _check_no_copy()
     found = _found()
     if found is None:
         return _HERE
@@ -57,6 +70,18 @@ def guard_here(arguments: Sequence[str]) -> None:
     guard(*named_workspaces(arguments))
     with suppress(OSError, WinkError):
         workspace_here()
+
+
+def _check_no_copy() -> None:
+    with suppress(OSError):
+        here = os.getcwd()
+        if f"/{_COPIES}/" in here:
+            from wink.state import user_directory
+
+            own = user_directory()
+            copies = os.path.join(os.path.dirname(own), _COPIES) if own is not None else here
+            if is_inside(here, os.path.realpath(copies)):
+                raise InCopy(here, "is in a copy")
 
 
 def _found() -> tuple[str, os.stat_result] | None:

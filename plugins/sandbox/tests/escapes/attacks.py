@@ -113,6 +113,14 @@ def socket_by_its_path():
 
 
 @attack("sockets")
+def somebody_who_reads_a_fifo():
+    try:
+        return os.write(os.open(FACTS["fifo"], os.O_WRONLY | os.O_NONBLOCK), b"escaped")
+    except OSError:
+        return False
+
+
+@attack("sockets")
 def engines_and_buses():
     places = (
         "docker.sock",

@@ -55,6 +55,7 @@ class World:
         # The user's key, which every workspace of theirs is known by.
         self.noted = self.home / ".local/state/wink/known"
         self.noted.mkdir(parents=True)
+        self.copies = self.home / ".local/state/wink-copies"
         (self.home / ".local/state/wink/key").write_bytes(os.urandom(32))
         for path, text in (
             (self.root / "src/app.py", "print('hello')\n"),
@@ -74,6 +75,9 @@ class World:
                 ["git", *words], cwd=self.root, check=True, env={"PATH": PATH, "HOME": "/nonexistent", **who}
             )
         shutil.copy(ATTACKS, self.root / "attacks.py")
+        os.mkfifo(self.home / "fifo")
+        (self.home / "fifo").chmod(0o666)
+        self._reading = os.open(self.home / "fifo", os.O_RDWR | os.O_NONBLOCK)
         self._sockets: list[socket.socket] = []
         self._answering: list[threading.Thread] = []
         words = [sys.executable, "-c", "import time; time.sleep(600)", self.marker]
@@ -94,6 +98,7 @@ class World:
                 self._answer(socket.AF_UNIX, socket.SOCK_STREAM, str(place / "s"))
                 for place in (self.outside, self.home, self.root)
             ],
+            "fifo": str(self.home / "fifo"),
             "write": [*new, "/etc/passwd", "/etc/hosts", "/usr/bin/env", str(self.outside / "secret.txt"),
                       str(self.outside / "new"), str(self.base / "other/.wink/record.db")],
             "secrets": [str(self.outside / "secret.txt"), str(self.home / ".ssh/id"), str(self.base / "other/notes.txt"),
@@ -117,6 +122,7 @@ class World:
         """End what was started, and clean up."""
         self.victim.kill()
         self.victim.wait()
+        os.close(self._reading)
         for made in self._sockets:
             with suppress(OSError):
                 made.shutdown(socket.SHUT_RDWR)
@@ -130,7 +136,8 @@ class World:
         facts: dict[str, object] = {"mounts": sorted(_mounts()), "victim": self.victim.poll()}
         for place in (self.outside, self.home, self.base / "other", self.base / "prompt", self.root / ".git"):
             for path in (place, *sorted(place.rglob("*"))):
-                if self.noted not in (path, *path.parents):  # wink itself notes there which workspaces have a state
+                # wink itself notes there which workspaces have a state, and has copies for programs that nothing confines.
+                if {self.noted, self.copies}.isdisjoint((path, *path.parents)):
                     facts[str(path)] = _looks(path)
         for path in (
             "/etc/passwd",
@@ -156,8 +163,13 @@ class World:
 
     def workspace(self) -> Mapping[str, object]:
         """Everything in the workspace but wink's own."""
-        kept = (path for path in sorted(self.root.rglob("*")) if ".wink" not in path.parts)
-        return {str(path.relative_to(self.root)): _looks(path) for path in kept}
+        found: dict[str, object] = {}
+        for place, directories, files in os.walk(self.root):
+            # Not into it: what was dropped there may be so deep that it has no path.
+            directories[:] = [name for name in directories if name != ".wink"]
+            for path in (Path(place, name) for name in (*directories, *files)):
+                found[str(path.relative_to(self.root))] = _looks(path)
+        return found
 
 
 Run = Callable[..., Ended]
@@ -184,6 +196,13 @@ def by_try(world: World, *words: str, profile: str, user: int | None = None) -> 
     """As a person does; its input is a file of that person's, its environment has a secret."""
     line = ["sh", "-c", words[0]] if len(words) == 1 else list(words)
     return wink(world, "try", "--profile", profile, "--", *line, user=user)
+
+
+def by_try_on_copy(world: World, *words: str, user: int | None = None) -> Ended:
+    """The same where a try works on a copy, as one that began so goes on doing."""
+    wink(world, "try", "--unconfined", "--", "mkdir", "begun", user=user)
+    assert list(world.root.glob(".wink/*/tries/default/copy"))
+    return by_try(world, *words, profile="agent", user=user)
 
 
 def wink(world: World, *words: str, user: int | None = None) -> Ended:
@@ -235,10 +254,12 @@ RUNNERS: dict[str, Run] = {
     "run_command": by_run_command,
     "try, closed": lambda world, *words: by_try(world, *words, profile="closed"),
     "try, agent": lambda world, *words: by_try(world, *words, profile="agent"),
+    "try, agent, on a copy": by_try_on_copy,
 }
 if usable_by(NOBODY):
     RUNNERS["try, closed, as nobody"] = lambda world, *words: by_try(world, *words, profile="closed", user=NOBODY)
     RUNNERS["try, agent, as nobody"] = lambda world, *words: by_try(world, *words, profile="agent", user=NOBODY)
+    RUNNERS["try, agent, on a copy, as nobody"] = lambda world, *words: by_try_on_copy(world, *words, user=NOBODY)
 
 
 @pytest.fixture

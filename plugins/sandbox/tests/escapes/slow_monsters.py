@@ -38,8 +38,10 @@ def test_tree_that_has_no_paths_is_dropped_when_its_program_fails(world: World) 
     assert world.leftovers() == []
 
 
-def test_hundred_thousand_files_are_carried(world: World) -> None:
+def test_hundred_thousand_files_are_carried(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Many are not too many: they become the workspace's in one call, and go with its undo."""
+    monkeypatch.setenv("HOME", str(world.home))  # as for the command that undoes it
+    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
     workspace = world.workspace()
     script = (
         PYTHON

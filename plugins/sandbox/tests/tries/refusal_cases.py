@@ -25,6 +25,16 @@ def _without(script: str) -> tuple[str, ...]:
     return ("unshare", "--map-root-user", "--mount", "sh", "-ec", f'{script}\nexec "$@"', "sh")
 
 
+def _as_ordinary() -> tuple[str, ...]:
+    """Somebody without root's rights, whose the files are."""
+    return ("unshare", "-U", "--map-user=1001", "--map-group=1001")
+
+
+_ON_OVERLAY = (
+    "mkdir -p ../upper ../work; mount -t overlay o -o userxattr,lowerdir=.,upperdir=../upper,workdir=../work .; cd $PWD"
+)
+_ON_RAM = "mkdir -p ../ram; mount -t ramfs none ../ram; cp -a . ../ram/project; cd ../ram/project"
+_DEEP = "n=$(printf %0200d 0); (for i in $(seq 30); do mkdir $n; cd $n || break; done); echo x > secret; chmod 0 secret"
 _LIB = "git init -q lib; echo x > lib/x"
 _STORE = "git init -q --bare store"
 _TAKEN = 'test "$(cat a.txt)" = two'
@@ -143,9 +153,38 @@ CASES: Final = {
         "wink try -- touch x; rm -r .wink/*/tries/default/upper; ln -s ~ $(echo .wink/*/tries/default)/upper",
     ),
     "No such program": Case((2, 2, 2, 127), _OVER),
-    "No bubblewrap": Case((2, 1), _OVER, around=_without("mount --bind /dev/null /usr/bin/bwrap")),
+    "No bubblewrap": Case((2, 1, 0, 0), f"{_TAKEN}; {_OVER}", around=_without("mount --bind /dev/null /usr/bin/bwrap")),
     "No user namespaces": Case((2, 1), _OVER, around=_without("echo 0 > /proc/sys/user/max_user_namespaces")),
     "A mount in the workspace": Case((2, 0), _OPEN, around=_without("mount -t tmpfs none src")),
     "A mount in the home": Case((2, 0, 0), _TAKEN, "mkdir ~/disk", around=_without("mount -t tmpfs none ~/disk")),
+    "Options that confine, with --unconfined": Case((2, 0, 0), f"{_TAKEN}; {_OVER}"),
+    "Files of the home, on a copy": Case(
+        (0, 0, 0), "test $(cat ../upper/a.txt) = two; ! ls -d ~/.claude", around=_without(_ON_OVERLAY)
+    ),
+    "An empty home, on a copy": Case(
+        (0, 0, 0), f"{_TAKEN}; test -e begun; {_OVER}", "mkdir ~/disk", around=_without("mount -t tmpfs none ~/disk")
+    ),
+    "What is not in a copy": Case(
+        (0, 0, 0), f"{_TAKEN}; test $(cat secret)$(cat b.txt) = xx; {_OVER}", _DEEP, around=_as_ordinary()
+    ),
+    "What would take the place of something that is not in the copy": Case(
+        (0, 2, 1, 0),
+        f"{_TAKEN}; chmod u+r secret; test $(cat secret) = x; {_OVER}",
+        "echo x > secret; chmod 0 secret",
+        around=_as_ordinary(),
+    ),
+    "A link that leads out of an unconfined copy": Case((0, 0), f"{_TAKEN}; test -L up; {_OVER}", "ln -s .. up"),
+    "Something beside an unconfined copy": Case((2, 0), f"{_TAKEN}; {_OVER}"),
+    "wink in an unconfined copy": Case((2, 0, 0), f"{_TAKEN}; {_OVER}"),
+    "A git directory elsewhere, unconfined": Case(
+        (128, 0), f"{_COMMITTED}; {_OVER}", "git worktree add -q ../feature", where="../feature"
+    ),
+    "A directory that is not in the copy": Case(
+        (0, 2, 0, 0, 0), f"{_TAKEN}; test -e src/b.txt; test ! -e ~/x; {_OVER}"
+    ),
+    "A copy that is gone": Case((2, 2, 0, 0, 0, 0), f"{_TAKEN}; {_OVER}"),
+    "A filesystem that cannot keep what was deleted": Case(
+        (2, 0, 0), "test $(cat ~/project/a.txt) = two; test $(cat a.txt) = one", around=_without(_ON_RAM)
+    ),
     "No setsid": Case((2, 0, 0), _TAKEN, around=_without("mount --bind /dev/null /usr/bin/setsid")),
 }

@@ -128,7 +128,7 @@ def test_what_another_agent_has_refreshed_meanwhile_stays(
 
     assert run.returncode == 0
     assert f"not kept in your home: ~/{TOKEN} " in said
-    assert "was changed in your home meanwhile" in said or "one that was made anew" in said
+    assert "was changed in your home meanwhile" in said or "that was made anew" in said
     assert (home / TOKEN).read_text() == "newer\n"
     assert "+tried" in wink("diff", "--home").stdout
 
@@ -191,7 +191,7 @@ ATTACKS: Final = {
     "parent that is a link": ("mv ~/.claude ~/moved || { rm -r ~/.claude; mkdir ~/moved; }; ln -s moved ~/.claude", ".claude is a link"),
     "parent that leads out": ("rm -r ~/.claude; ln -s /etc ~/.claude", "is not reached: .claude is a link"),
     "parent that is a file": ("rm -r ~/.claude; echo x > ~/.claude", "is not reached: .claude is a file"),
-    "parent made anew": (f"rm -r ~/.claude; {LOGIN}", "is not in your .claude, but in one that was made anew"),
+    "parent made anew": (f"rm -r ~/.claude; {LOGIN}", "is in a ~/.claude that was made anew, which is not the one in your home"),
 }  # fmt: skip
 
 
@@ -299,7 +299,7 @@ def test_the_home_of_another_user_is_left_alone(claude: Wink, home: Path) -> Non
     """As with `sudo`, which may keep HOME: its owner could not read what is written there."""
     os.chown(home, 65534, 65534)
 
-    assert "not kept in your home: ~/ belongs to another user" in claude(LOGIN).stderr
+    assert "not kept in your home: ~ belongs to another user" in claude(LOGIN).stderr
     assert content(home) == {".profile": "mine\n"}
 
 

@@ -105,7 +105,12 @@ OTHER_TEXTS = {
     # said as something else: `TryBusy`, and what the launcher tells
     "it was removed, or moved, in this very moment",
     "it ended at once",
+    "the launcher ended",
+    # where no state has a place either, which is said first
+    "a copy for a program that nothing confines needs a place; set HOME or XDG_STATE_HOME",
     "wrote too much",
+    # a word before a program starts, when nothing has been refused
+    "scripts in {0}/bin, as pip, name the workspace's own path, and what they change there is real; {0}/bin/python -m pip changes the copy",
     # what there is more of
     "; and … more",
 }
@@ -124,10 +129,13 @@ def _texts(source: Path, *, of_errors_alone: bool) -> Iterator[str]:
             passed_over |= set(ast.walk(node.value))
         elif isinstance(node, ast.JoinedStr):
             passed_over |= {one for one in ast.walk(node) if isinstance(one, ast.Constant)}
-    roots = [module]
+    roots: list[ast.AST] = [module]
     if of_errors_alone:
         roots = [node for node in ast.walk(module) if isinstance(node, ast.Raise)]
         roots += [node for node in module.body if isinstance(node, ast.Assign)]
+        roots += [
+            node for node in module.body if isinstance(node, ast.AnnAssign) and isinstance(node.value, ast.Constant)
+        ]
     for node in (node for root in roots for node in ast.walk(root) if node not in passed_over):
         text = ""
         if isinstance(node, ast.Constant) and isinstance(node.value, str):

@@ -34,6 +34,35 @@ def test_the_first_line_says_what_the_program_sees(wink: Wink, options: tuple[st
     assert done.stderr.splitlines() == [f"wink: workspace ., {says}", "wink: it changed nothing"]
 
 
+def test_the_files_of_the_home_that_are_kept_are_named(wink: Wink, place: Path) -> None:
+    """Those of the profile, and those of the user's own settings, not too many; nothing where nothing is."""
+    claude = "~/.claude/.credentials.json, ~/.claude/projects/**/*.jsonl"
+    begun = wink("try", "--profile", "claude", "--", "true").stderr.splitlines()[0]
+    assert f"home and /tmp private (kept in your home: {claude}), machine read-only" in begun
+
+    settings = place.parent / "home/.config/wink/wink.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text('persist = ["~/.one", "~/.two"]')
+
+    begun = wink("try", "--profile", "claude", "--", "true").stderr.splitlines()[0]
+    assert f"(kept in your home: {claude}, ~/.one and 1 more)" in begun
+    assert "(kept in your home: ~/.one, ~/.two)" in wink("try", "--", "true").stderr.splitlines()[0]
+    assert "kept in your home" not in wink("try", "--profile", "build", "--", "true").stderr
+
+
+def test_where_no_home_is_shown_none_of_its_files_are_named(wink: Wink, environment: dict[str, str]) -> None:
+    """As for a user whose home is the root directory: it is never shown, and nothing is kept there, on a copy neither."""
+    environment["HOME"] = "/"
+
+    overlaid = wink("try", "--profile", "claude", "--", "true").stderr
+    wink("try", "--unconfined", "--", "mkdir", "begun")
+    copied = wink("try", "--profile", "claude", "--", "true").stderr
+
+    assert "home none, /tmp private, machine" in overlaid.splitlines()[0] or "home none, /tmp empty" in overlaid
+    assert "home none, /tmp empty, machine" in copied.splitlines()[0]
+    assert "kept in your home:" not in overlaid.splitlines()[0]
+
+
 def test_what_the_line_says_is_so(wink: Wink, place: Path) -> None:
     """In each of the two kinds of profile."""
     look = (

@@ -669,7 +669,7 @@ def test_a_crash_after_the_commit_never_lets_a_program_write_into_the_workspace(
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patch:
-            patch.setattr("wink_sandbox.tries._try.forget", die)
+            patch.setattr("wink_sandbox.tries._accept.forget", die)
             with pytest.raises(KeyboardInterrupt):
                 one.accept("a.txt")
         assert (place / "a.txt").read_text() == "one\n2\n"
@@ -723,7 +723,7 @@ def test_a_crash_after_the_commit_leaves_no_file_in_two_places_wherever_it_is_by
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patch:
-            patch.setattr("wink_sandbox.tries._try.forget", die)
+            patch.setattr("wink_sandbox.tries._accept.forget", die)
             with pytest.raises(KeyboardInterrupt):
                 one.accept()
         for name in ("h1", "h2", "h3"):
@@ -793,18 +793,18 @@ def test_what_another_call_did_while_an_accept_waited_for_its_turn_is_in_the_way
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing that was looked at before the turn was taken is true any more."""
-    from wink_sandbox.tries import _try
+    from wink_sandbox.tries import _accept
 
     with Workspace.open(place) as workspace:
         one = Try(workspace, "t")
         overlay_run(workspace, one, "echo theirs > a.txt")
-        apply = _try.apply
+        apply = _accept.apply
 
         def wait(*arguments: Any, **options: Any) -> Any:
             workspace.filesystem.write("a.txt", "of a call\n")
             return apply(*arguments, **options)
 
-        monkeypatch.setattr(_try, "apply", wait)
+        monkeypatch.setattr(_accept, "apply", wait)
         with pytest.raises(TryConflict):
             one.accept()
         assert (place / "a.txt").read_text() == "of a call\n"

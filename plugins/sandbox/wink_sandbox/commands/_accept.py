@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import click
@@ -22,12 +23,13 @@ from wink.cli import (
     workspace_option,
     wrong,
 )
-from wink.errors import MergeRefused, TryConflict
-from wink.filesystem import path_in_json, quoted_path
+from wink.errors import MergeRefused, TryConflict, WinkError
+from wink.filesystem import FileChange, path_in_json, quoted_path
 from wink.limits import utc_now
+from wink_sandbox import GitOutside
 from wink_sandbox.commands._patch import check_terminal, pick
 from wink_sandbox.commands._remotes import Remotes
-from wink_sandbox.commands._try import tell_accepted, tell_changes, tell_home, tell_left, tell_notes, tell_refused
+from wink_sandbox.commands._telling import tell_accepted, tell_changes, tell_home, tell_left, tell_notes, tell_refused
 from wink_sandbox.tries import KEPT, Accepted, Try, bring_back, dropped_tries, tries
 
 if TYPE_CHECKING:
@@ -141,7 +143,9 @@ def drop(paths: tuple[str, ...], workspace: str, name: str | None, undo: bool, d
                 )
             return _bring_back(opened, name, dry_run=dry_run)
         tried = chosen_try(opened, name)
-        home, outside = tried.home(), tried.git_outside()
+        home, outside = tuple[FileChange, ...](), tuple[GitOutside, ...]()
+        with suppress(OSError):  # what cannot be read can be dropped
+            home, outside = tried.home(), tried.git_outside()
         done = tried.drop(*map(named_path, paths), dry_run=dry_run)
         if dry_run:
             click.echo(f"would forget {paths_of(len(done.changes))} of the try {tried.name!r}")
@@ -194,7 +198,13 @@ def list_tries(workspace: str, dropped: bool, as_json: bool) -> None:
 
 
 def _list_one(one: Try, dropped_at: datetime | None, *, as_json: bool) -> None:
-    changes, home, now = one.differences().changes(), one.home(), utc_now()
+    now = utc_now()
+    try:
+        changes, home = one.differences().changes(), one.home()
+    except (OSError, WinkError) as error:
+        problem = one_line(f"cannot be read ({error}); `wink drop{_named(one.name)}` forgets it")
+        click.echo(json.dumps({"try": one.name, "problem": problem}) if as_json else f"{one_line(one.name)}  {problem}")
+        return
     if as_json:
         runs = [
             {

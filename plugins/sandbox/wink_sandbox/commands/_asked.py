@@ -19,7 +19,9 @@ def programs(workspace: str) -> Checkup:
     found = [Finding("programs", one.name, one.has, one.detail, one.remedy) for one in report.features]
     remedy = "; ".join(report.lacks("scan"))
     found.append(Finding("programs", "sandbox", guard is not None, f"the {guard} guard" if guard else "none", remedy))
-    able = f"programs are run under the {guard} guard" if guard else "programs cannot be confined here and are not run"
+    able = f"programs are run under the {guard} guard"
+    if guard is None:
+        able = "programs cannot be confined here and are not run, but by `wink try --unconfined`, on a copy"
     return Checkup(tuple(found), able, ok=guard is not None)
 
 

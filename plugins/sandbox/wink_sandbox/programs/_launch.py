@@ -25,7 +25,8 @@ _CONTROL: Final = 3
 class Mount:
     """One overlay: the lower directories, uppermost first, what is written goes to `upper`, and it is seen at `target`.
 
-    `identity` is device and inode of the last lower directory: it must be that one still.
+    `identity` is device and inode of the last lower directory: it must be that one still. Without `upper` and `work` it is
+    read-only; with `upper` alone that directory itself is seen, as a copy is.
     """
 
     target: str

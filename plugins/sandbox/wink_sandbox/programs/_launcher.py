@@ -25,7 +25,7 @@ import sys
 from typing import Any
 
 CLONE_NEWNS, CLONE_NEWUSER = 0x00020000, 0x10000000
-MS_BIND, MS_REC, MS_PRIVATE = 4096, 16384, 1 << 18
+MS_RDONLY, MS_BIND, MS_REC, MS_PRIVATE = 1, 4096, 16384, 1 << 18
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 IDLE_SECONDS = 60
 TIOCSCTTY = 0x540E
@@ -215,7 +215,12 @@ def become(request: dict[str, Any], streams: list[int], telling: int, parent: in
     # All of them are looked up before the first one is mounted, and perhaps hides where the next one's layers are.
     for mount, fds in [(mount, layers(**mount)) for mount in request["mounts"]]:
         check_place(mount["target"])
-        overlay(mount["target"], fds)
+        if mount["work"]:
+            overlay(mount["target"], fds)
+        elif mount["upper"]:
+            bind(mount["target"], *fds)
+        else:
+            read_only(mount["target"], fds)
     for place in request["places"]:
         check_place(place)
     for path in request["covered"]:
@@ -270,9 +275,9 @@ def memory_file(content: bytes) -> int:
 
 
 def layers(target: str, lower: list[str], upper: str, work: str, identity: list[int] | None) -> list[int]:
-    """Descriptors of one mount's layers, the upper and the working directory last."""
+    """Descriptors of one mount's layers, the upper and the working directory last, where there are such."""
     del target
-    fds = [*map(opened, lower), opened_plainly(upper), opened_plainly(work)]
+    fds = [*map(opened, lower), *map(opened_plainly, filter(None, (upper, work)))]
     if identity is not None:
         found = os.fstat(fds[len(lower) - 1])
         if [found.st_dev, found.st_ino] != identity:
@@ -290,6 +295,32 @@ def overlay(target: str, fds: list[int]) -> None:
     finally:
         for fd in fds:
             os.close(fd)
+
+
+def read_only(target: str, fds: list[int]) -> None:
+    """Mount one without an upper directory, of which the kernel wants two layers: the uppermost is empty, and what it looks like is seen."""
+    at, status = os.fsencode(target), os.fstat(fds[0])
+    options = f"mode={status.st_mode & 0o1777:o},size=4096"
+    check(libc.mount(b"tmpfs", at, b"tmpfs", 0, options.encode()), target)
+    try:
+        os.chown(target, status.st_uid, status.st_gid)
+    except OSError:
+        pass  # of somebody for whom there is no number here
+    fds = [opened(target), *fds]
+    options = f"userxattr,lowerdir={':'.join(f'/proc/self/fd/{fd}' for fd in fds)}"
+    try:
+        check(libc.mount(b"overlay", at, b"overlay", MS_RDONLY, options.encode()), target)
+    finally:
+        for fd in fds:
+            os.close(fd)
+
+
+def bind(target: str, fd: int) -> None:
+    """Show a directory in the place of another one, wherever it lies by now."""
+    try:
+        check(libc.mount(f"/proc/self/fd/{fd}".encode(), os.fsencode(target), None, MS_BIND, None), target)
+    finally:
+        os.close(fd)
 
 
 def opened(path: str) -> int:

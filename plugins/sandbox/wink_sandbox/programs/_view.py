@@ -21,15 +21,14 @@ def view(
     env: Mapping[str, str],
     profile: Profile,
     *,
-    source: str | None = None,
     masked: Sequence[str] = (),
     interactive: bool = False,
 ) -> list[str]:
-    """The options for a program in the workspace `root`, or in `source` in its place.
+    """The options for a program in the workspace `root`, where that is shown or what takes its place.
 
     `masked` are directories, in it or elsewhere, that look empty.
     """
-    workspace = _workspace(source or root, root, cwd, masked)
+    workspace = _workspace(root, cwd, masked)
     return [*_apart(profile, interactive), *_system(profile), *workspace, *_environment(env)]
 
 
@@ -92,8 +91,8 @@ def _system(profile: Profile) -> Iterator[str]:
         yield from ("--bind", place, place)
 
 
-def _workspace(source: str, root: str, cwd: str, masked: Sequence[str]) -> Iterator[str]:
-    yield from ("--bind", source, root)
+def _workspace(root: str, cwd: str, masked: Sequence[str]) -> Iterator[str]:
+    yield from ("--bind", root, root)
     for place in masked:
         yield from ("--tmpfs", place, "--remount-ro", place)
     yield from ("--remount-ro", "/dev", "--remount-ro", "/", "--chdir", cwd)

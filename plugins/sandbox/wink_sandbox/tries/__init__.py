@@ -4,14 +4,12 @@ from typing import TYPE_CHECKING
 
 from wink.spellings import lazily
 from wink_sandbox.tries._dropped import KEPT, Dropped
-from wink_sandbox.tries._private import private_places
+from wink_sandbox.tries._facts import Run
+from wink_sandbox.tries._private import home_of, private_places
 from wink_sandbox.tries._profiles import PROFILES, profile_named
 from wink_sandbox.tries._terminal import run_here
 from wink_sandbox.tries._try import (
     DIRECTORY,
-    Accepted,
-    AcceptRefused,
-    Run,
     Try,
     bring_back,
     dropped_tries,
@@ -20,9 +18,11 @@ from wink_sandbox.tries._try import (
 )
 
 if TYPE_CHECKING:
+    from wink_sandbox.tries._accepted import Accepted, AcceptRefused
     from wink_sandbox.tries._home_pattern import HomePattern, home_pattern
     from wink_sandbox.tries._hunks import Hunk, Picked, Unit, split
     from wink_sandbox.tries._persist import Persist, Persisted
+    from wink_sandbox.tries._unconfined import run_unconfined
 
 __all__ = [
     "DIRECTORY",
@@ -42,10 +42,12 @@ __all__ = [
     "bring_back",
     "dropped_tries",
     "free_dropped",
+    "home_of",
     "home_pattern",
     "private_places",
     "profile_named",
     "run_here",
+    "run_unconfined",
     "split",
     "tries",
 ]
@@ -54,8 +56,10 @@ if not TYPE_CHECKING:  # `wink accept --patch` alone needs some of these, and wh
     __getattr__ = lazily(
         __name__,
         {
+            "AcceptRefused Accepted": "_accepted",
             "Hunk Picked Unit split": "_hunks",
             "Persist Persisted": "_persist",
             "HomePattern home_pattern": "_home_pattern",
+            "run_unconfined": "_unconfined",
         },
     )

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from wink.errors import RecordCorrupt, SessionNameError
 from wink.state import opened_directory
 from wink.workspace import session_name
-from wink_sandbox import Overlay, is_directory, overlays_in, remove_tree
+from wink_sandbox import Overlay, has_copy, is_directory, overlays_in, remove_tree
 
 ASIDE: Final = ".dropped"
 KEPT: Final = 5
@@ -85,6 +85,10 @@ def free(tries: str, root: str, *, but: int = 0) -> int:
         except (OSError, RecordCorrupt):
             continue  # somebody brings it back, or frees it, or it is none of ours
         try:
+            if has_copy(overlay):
+                from wink_sandbox import forget_copies
+
+                forget_copies(one.directory)
             with opened_directory(os.path.dirname(one.directory)) as place:
                 remove_tree(f"/proc/self/fd/{place}/{os.path.basename(one.directory)}")
             freed += 1

@@ -213,7 +213,9 @@ def _made(real: int, upper: int, names: Sequence[str]) -> Generator[int]:
                     inner = _step(fd, name, names[:number])
                     if is_opaque(layer):
                         os.close(inner)
-                        raise _Refused(f"is not in your {'/'.join(names[:number])}, but in one that was made anew")
+                        raise _Refused(
+                            f"is in a ~/{'/'.join(names[:number])} that was made anew, which is not the one in your home"
+                        )
                 except FileNotFoundError:
                     os.mkdir(name, 0o700, dir_fd=fd)
                     inner = _step(fd, name, names[:number])

@@ -22,10 +22,10 @@ def private_places(overlay: Overlay, home: str, main: str | None = None) -> tupl
     The second part says, a line each, what stays empty, and why. Raises `SandboxUnavailable` where the home cannot be
     shown. A socket that is seen through an overlay has nobody behind it.
     """
-    made, told = [_mount(overlay, place, HOME) for place in _home(home)], list[str]()
+    made, told = [_mount(overlay, place, HOME) for place in _overlaid(home)], list[str]()
     for place, name in _TEMPORARY.items():
         # The workspace may lie there, or be that directory; and a link leads to where another mount may be.
-        if os.path.realpath(place) != place or not os.path.isdir(place) or place in (overlay.root, *_home(home)):
+        if os.path.realpath(place) != place or not os.path.isdir(place) or place in (overlay.root, *home_of(home)):
             continue
         inside = mounted_in(place)
         if inside:
@@ -39,17 +39,20 @@ def private_places(overlay: Overlay, home: str, main: str | None = None) -> tupl
     return tuple(sorted(made, key=lambda mount: mount.target)), tuple(told)
 
 
-def _home(home: str) -> tuple[str, ...]:
+def home_of(home: str) -> tuple[str, ...]:
+    """The real path of a home that can be shown, if it is one."""
     place = os.path.realpath(home)
-    if not os.path.isdir(place) or place == "/":
-        return ()
-    inside = mounted_in(place)
-    if inside:
+    return (place,) if os.path.isdir(place) and place != "/" else ()
+
+
+def _overlaid(home: str) -> tuple[str, ...]:
+    """The same; raises `SandboxUnavailable` where no overlay of it can be made."""
+    for inside in filter(None, map(mounted_in, places := home_of(home))):
         # The kernel lets nobody see what is below a mount, so it makes no overlay of what has one in it.
         why = f"other filesystems are mounted in the home directory, at {_names(inside)}"
         how = "unmount them, set HOME to a directory without them, or use --profile closed"
         raise SandboxUnavailable("overlay", (f"{why}; {how}",))
-    return (place,)
+    return places
 
 
 def _mount(overlay: Overlay, place: str, name: str) -> Mount:

@@ -1,0 +1,146 @@
+"""Say what a try has changed, what became of it, and why something was not accepted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+import click
+
+from wink.cli import echo_paths, one_line, paths_of, shown_path
+from wink.filesystem import FileChange, quoted_path
+from wink_sandbox import Notes
+
+if TYPE_CHECKING:
+    from wink_sandbox import RemoteSetting
+    from wink_sandbox.tries import Accepted, Try
+
+SHOWN = 20
+"""So many notes are shown."""
+
+
+def tell_lost(notes: Notes) -> None:
+    """Say what of the program's doings is not kept as it was done."""
+    if notes:
+        click.echo(f"wink: left out: {paths_of(len(notes))}", err=True)
+        tell_left(notes)
+
+
+def tell_refusals(left: tuple[tuple[str, str], ...]) -> None:
+    """Say what no accept will take, while the person still knows what the program was to do."""
+    if left:
+        click.echo(f"wink: {paths_of(len(left))} cannot be accepted:", err=True)
+        tell_left(left)
+
+
+def tell_tried(
+    changes: tuple[FileChange, ...], notes: Notes, name: str, left: Notes, *, only_git: bool = False
+) -> None:
+    """Say what was changed in a try, and how to go on."""
+    if not changes and not notes:
+        click.echo(f"wink: it changed nothing{' else' if only_git else ''}", err=True)
+        return
+    what = f"tried{'' if name == 'default' else ' as ' + name}, nothing of this is real yet"
+    tell_changes(changes, what, err=True, how=f"wink diff --try {name} --all")
+    tell_notes(notes, err=True)
+    tell_refusals(left)
+    if changes:
+        which = "" if name == "default" else f" --name {name}"
+        keep = f"keep {'the rest: wink accept --rest' if left else 'it: wink accept'}{which} [PATH…]"
+        click.echo(f"wink: see it: wink diff --try {name}; {keep}; forget it: wink drop{which}", err=True)
+
+
+def tell_accepted(done: Accepted, *, err: bool = False) -> None:
+    """Say what is the workspace's now."""
+    if done.call is not None:
+        tell_changes(done.changes, f"accepted (c{done.call})", err=err, how=f"wink show c{done.call} --all")
+    for main, call in done.git:
+        import shlex
+
+        way = f"wink undo c{call} --workspace {shlex.quote(main)}"
+        click.echo(one_line(f"wink: what git wrote is c{call} of {quoted_path(main)}; {way} takes it back"), err=err)
+    tell_notes(done.notes, err=err)
+
+
+def tell_notes(notes: Notes, *, err: bool = False) -> None:
+    """Say what is to be known of some paths, not of too many."""
+    for path, reason in notes[:SHOWN]:
+        click.echo(one_line(f"  {shown_path(path)} {reason}"), err=err)
+    if len(notes) > SHOWN:
+        click.echo(f"  … and {len(notes) - SHOWN} more such lines", err=err)
+
+
+def tell_home(home: tuple[FileChange, ...], name: str, *, err: bool = False) -> None:
+    """Say what is in the home of a try, and that it is neither lost nor real."""
+    if not home:
+        return
+    places = list(dict.fromkeys(f"~/{change.path.partition('/')[0]}" for change in home))
+    shown = ", ".join(map(quoted_path, places[:3])) + (f" and {len(places) - 3} more" if len(places) > 3 else "")
+    which = "" if name == "default" else f" --try {name}"
+    line = (
+        f"wink: in the home, which stays with the try: {paths_of(len(home))} ({shown}); see it: wink diff --home{which}"
+    )
+    click.echo(one_line(line), err=err)
+
+
+def tell_refused(
+    tried: Try,
+    paths: tuple[str, ...],
+    left_out: tuple[str, ...] = (),
+    *,
+    portable_names: bool = False,
+    remotes: Callable[[tuple[RemoteSetting, ...]], bool] | None = None,
+) -> bool:
+    """Say why nothing was accepted, path by path, and how to go on; False where nothing is in the way any more."""
+    import shlex
+
+    from wink.cli import settings_problem
+
+    without = tried.accept(
+        *paths,
+        without=left_out,
+        rest=True,
+        dry_run=True,
+        portable_names=portable_names,
+        remotes=remotes,
+        settings=settings_problem,
+    )
+    if not without.left:
+        return False
+    which = "" if tried.name == "default" else f" --name {tried.name}"
+    words = [*map(shown_path, paths), *(word for path in left_out for word in ("--without", shown_path(path)))]
+    given = f" {shlex.join(words)}" if words else ""
+    click.echo(f"wink: nothing was accepted, {paths_of(len(without.left))} cannot be:", err=True)
+    tell_left(without.left)
+    if tried.conflicts():
+        shown = "" if tried.name == "default" else f" --try {tried.name}"
+        click.echo(
+            one_line(f"  `wink diff{shown} --conflicts` shows what the workspace has, and what was tried"), err=True
+        )
+    if without.changes:
+        how = f"wink accept{which} --rest{given}` accepts everything else"
+    else:
+        how = f"wink drop{which}{given}` forgets what was tried"
+    click.echo(one_line(f"  `{how}"), err=True)
+    return True
+
+
+def tell_left(left: Iterable[tuple[str, str]]) -> None:
+    """Name what stays in a try, each reason once with the paths beneath."""
+    reasons: dict[str, list[str]] = {}
+    for path, reason in left:
+        reasons.setdefault(reason, []).append(path)
+    for reason, paths in list(reasons.items())[:SHOWN]:
+        click.echo(one_line(f"  {reason}:"), err=True)
+        for path in paths[:SHOWN]:
+            click.echo(one_line(f"    {shown_path(path)}"), err=True)
+        if len(paths) > SHOWN:
+            click.echo(f"    … {len(paths) - SHOWN} more", err=True)
+    if len(reasons) > SHOWN:
+        click.echo(f"  … and for {len(reasons) - SHOWN} more reasons", err=True)
+
+
+def tell_changes(changes: tuple[FileChange, ...], what: str, *, err: bool = False, how: str = "") -> None:
+    """Say which files changed, not too many of them."""
+    click.echo(f"wink: {what}: {paths_of(len(changes))}", err=err)
+    echo_paths(changes, err=err, how=how)

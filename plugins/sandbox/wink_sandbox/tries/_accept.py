@@ -1,0 +1,292 @@
+"""Make what was tried the workspace's, in one call: what was chosen, with what a person confirmed of it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from wink.dataclass import replace
+from wink.errors import MergeConflict, TryConflict
+from wink.filesystem import FileTransaction
+from wink.workspace import Workspace, apply
+from wink_sandbox import (
+    Differences,
+    GitOutside,
+    Overlay,
+    Step,
+    changed_meanwhile,
+    forget,
+    has_left_out,
+    merge,
+    refused,
+    remove_tree,
+    repository_of,
+    steering,
+)
+from wink_sandbox.tries._accepted import Accepted, AcceptRefused
+from wink_sandbox.tries._beside import main_trees, outside
+from wink_sandbox.tries._choosing import chosen, is_at, plain
+from wink_sandbox.tries._facts import FOREVER, NO_PARTS, Facts
+from wink_sandbox.tries._marks import content_at, contents, digest_of
+
+if TYPE_CHECKING:
+    from wink_sandbox import RemoteSetting, SettingsProblem
+    from wink_sandbox.tries._hunks import Content, Picked, Unit
+    from wink_sandbox.tries._worktree import MainTree
+
+_COMMANDS: Final = 20
+"""So many commands, the last ones, are told in the log of what was accepted."""
+
+
+class Request(NamedTuple):
+    """What is to be accepted: paths or all, `without` others, and with `rest` without what cannot be."""
+
+    paths: tuple[str, ...]
+    without: Sequence[str]
+    rest: bool
+    portable_names: bool
+    settings: SettingsProblem | None
+
+
+class Accepting:
+    """One accept of the try `name`, whose overlay is in use."""
+
+    def __init__(self, workspace: Workspace, overlay: Overlay, name: str, facts: Facts, request: Request) -> None:
+        self._workspace, self._overlay, self._name, self._facts = workspace, overlay, name, facts
+        self._request = request
+        self._confirmed: frozenset[RemoteSetting] = frozenset()
+        self._stays: tuple[tuple[str, str], ...] = ()
+        self._parts: dict[str, Content] = {}
+
+    def run(
+        self,
+        *,
+        session: str,
+        dry_run: bool,
+        pick: Callable[[tuple[Unit, ...]], Iterable[Picked]] | None,
+        confirm: Callable[[Accepted], object] | None,
+        remotes: Callable[[tuple[RemoteSetting, ...]], bool] | None,
+    ) -> Accepted:
+        """Do it, or with `dry_run` say what would be done; see `Try.accept`."""
+        with ExitStack() as opened:
+            mains = self._main_trees(opened, remotes, is_part=bool(self._request.paths) or pick is not None)
+            if dry_run:
+                found, left = self._acceptable(self._workspace.filesystem.begin(), rest=self._request.rest)
+                return Accepted(None, found.changes(), _told(found), left=left)
+            taken, left = self._picked(pick) if pick is not None else (None, ())
+            said = self._said()
+            done = self._take(said, session, taken, left, confirm)
+            # Last: what fails here is still in the try, and the files are in the workspace, to be committed once more.
+            git = [(main.place, call) for main in mains if (call := self._take_git(main, said, session)) is not None]
+            return replace(done, git=tuple(git))
+
+    def _main_trees(
+        self,
+        opened: ExitStack,
+        remotes: Callable[[tuple[RemoteSetting, ...]], bool] | None,
+        *,
+        is_part: bool,
+    ) -> tuple[MainTree, ...]:
+        """The main working trees to accept to, when a person has been asked what is to be confirmed, there and here."""
+        found = self._chosen()
+        beside = () if is_part else self._git_to_accept()
+        mains, stays = main_trees(self._overlay, self._facts, beside, self._workspace, opened) if beside else ((), ())
+        asked = (*found.asked, *(setting for main in mains for setting in main.asked))
+        if asked and remotes is not None and remotes(asked):
+            self._confirmed = frozenset(asked)
+        for main in mains:
+            main.confirmed = self._confirmed
+            stays = (*stays, *main.problems())
+        self._stays = stays
+        return () if stays and self._request.rest else mains
+
+    def _git_to_accept(self) -> tuple[GitOutside, ...]:
+        places = [place for path in self._request.without if (place := plain(path)) is not None]
+        found = outside(self._overlay, self._facts)
+        return tuple(one for one in found if not any(is_at(one.at, place) for place in places))
+
+    def _picked(
+        self, pick: Callable[[tuple[Unit, ...]], Iterable[Picked]]
+    ) -> tuple[set[str], tuple[tuple[str, str], ...]]:
+        """The paths of all that was picked, and what has to stay before anybody is asked; the texts of which a part was are kept."""
+        from wink_sandbox.tries._hunks import content_of, units
+
+        found, left = self._chosen(), tuple[tuple[str, str], ...]()
+        if self._request.rest:
+            found, left = self._acceptable(self._workspace.filesystem.begin(), rest=True)
+        picked = tuple(pick(units(found)))
+        self._parts = {one.unit.path: made for one in picked if (made := content_of(one)) is not None}
+        return {path for one in picked for path in one.unit.paths}, left
+
+    def _said(self) -> dict[str, object]:
+        """What the log says of it."""
+        paths, without = self._request.paths, self._request.without
+        said: dict[str, object] = {"try": self._name, **({"paths": list(paths)} if paths else {})}
+        said |= {"without": list(without)} if without else {}
+        commands = list(dict.fromkeys(run.argv for run in self._facts.runs))
+        if len(commands) == 1:
+            said["command"] = list(commands[0])
+        elif commands:
+            said["commands"] = [list(argv) for argv in commands[-_COMMANDS:]]
+            said |= {"earlier_commands": len(commands) - _COMMANDS} if len(commands) > _COMMANDS else {}
+        return said
+
+    def _take(
+        self,
+        said: Mapping[str, object],
+        session: str,
+        taken: set[str] | None,
+        left: tuple[tuple[str, str], ...],
+        confirm: Callable[[Accepted], object] | None,
+    ) -> Accepted:
+        """Merge what is in the workspace itself, and let go of it in the try."""
+        found, told = Differences(self._overlay, ()), tuple[tuple[str, str], ...]()
+        made: dict[str, str | None] = {}
+        parts = self._parts
+
+        def take(part: FileTransaction) -> None:
+            nonlocal found, told, left
+            # As of now: others had their turns before this one.
+            found, more = self._acceptable(part, rest=self._request.rest, taken=taken)
+            left = more if taken is None else tuple(sorted({*left, *more}))
+            told = _told(found)
+            if confirm is not None:
+                confirm(Accepted(None, found.changes(), told))
+            made.update(contents(found))
+            try:
+                some = {path: parts[path] for path in parts if any(step.path == path for step in found.steps)}
+                with self._laid_out(found.exactly(some), some) as drafts:
+                    for step in drafts.steps:
+                        made[step.path] = digest_of(f"{drafts.overlay.upper}/{step.path}")
+                    found = found.without(some)
+                    # Kept until it is committed: a failure must leave the try as it was.
+                    merge(self._unchanged(found), part, keep=True)
+                    merge(drafts, part, keep=True)
+            except MergeConflict as error:
+                raise self._conflict(error.paths) from error
+
+        call, changes = apply(self._workspace, "accept", said, take, session=session)
+        forget(found)
+        self._facts.remember(made, parts=parts)
+        return Accepted(call, changes, told, left=left)
+
+    def _take_git(self, main: MainTree, said: Mapping[str, object], session: str) -> int | None:
+        made: dict[str, str | None] = {}
+
+        def confirm(found: Differences, problems: Sequence[tuple[str, str]]) -> None:
+            if problems:
+                raise AcceptRefused(problems, self._name)
+            made.update(contents(found))
+
+        call = main.accept(said, session, confirm)
+        self._facts.remember(made, root=main.place)
+        return call
+
+    def _chosen(self) -> Differences:
+        return chosen(self._overlay, self._name, self._request.paths, self._request.without, self._confirmed)
+
+    def _acceptable(
+        self, part: FileTransaction, *, rest: bool, taken: set[str] | None = None
+    ) -> tuple[Differences, tuple[tuple[str, str], ...]]:
+        """What was chosen and may be accepted, and with `rest` what has to stay, with the reasons; without, that is raised.
+
+        What git wrote elsewhere and cannot be accepted has to stay too.
+        """
+        found, stays, request = self._chosen(), self._stays, self._request
+        if taken is not None:
+            found = found.exactly(taken)
+        left: dict[str, str] = {}
+        # Whether something makes a directory a repository, for one, depends on what else is left out.
+        while in_the_way := problems(
+            found, part, portable_names=request.portable_names, settings=request.settings, parts=self._parts
+        ):
+            if not rest:
+                raise AcceptRefused((*in_the_way, *stays), self._name)
+            left.update(in_the_way)
+            found = found.without(path for path, _ in in_the_way)
+        if stays and not rest:
+            raise AcceptRefused(stays, self._name)
+        left.update(stays)
+        changed = conflicts(found, self._facts)
+        if changed and not rest:
+            raise self._conflict(changed)
+        calls = self._writers(changed)
+        left.update((path, _meanwhile(calls.get(path))) for path in changed)
+        # A repository with some of its refs and not its index is none: what has changed in one leaves all of it out.
+        return found.without(repository_of(path)[0] or path for path in changed), tuple(sorted(left.items()))
+
+    @contextmanager
+    def _laid_out(self, found: Differences, parts: Mapping[str, Content]) -> Generator[Differences]:
+        """The texts of which a part was chosen as what a program could have left; raises `TryConflict`."""
+        drafts = Overlay(self._overlay.root, f"{self._overlay.directory}/picked", since=FOREVER)
+        steps: list[Step] = []
+        try:
+            remove_tree(drafts.directory)
+            for step in found.steps:
+                place, there = f"{drafts.upper}/{step.path}", f"{self._overlay.root}/{step.path}"
+                made = parts[step.path]
+                if content_at(there, len(made.before)) != made.before:
+                    raise self._conflict([step.path])
+                os.makedirs(os.path.dirname(place), 0o700, exist_ok=True)
+                with open(place, "xb") as file:
+                    file.write(made.after)
+                shutil.copystat(there, place, follow_symlinks=False)
+                if step.found is not None and os.geteuid() == 0:
+                    os.chown(place, step.found.st_uid, step.found.st_gid)
+                os.chmod(place, made.mode & 0o777)
+                os.utime(place)
+                steps.append(Step("file", step.path, step.found, os.lstat(place)))
+            yield Differences(drafts, tuple(steps))
+        finally:
+            remove_tree(drafts.directory)
+
+    def _writers(self, paths: Sequence[str]) -> dict[str, int]:
+        return self._workspace.record.writers(self._overlay.root, paths)
+
+    def _conflict(self, paths: Sequence[str]) -> TryConflict:
+        return TryConflict(self._name, paths, self._writers(paths))
+
+    def _unchanged(self, found: Differences) -> Differences:
+        """The same, as of now: that nobody else has changed these files has just been seen, with the turn held."""
+        own = any(self._facts.knows(path) for path in changed_meanwhile(found))
+        return replace(found, overlay=replace(found.overlay, since=FOREVER)) if own else found
+
+
+def problems(
+    found: Differences,
+    part: FileTransaction,
+    *,
+    portable_names: bool,
+    settings: SettingsProblem | None,
+    parts: Mapping[str, Content] = NO_PARTS,
+) -> tuple[tuple[str, str], ...]:
+    """What must not become the workspace's: paths, each with the reason; of `parts` that is accepted, and not the whole text."""
+    refusals = refused(found, part, portable_names=portable_names)
+    if has_left_out(found.overlay):
+        from wink_sandbox import in_the_place_of_left_out
+
+        unseen = dict(in_the_place_of_left_out(found))
+        refusals = (*(one for one in refusals if one[0] not in unseen), *unseen.items())
+    if settings is None:
+        return refusals
+    from wink_sandbox import unreadable_settings
+
+    return (*refusals, *unreadable_settings(found, settings, {path: made.after for path, made in parts.items()}))
+
+
+def conflicts(found: Differences, facts: Facts) -> list[str]:
+    """The paths that somebody else has changed in the workspace since the try began."""
+    return [path for path in changed_meanwhile(found) if not facts.knows(path)]
+
+
+def _told(found: Differences) -> tuple[tuple[str, str], ...]:
+    return (*steering(found.changes(), found.overlay.root), *found.notes)
+
+
+def _meanwhile(call: int | None) -> str:
+    """Why a path that has changed stays in a try."""
+    by = f"call c{call}" if call is not None else "somebody outside of wink"
+    return f"was changed in the workspace meanwhile, by {by}"

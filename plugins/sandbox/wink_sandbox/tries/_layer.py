@@ -1,0 +1,47 @@
+"""Look at what programs have changed in a try, and see that no file of it is the workspace's too."""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import suppress
+
+from wink.dataclass import replace
+from wink.state import DIRECTORY as STATE
+from wink_sandbox import DEEPEST, Differences, Overlay, differences, remove_tree, walk_tree
+
+
+def seen(overlay: Overlay) -> Differences:
+    """What was changed; that wink's state was covered up leaves a trace in the overlay, and is not worth a word."""
+    found = differences(overlay)
+    return replace(found, notes=tuple(note for note in found.notes if note[0] != STATE))
+
+
+def let_go_of_accepted(overlay: Overlay) -> None:
+    """See that no file in it is the workspace's too, as after a crash: a program would write into both.
+
+    What the workspace has at the same path was accepted, and goes; any other that has a name elsewhere becomes a copy.
+    """
+    names: dict[int, list[str]] = {}
+    # What a program has closed, nobody has looked into: none of it was accepted.
+    for path, found in walk_tree(overlay.upper, closed=False):
+        if stat.S_ISREG(found.st_mode) and found.st_nlink > 1:
+            place = f"{overlay.upper}/{path}"
+            with suppress(OSError):
+                if os.path.samestat(found, os.lstat(f"{overlay.root}/{path}")):
+                    os.unlink(place)
+                    continue
+            names.setdefault(found.st_ino, []).append(place)
+    for first, *others in names.values():
+        # What is too deep to have a path was never taken over, nor was any file that has such a name.
+        is_reached = all(len(os.fsencode(place)) <= DEEPEST for place in (first, *others))
+        if is_reached and os.lstat(first).st_nlink > 1 + len(others):
+            from wink_sandbox import copy_file
+
+            apart = f"{overlay.directory}/apart"
+            remove_tree(apart)
+            copy_file(first, apart, os.lstat(first))
+            os.replace(apart, first)
+            for other in others:
+                os.unlink(other)
+                os.link(first, other)
