@@ -311,6 +311,18 @@ class Killed(CopyOfTry):
             raise InterruptedError
 
 
+def make_deep(above: Path) -> None:
+    """Make the file `deep` so far below a directory that it has no path."""
+    at = os.open(above, os.O_RDONLY)
+    for _ in range(20):
+        os.mkdir("n" * 250, dir_fd=at)
+        inner = os.open("n" * 250, os.O_RDONLY, dir_fd=at)
+        os.close(at)
+        at = inner
+    os.close(os.open("deep", os.O_CREAT | os.O_WRONLY, dir_fd=at))
+    os.close(at)
+
+
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("moved", [False, True], ids=["confined", "unconfined"])
 def test_a_kill_around_the_writing_of_the_notes_loses_nothing(place: Place, when: str, moved: bool) -> None:
@@ -323,14 +335,7 @@ def test_a_kill_around_the_writing_of_the_notes_loses_nothing(place: Place, when
     (seen_in(copy) / "a").unlink()
     (seen_in(copy) / "new/er").mkdir(parents=True)
     (seen_in(copy) / "new/er/b").write_text("b\n")
-    at = os.open(seen_in(copy) / "new", os.O_RDONLY)
-    for _ in range(20):
-        os.mkdir("n" * 250, dir_fd=at)
-        inner = os.open("n" * 250, os.O_RDONLY, dir_fd=at)
-        os.close(at)
-        at = inner
-    os.close(os.open("deep", os.O_CREAT | os.O_WRONLY, dir_fd=at))
-    os.close(at)
+    make_deep(seen_in(copy) / "new")
     copy.when = when
     with pytest.raises(InterruptedError):
         copy.end()
@@ -361,14 +366,7 @@ def test_what_is_too_deep_stays_beside_a_copy_on_another_filesystem(
         copy = CopyOfTry(overlay, moved=True)
         copy.begin()
         (seen_in(copy) / "new").mkdir()
-        at = os.open(seen_in(copy) / "new", os.O_RDONLY)
-        for _ in range(20):
-            os.mkdir("n" * 250, dir_fd=at)
-            inner = os.open("n" * 250, os.O_RDONLY, dir_fd=at)
-            os.close(at)
-            at = inner
-        os.close(os.open("deep", os.O_CREAT | os.O_WRONLY, dir_fd=at))
-        os.close(at)
+        make_deep(seen_in(copy) / "new")
         copy.end()
         (beside,) = copy.strays
         assert [path.rpartition("/")[2] for path, _ in walk_tree(beside)][-1] == "deep"

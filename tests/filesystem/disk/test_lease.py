@@ -273,6 +273,15 @@ def is_somebody_first(tree: Path) -> bool:
     return False
 
 
+def first_in_line(tree: Path, store: DiskStore) -> threading.Thread:
+    """A thread in which a store waits for the lease, before all others."""
+    waiting = threading.Thread(target=store.lease, args=(30,))
+    waiting.start()
+    while not is_somebody_first(tree):
+        time.sleep(0.001)
+    return waiting
+
+
 def test_who_gives_the_lease_back_comes_behind_who_waits(
     tree: Path, open_store: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -280,10 +289,7 @@ def test_who_gives_the_lease_back_comes_behind_who_waits(
     monkeypatch.setattr(_lease, "_TURN", 0.0)
     one, two = made(tree, open_store)
     one.lease(0)
-    waiting = threading.Thread(target=two.lease, args=(30,))
-    waiting.start()
-    while not is_somebody_first(tree):
-        time.sleep(0.001)
+    waiting = first_in_line(tree, two)
 
     one.unlease()
     with pytest.raises(WorkspaceBusy):
@@ -327,10 +333,7 @@ def test_who_finds_it_taken_waits_in_line_in_its_moment_too(
     one.lease(0)
     one.unlease()
     two.lease(0)
-    waiting = threading.Thread(target=one.lease, args=(30,))
-    waiting.start()
-    while not is_somebody_first(tree):
-        time.sleep(0.001)
+    waiting = first_in_line(tree, one)
     two.unlease()
     waiting.join()
     one.unlease()
