@@ -77,10 +77,8 @@ def forwarded(name: str, package: str) -> Any:
     """
     if name not in FORWARDED:
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
-    from importlib import (  # only who asks for such a name needs them, and every command imports this
-        import_module,
-        metadata,
-    )
+    # Only who asks for such a name needs them, and every command imports this.
+    from importlib import import_module, metadata
 
     group, offer = FORWARDED[name]
     found = [point for point in metadata.entry_points(group=group, name=offer) if is_installed(point)]

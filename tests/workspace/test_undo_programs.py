@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -131,4 +132,39 @@ def test_the_history_does_not_take_a_persons_version_for_the_programs(workspace:
     workspace.fold()
 
     with pytest.raises(UndoConflict, match=r"out\.bin was changed since"):
+        workspace.undo()
+
+
+def test_a_fifo_or_socket_that_a_program_deleted_holds_up_nothing(workspace: Workspace, root: Path) -> None:
+    """Nothing brings it back, and for that an undo of the whole call was refused."""
+    (root / "run").mkdir()
+    (root / "a.txt").write_text("mine")
+    for name in ("run/pipe", "taken"):
+        os.mkfifo(root / name)
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(root / "run/sock"))
+    special = ("run/pipe", "run/sock", "taken")
+
+    def work(files: Filesystem, _: object) -> None:
+        def take(part: Any) -> None:
+            with merging(part, "a.txt") as steps:
+                for path in ("run/pipe", "run/sock", "run", "taken", "a.txt"):
+                    steps.drop(path, (root / path).lstat())
+                steps.take_link("taken", "a.txt")
+
+        files._transaction.run("change", take)  # pyright: ignore[reportPrivateUsage]
+
+    call(workspace, work)
+    for _ in range(2):
+        assert workspace.undo(dry_run=True).lost == special
+        assert workspace.undo().lost == special
+        assert sorted(os.listdir(root)) == [".wink", "a.txt", "run"]
+        assert ((root / "a.txt").read_text(), os.listdir(root / "run")) == ("mine", [])
+        workspace.fold()
+        assert workspace.redo().lost == ()
+        assert (sorted(os.listdir(root)), os.readlink(root / "taken")) == ([".wink", "taken"], "a.txt")
+
+    (root / "taken").unlink()
+    os.mkfifo(root / "taken")
+    with pytest.raises(UndoConflict, match="taken was changed since by somebody else"):
         workspace.undo()

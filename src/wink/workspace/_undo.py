@@ -18,7 +18,6 @@ from wink.filesystem import (
     CHANGED,
     COPIED_BYTES,
     FileChange,
-    FileVersion,
     HostFilesystem,
     PuttingBack,
     Target,
@@ -51,7 +50,7 @@ class Reverted:
     `call` is the number of the new call that did it, None for a dry run; `calls` are the numbers of those that were taken
     back. `changes` say what it did to files, `types` to which types of session state, as `module:Qualname`. `kept` are
     paths that calls had made and that stay: directories that somebody else put something into, files that somebody else
-    wrote to.
+    wrote to. `lost` are sockets, FIFOs and devices that calls had taken away, and that do not come back.
     """
 
     call: int | None
@@ -59,6 +58,7 @@ class Reverted:
     changes: tuple[FileChange, ...]
     types: tuple[str, ...]
     kept: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
 
 
 class Reverting:
@@ -92,7 +92,9 @@ class Reverting:
             changes = [change for position in sorted(positions) for change in self._record.changes(position, position)]
             touched = {change.path for _, change in changes}
             # What is large is moved and not copied, wherever somebody wanted it.
-            if len(touched) <= _FEW and not any(_is_large(change.before) for _, change in changes):
+            if len(touched) <= _FEW and not any(
+                one.before is not None and one.before.size > COPIED_BYTES for _, one in changes
+            ):
                 later = partial(self._record.queries.changes_around, touched, first)
         else:
             changes = [change for change in later() if change[0] in positions]
@@ -119,7 +121,9 @@ class Reverting:
         calls = tuple(sorted(past.call for past in targets if past.call is not None))
         types = tuple(sorted({name for past in state for name in self._record.types_written(past)}))
         shown = preview(versions, wanted)
-        planned = Reverted(None, calls, shown, types, stays)
+        gone = ((one.path, one.before) for _, one in changes)
+        lost = tuple(sorted({path for path, before in gone if before is not None and before.kind == "other"}))
+        planned = Reverted(None, calls, shown, types, stays, lost)
         if dry_run:
             return planned
         if confirm is not None:
@@ -128,7 +132,7 @@ class Reverting:
         done, kept = self._apply(verb, session, state, arguments, versions, wanted)
         call = next((past.call for past in self._record.past(first) if past.transaction_id == done), None)
         changed = tuple(change for change in shown if change.path not in kept)
-        return Reverted(call, calls, changed, types, (*kept, *stays))
+        return Reverted(call, calls, changed, types, (*kept, *stays), lost)
 
     def _blamed(self, versions: Versions, conflict: tuple[str, str], targets: Container[int]) -> tuple[str, str]:
         """A conflict, naming the later call that it comes from, unless somebody else has changed the path after that."""
@@ -286,10 +290,6 @@ def _newest_first(record: Record) -> Iterator[Past]:
         first = max(end - count + 1, 1)
         yield from reversed(record.past(first, end))
         end, count = first - 1, count * 8
-
-
-def _is_large(version: FileVersion | None) -> bool:
-    return version is not None and version.size > COPIED_BYTES
 
 
 def _is_in(path: str, place: str) -> bool:

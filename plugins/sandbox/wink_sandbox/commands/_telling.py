@@ -144,3 +144,5 @@ def tell_changes(changes: tuple[FileChange, ...], what: str, *, err: bool = Fals
     """Say which files changed, not too many of them."""
     click.echo(f"wink: {what}: {paths_of(len(changes))}", err=err)
     echo_paths(changes, err=err, how=how)
+    gone = (change.path for change in changes if change.before is not None and change.before.kind == "other")
+    tell_notes(tuple((path, "is a socket, a FIFO or a device, which no undo brings back") for path in gone), err=err)

@@ -64,3 +64,5 @@ def tell(done: Reverted, what: str) -> None:
         click.echo(f"  session state: {', '.join(name.rpartition(':')[2] for name in done.types)}")
     for path in done.kept:
         click.echo(one_line(f"  {shown_path(path)} stays: somebody else has changed it"))
+    for path in done.lost:
+        click.echo(one_line(f"  {shown_path(path)} does not come back: it was a socket, a FIFO or a device"))

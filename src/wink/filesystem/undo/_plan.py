@@ -40,7 +40,7 @@ def plan(versions: Versions, changes: Iterable[tuple[int, FileChange]]) -> tuple
     """What has to become of each path that these changes, oldest first, have touched.
 
     Nobody else's work may be lost: each change must have found what the one before it left, and what the last one left
-    must still be there. A path that is again as it was needs nothing.
+    must still be there. A path that is again as it was needs nothing; what was no file, directory or link stays gone.
     """
     chains: dict[str, list[tuple[int, FileChange]]] = {}
     for position, change in changes:
@@ -49,6 +49,7 @@ def plan(versions: Versions, changes: Iterable[tuple[int, FileChange]]) -> tuple
     conflicts: Conflicts = []
     for path, chain in chains.items():
         position, wanted = chain[0][0], chain[0][1].before
+        wanted = None if wanted is not None and wanted.kind == "other" else wanted
         now = versions.present(path)
         if _same(versions, path, wanted, position, now, position):
             continue
