@@ -24,6 +24,7 @@ OF_THE_SYSTEM = [
     "tests/adapters/providers",
     "tests/approvals",
     "tests/cli",
+    "tests/days",
     "tests/docs",
     "tests/examples",
     "tests/faults",
@@ -60,7 +61,7 @@ OF_THE_SYSTEM = [
     "plugins/ui/tests",
 ]
 # What starts programs, all of which root may do; without what takes minutes and is the same for everybody.
-OF_PROGRAMS = ["plugins/batch/tests", "plugins/sandbox/tests", "plugins/shell/tests"]
+OF_PROGRAMS = ["plugins/batch/tests", "plugins/sandbox/tests", "plugins/shell/tests", "tests/days"]
 # What the kernel does without: each plugin, and those that need it.
 REMOVABLE: dict[str, tuple[str, ...]] = {
     "anthropic": (),

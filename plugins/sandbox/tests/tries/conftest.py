@@ -12,6 +12,18 @@ from pathlib import Path
 import pytest
 
 Wink = Callable[..., "subprocess.CompletedProcess[str]"]
+GIT = {
+    "GIT_AUTHOR_NAME": "A",
+    "GIT_AUTHOR_EMAIL": "a@example.org",
+    "GIT_COMMITTER_NAME": "A",
+    "GIT_COMMITTER_EMAIL": "a@example.org",
+    "GIT_CONFIG_COUNT": "2",
+    "GIT_CONFIG_KEY_0": "init.defaultBranch",
+    "GIT_CONFIG_VALUE_0": "main",
+    "GIT_CONFIG_KEY_1": "protocol.file.allow",
+    "GIT_CONFIG_VALUE_1": "always",
+}
+"""Of somebody who commits, also to submodules."""
 
 
 @pytest.fixture(autouse=True, scope="session")

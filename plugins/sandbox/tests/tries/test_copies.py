@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Wink, tree
-from .test_days import GIT
+from .conftest import GIT, Wink, tree
 
 LACKS = {
     "bubblewrap": "for place in /usr/bin/bwrap /bin/bwrap /usr/local/bin/bwrap;"

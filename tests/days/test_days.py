@@ -2,97 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-
-from .conftest import Wink
+from plugins.sandbox.tests.tries.conftest import Wink
+from tests.days.conftest import Day
 
 LARGE = 80 << 20
-GIT = {
-    "GIT_AUTHOR_NAME": "A",
-    "GIT_AUTHOR_EMAIL": "a@example.org",
-    "GIT_COMMITTER_NAME": "A",
-    "GIT_COMMITTER_EMAIL": "a@example.org",
-    "GIT_CONFIG_COUNT": "2",
-    "GIT_CONFIG_KEY_0": "init.defaultBranch",
-    "GIT_CONFIG_VALUE_0": "main",
-    "GIT_CONFIG_KEY_1": "protocol.file.allow",
-    "GIT_CONFIG_VALUE_1": "always",
-}
-
-
-@pytest.fixture
-def environment(environment: dict[str, str]) -> dict[str, str]:
-    """Of somebody who commits."""
-    return environment | GIT
-
-
-class Day:
-    """A repository, and what is done in it."""
-
-    def __init__(self, root: Path, wink: Wink, environment: dict[str, str]) -> None:
-        self.root, self._wink, self._environment = root, wink, environment
-
-    def sh(self, script: str, where: str = "") -> str:
-        """What a person does, without wink."""
-        return subprocess.run(
-            ["sh", "-ec", script],
-            cwd=self.root / where,
-            env=self._environment,
-            check=True,
-            capture_output=True,
-            text=True,
-        ).stdout
-
-    def wink(self, *arguments: str, where: str = "", status: int = 0) -> str:
-        """A command that ends with a status; all that it has said."""
-        done = self._wink(*arguments, cwd=self.root / where)
-        assert done.returncode == status, (arguments, done.stdout, done.stderr)
-        return done.stdout + done.stderr
-
-    def tried(self, script: str, where: str = "") -> str:
-        """A script in a try, which changes nothing that is real."""
-        before = self.look()
-        said = self.wink("try", "--", "sh", "-ec", script, where=where)
-        assert self.look() == before
-        return said
-
-    def look(self) -> dict[str, Any]:
-        """Every file, with all that people see of it; of what git keeps for itself, what git says."""
-        found: dict[str, Any] = {}
-        for above, directories, files in os.walk(self.root):
-            directories[:] = [name for name in directories if name not in (".git", ".wink")]
-            for name in (*directories, *files):
-                path = Path(above, name)
-                mode = path.lstat().st_mode
-                what = os.readlink(path) if path.is_symlink() else ""
-                if not what and path.is_file():
-                    with path.open("rb") as file:
-                        what = hashlib.file_digest(file, "sha256").hexdigest()
-                found[str(path.relative_to(self.root))] = (mode, what)
-        if (self.root / ".git").exists():
-            found["what git says"] = self.sh(
-                "git for-each-ref; git symbolic-ref -q HEAD || git rev-parse HEAD; git status --porcelain; git fsck 2>&1"
-            )
-        return found
-
-    def accepted(self, *paths: str, where: str = "") -> None:
-        """Accepted, taken back, done again: each is exactly what was before or after it."""
-        before = self.look()
-        self.wink("accept", *paths, where=where)
-        after = self.look()
-        assert after != before
-        self.wink("undo", where=where)
-        assert self.look() == before
-        self.wink("redo", where=where)
-        assert self.look() == after
 
 
 @pytest.fixture
@@ -184,7 +104,7 @@ def test_a_commit_where_git_keeps_its_directory_elsewhere_is_never_lost_without_
         day.sh("git init -q --separate-git-dir ../elsewhere.git .")
     before = day.look()
     said = day.tried("echo new > new.txt; git add new.txt; git commit -qm new")
-    done = day._wink("accept", cwd=day.root)
+    done = day.call("accept", cwd=day.root)
     if done.returncode == 0:
         assert day.sh("git log --format=%s -1") == "new\n"
         assert day.sh("git status --porcelain") == ""

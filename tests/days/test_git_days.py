@@ -10,16 +10,10 @@ from pathlib import Path
 
 import pytest
 from plugins.sandbox.tests.tries.conftest import Wink
-from plugins.sandbox.tests.tries.test_days import GIT, Day
+from tests.days.conftest import Day
 
 needs_lfs = pytest.mark.skipif(shutil.which("git-lfs") is None, reason="git-lfs is missing: apt-get install git-lfs")
 needs_gpg = pytest.mark.skipif(shutil.which("gpg-agent") is None, reason="gpg is missing: apt-get install gnupg")
-
-
-@pytest.fixture
-def environment(environment: dict[str, str]) -> dict[str, str]:
-    """Of somebody who commits."""
-    return environment | GIT
 
 
 @pytest.fixture
