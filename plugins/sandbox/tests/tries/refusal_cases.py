@@ -144,6 +144,7 @@ CASES: Final = {
     "Nothing is being tried": Case((2, 2, 2, 0, 0), f"{_TAKEN}; {_OVER}"),
     "Several tries, or none of that name": Case((0, 0, 2, 2, 0, 0), f"{_TAKEN}; {_OVER}"),
     "A path at which nothing was tried": Case((0, 2, 2, 0), f"{_TAKEN}; {_OVER}"),
+    "A part of what was deleted": Case((0, 2, 0), f"test ! -e src; {_OVER}"),
     "A try in which a program runs": Case((2, 2, 2, 0, 0, 0), f"{_TAKEN}; wink tries | grep short", _LONG),
     "Nothing that was dropped": Case((2, 0, 0, 2, 2, 0, 0, 0), f"{_TAKEN}; {_OVER}"),
     "Hunks without a terminal": Case((0, 2, 2, 0), f"{_TAKEN}; {_OVER}"),

@@ -55,6 +55,9 @@ def _at(path: str, found: Differences, name: str) -> list[str]:
     place = path if any(step.path == path for step in found.steps) else plain(path)
     if place is not None and any(not place or f"{step.path}/".startswith(f"{place}/") for step in found.steps):
         return [place]
+    gone = [step.path for step in found.steps if step.kind == "drop" and is_at(place or "", step.path)]
+    if gone and os.path.lexists(f"{found.overlay.root}/{place}"):
+        raise PathRefused(path, f"was deleted with {gone[0]!r}, of which a part cannot be taken alone; name that")
     from wink_sandbox.tries._pathspec import matching  # few paths are patterns
 
     fits = matching(path)
