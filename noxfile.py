@@ -135,6 +135,7 @@ def types(session: nox.Session) -> None:
     """Strict types of what is installed, and what users' code infers from it."""
     session.install("-e", ".", *groups("types"))
     session.run("pyright")
+    session.run("mypy", "--strict", "tests/typing/functions.py")
 
 
 @nox.session(python=MAIN)

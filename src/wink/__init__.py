@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         ToolRenderableResult,
         ToolResult,
         ToolValidationError,
+        tool,
     )
     from wink.workspace import Workspace
 
@@ -43,7 +44,7 @@ _HOMES = {
     "resources": "Binding ResourceRegistry Scope",
     "runtime": "ToolCall ToolExecutor ToolInvoked ToolReply",
     "session": "Session",
-    "tools": "DeadlineExceededError PromptValidationError Tool ToolContext ToolExample ToolHandler ToolRenderableResult ToolResult ToolValidationError",
+    "tools": "DeadlineExceededError PromptValidationError Tool ToolContext ToolExample ToolHandler ToolRenderableResult ToolResult ToolValidationError tool",
     "workspace": "Workspace",
 }
 _HOME_OF = {name: package for package, names in _HOMES.items() for name in names.split()}
@@ -92,6 +93,7 @@ __all__ = [
     "ToolValidationError",
     "ToolsSection",
     "Workspace",
+    "tool",
 ]
 
 

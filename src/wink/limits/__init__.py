@@ -9,7 +9,7 @@ datetime.timedelta(seconds=5)
 from wink.limits._budget import Budget, BudgetTracker, TokenUsage
 from wink.limits._clock import Clock, utc_now
 from wink.limits._deadline import Deadline
-from wink.limits._heartbeat import Heartbeat
+from wink.limits._heartbeat import Heartbeat, ProgressReport
 from wink.limits._interruption import is_interruption, said_by
 from wink.limits._run import RunContext
 from wink.limits._stopping import Stopping, end_now
@@ -20,6 +20,7 @@ __all__ = [
     "Clock",
     "Deadline",
     "Heartbeat",
+    "ProgressReport",
     "RunContext",
     "Stopping",
     "TokenUsage",

@@ -3,6 +3,15 @@
 import threading
 import time
 from collections.abc import Callable
+from typing import NamedTuple
+
+
+class ProgressReport(NamedTuple):
+    """How far a call is: a line about it, and how much is `done` of a `total`, each `None` where nobody knows."""
+
+    message: str = ""
+    done: float | None = None
+    total: float | None = None
 
 
 class Heartbeat:
@@ -17,17 +26,20 @@ class Heartbeat:
     1.5
     """
 
-    __slots__ = ("_callbacks", "_clock", "_last", "_lock")
+    __slots__ = ("_callbacks", "_clock", "_last", "_lock", "progress")
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._last = clock()
         self._lock = threading.Lock()
         self._callbacks: tuple[Callable[[], object], ...] = ()
+        self.progress: ProgressReport | None = None
+        """What the last beat said of how far the work is; `None` where it said nothing."""
 
-    def beat(self) -> None:
-        """Say that the work goes on. A callback that raises is logged and does not disturb the work."""
+    def beat(self, progress: ProgressReport | None = None) -> None:
+        """Say that the work goes on, and how far it is. A callback that raises is logged and does not disturb the work."""
         self._last = self._clock()
+        self.progress = progress
         for callback in self._callbacks:
             try:
                 callback()

@@ -8,12 +8,14 @@ from wink.serde._parse import parse
 from wink.serde._reading import Extra
 from wink.serde._schema import schema
 from wink.serde._shapes import type_name
+from wink.serde._stated import Stated, stated
 
 __all__ = [
     "Extra",
     "ParseError",
     "Problem",
     "SerdeError",
+    "Stated",
     "dump",
     "dumps",
     "extras",
@@ -21,6 +23,7 @@ __all__ = [
     "learn_names",
     "parse",
     "schema",
+    "stated",
     "type_hints",
     "type_name",
 ]

@@ -3,6 +3,7 @@
 import collections.abc as abc
 import functools
 import logging
+import sys
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING
@@ -12,6 +13,7 @@ from wink.dataclass import dataclass
 from wink.errors import SerdeError
 from wink.serde._extras import keep_extras
 from wink.serde._fields import FieldPlan
+from wink.serde._hints import type_hints
 from wink.serde._reading import Reading
 from wink.serde._shapes import Shape, applies, fields_of, shape_of, type_name
 
@@ -115,10 +117,32 @@ class _Compiler:
             case "mapping":
                 key, value = shape.args  # a key is text, which pydantic reads as the integer that it stands for
                 return shape.type[self.field_type(key, integral=False), self.field_type(value)]
+            case _ if sys.version_info < (3, 12) and typing.is_typeddict(shape.type):
+                return self._typed_dict(shape.type)
             case _:
                 if (typing.get_origin(shape.type) or shape.type) in _UNREADABLE:
                     raise _Unreadable(_advice(type_name(shape.type)))
                 return shape.type
+
+    def _typed_dict(self, cls: Any) -> Any:
+        """The same as `typing_extensions` makes them: before Python 3.12 the standard library's forget which keys are optional."""
+        from typing_extensions import TypedDict
+
+        if cls in self._begun:  # it holds itself: pydantic says what to do
+            return cls
+        self._begun[cls] = ""
+        fields: dict[str, Any] = {}
+        for name, hint in type_hints(cls).items():
+            origin = typing.get_origin(hint)
+            is_optional = origin is typing.NotRequired or (
+                origin is not typing.Required and name not in cls.__required_keys__
+            )
+            kind = self.field_type(
+                typing.get_args(hint)[0] if origin in (typing.Required, typing.NotRequired) else hint
+            )
+            fields[name] = cast("Any", typing.NotRequired if is_optional else typing.Required)[kind]
+        del self._begun[cls]
+        return cast("Any", TypedDict)(cls.__name__, fields)
 
     def _constrained(self, shape: Shape, result: Any, constraints: Mapping[str, Any], where: str) -> Any:
         from pydantic import Field

@@ -126,6 +126,8 @@ class _Encoder:
             return self._items
         if issubclass(kind, AbstractSet):
             return lambda value: sorted(self._items(list(value)), key=_compact)
+        if hasattr(kind, "__pydantic_serializer__"):
+            return self._model
         from wink.serde._scalars import scalar_encoder
 
         encode = scalar_encoder(kind)
@@ -165,6 +167,13 @@ class _Encoder:
             return out
 
         return encode_fields
+
+    def _model(self, value: Any) -> Any:
+        try:
+            plain = value.model_dump(mode="json", by_alias=self._by_alias, exclude_none=self._exclude_none)
+        except ValueError as error:  # foreign code: a serializer, or a value that JSON cannot hold
+            raise _Unwritable(str(error)) from error
+        return self.encode(plain)
 
     def _mapping(self, value: Mapping[Any, Any]) -> dict[str, Any]:
         out: dict[str, Any] = {}

@@ -10,6 +10,7 @@ from typing import Any, Final
 from wink.dataclass import dataclass
 from wink.errors import SerdeError
 from wink.serde._hints import type_hints
+from wink.serde._stated import stated
 
 NUMERIC: Final = ("ge", "gt", "le", "lt")
 LENGTHS: Final = ("min_length", "max_length")
@@ -65,18 +66,21 @@ def _plan(cls: type) -> tuple[FieldPlan, ...]:
         if init_only:
             hint = getattr(hint, "type", hint)
         where = f"{cls.__qualname__}.{field.name}"
+        said = stated(hint, field.default)
+        factory = field.default_factory if said.default_factory is MISSING else said.default_factory
+        metadata = {**said.metadata, **field.metadata}
         plans.append(
             FieldPlan(
                 name=field.name,
-                key=_text(where, field.metadata, "alias") or field.name,
-                type=hint,
-                required=field.default is MISSING and field.default_factory is MISSING,
-                default=field.default,
-                default_factory=field.default_factory,
+                key=_text(where, metadata, "alias") or field.name,
+                type=said.annotation,
+                required=said.default is MISSING and factory is MISSING,
+                default=said.default,
+                default_factory=factory,
                 in_init=field.init,
                 init_only=init_only,
-                description=_text(where, field.metadata, "description"),
-                constraints=_constraints(where, field.metadata),
+                description=_text(where, metadata, "description"),
+                constraints=_constraints(where, metadata),
             )
         )
     _refuse_shared_keys(cls, plans)

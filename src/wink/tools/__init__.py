@@ -5,6 +5,7 @@ from wink.tools._attachments import Attachment, Audio, EmbeddedResource, Image
 from wink.tools._checks import Effects, checked_description
 from wink.tools._context import AdapterLike, PromptLike, RenderedPromptLike, ResourcesLike, ToolContext
 from wink.tools._example import ToolExample
+from wink.tools._function_tool import FunctionTool, tool
 from wink.tools._handler import ToolHandler
 from wink.tools._result import ToolRenderableResult, ToolResult, render_value
 from wink.tools._tool import Tool
@@ -16,6 +17,7 @@ __all__ = [
     "DeadlineExceededError",
     "Effects",
     "EmbeddedResource",
+    "FunctionTool",
     "Image",
     "PromptLike",
     "PromptValidationError",
@@ -30,4 +32,5 @@ __all__ = [
     "ToolValidationError",
     "checked_description",
     "render_value",
+    "tool",
 ]

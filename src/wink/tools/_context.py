@@ -7,7 +7,7 @@ from wink.dataclass import dataclass
 
 if TYPE_CHECKING:
     from wink.filesystem import Filesystem
-    from wink.limits import BudgetTracker, Deadline, Heartbeat, RunContext
+    from wink.limits import BudgetTracker, Deadline, Heartbeat, ProgressReport, RunContext
     from wink.session import Dispatcher, Session
     from wink.tools._tool import Tool
 
@@ -122,13 +122,25 @@ class ToolContext:
 
         Does nothing if nobody listens.
         """
+        self._beat(None)
+
+    def progress(self, message: str = "", *, done: float | None = None, total: float | None = None) -> None:
+        """Say how far a long operation is: a line, and how much is `done`, of how much in all where that is known.
+
+        Whoever watches is told at once: MCP clients, `wink watch`, the terminal of `wink run`. It is a beat, too.
+        """
+        from wink.limits import ProgressReport
+
+        self._beat(ProgressReport(message, done, total))
+
+    def _beat(self, progress: "ProgressReport | None") -> None:
         from wink.transactions import heartbeats_around
 
-        around = heartbeats_around()
-        if self.heartbeat is not None and self.heartbeat not in around:
-            self.heartbeat.beat()
-        for heartbeat in around:
-            heartbeat.beat()
+        hearts = heartbeats_around()
+        if self.heartbeat is not None and self.heartbeat not in hearts:
+            hearts = (self.heartbeat, *hearts)
+        for heartbeat in hearts:
+            heartbeat.beat() if progress is None else heartbeat.beat(progress)
 
 
 def _setter(name: str) -> Callable[[ToolContext, object], None]:

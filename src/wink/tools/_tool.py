@@ -1,6 +1,5 @@
 """A tool: a name, a description, two types and the handler between them."""
 
-import functools
 from collections.abc import Callable, Mapping, Sequence
 from types import GenericAlias
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast, get_args, overload
@@ -109,7 +108,7 @@ class Tool(Generic[ParamsT, ResultT]):
         params_type = params_class(name, params)
         values: dict[str, object] = {
             "name": name,
-            "description": checked_description(name, description),
+            "description": self._worded(name, description),
             "handler": handler,
             "examples": tuple(examples or ()),
             "accepts_overrides": accepts_overrides,
@@ -148,59 +147,33 @@ class Tool(Generic[ParamsT, ResultT]):
             """Tools never change."""
             raise AttributeError(f"a tool cannot be changed; {name!r} stays")
 
-    @overload
-    @classmethod
-    def wrap(
-        cls,
-        fn: Callable[..., Any],
-        /,
-        *,
-        effects: Effects = "workspace",
-        timeout: float | None = None,
-        examples: Sequence[ToolExample[Any, Any]] = (),
-    ) -> "Tool[Any, Any]": ...
-    @overload
-    @classmethod
-    def wrap(
-        cls,
-        fn: None = None,
-        /,
-        *,
-        effects: Effects = "workspace",
-        timeout: float | None = None,
-        examples: Sequence[ToolExample[Any, Any]] = (),
-    ) -> "Callable[[Callable[..., Any]], Tool[Any, Any]]": ...
-    @classmethod
-    def wrap(
-        cls,
-        fn: Callable[..., Any] | None = None,
-        /,
-        *,
-        effects: Effects = "workspace",
-        timeout: float | None = None,
-        examples: Sequence[ToolExample[Any, Any]] = (),
-    ) -> Any:
-        """Make a tool of a handler, also as a decorator: its name, its docstring's first line, its annotations.
+    if TYPE_CHECKING:
 
-        >>> from dataclasses import dataclass
-        >>> from wink.tools import ToolContext, ToolResult
-        >>> @dataclass
-        ... class Query:
-        ...     text: str
-        >>> @Tool.wrap(effects="read")
-        ... def search(query: Query, *, context: ToolContext) -> ToolResult[None]:
-        ...     "Search the notes."
-        ...     return ToolResult.error("nothing found")
-        >>> search.name, search.description, search.params_type.__name__
-        ('search', 'Search the notes.', 'Query')
-        """
-        if fn is None:
-            return functools.partial(cls.wrap, effects=effects, timeout=timeout, examples=examples)
-        name = getattr(fn, "__name__", type(fn).__name__)
-        description = (getattr(fn, "__doc__", None) or "").strip().partition("\n")[0]
-        if not description:
-            raise PromptValidationError("its description is its docstring's first line; write a docstring", tool=name)
-        return cls(name, description, fn, examples, effects=effects, timeout=timeout)
+        @overload
+        @staticmethod
+        def wrap(
+            fn: Callable[..., Any],
+            /,
+            *,
+            effects: Effects = "workspace",
+            timeout: float | None = None,
+            examples: Sequence[ToolExample[Any, Any]] = (),
+        ) -> "Tool[Any, Any]": ...
+        @overload
+        @staticmethod
+        def wrap(
+            fn: None = None,
+            /,
+            *,
+            effects: Effects = "workspace",
+            timeout: float | None = None,
+            examples: Sequence[ToolExample[Any, Any]] = (),
+        ) -> "Callable[[Callable[..., Any]], Tool[Any, Any]]": ...
+        @staticmethod
+        def wrap(fn: Any = None, /, **options: Any) -> Any:
+            """`wink.tool`, by its older name."""
+
+    _worded = staticmethod(checked_description)
 
     def parse(self, arguments: str | bytes | Mapping[str, Any]) -> ParamsT | None:
         """The arguments of a call as the tool's parameters; `None` for a tool that takes none.
