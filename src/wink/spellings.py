@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-__all__ = ["FORWARDED", "explained", "forwarded", "is_installed", "lazily", "moved"]
+__all__ = ["FORWARDED", "explained", "forwarded", "is_installed", "lazily", "moved", "offered"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -77,23 +77,40 @@ def forwarded(name: str, package: str) -> Any:
     """
     if name not in FORWARDED:
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
-    # Only who asks for such a name needs them, and every command imports this.
-    from importlib import import_module, metadata
+    from importlib import import_module  # only who asks for such a name needs it, and every command imports this
 
     group, offer = FORWARDED[name]
-    found = [point for point in metadata.entry_points(group=group, name=offer) if is_installed(point)]
-    own = [point for point in found if point.dist is not None and point.dist.name == "wink"]
-    points = {point.value: point for point in own or found}  # wink's own names are nobody else's
-    if not points:
+    point = offered(group, offer)
+    if point is None:
         raise ImportError(
             f"{name} comes from the plugin that offers {offer!r} ({group}), and none is installed; "
             "install wink with its plugins",
             name=f"{package}.{name}",
         )
-    if len(points) > 1:
-        raise ImportError(f"{name} comes from {' and '.join(sorted(points))}; uninstall one of them")
-    (point,) = points.values()
     return getattr(import_module(point.module), name)
+
+
+def offered(group: str, offer: str) -> "EntryPoint | None":
+    """The entry point of an offer in a group, None where no plugin is installed that has it.
+
+    Raises `ImportError` where two have.
+    """
+    from importlib import metadata  # only who asks for what plugins have needs it, and every command imports this
+
+    try:
+        own = metadata.distribution("wink").entry_points.select(group=group, name=offer)
+    except metadata.PackageNotFoundError:
+        own = metadata.EntryPoints()
+    # wink's own names are nobody else's, and to look through all that is installed takes ten times as long.
+    for found in (own, metadata.entry_points(group=group, name=offer)):
+        points = {point.value: point for point in found if is_installed(point)}
+        if len(points) > 1:
+            raise ImportError(
+                f"{offer!r} ({group}) is offered by {' and '.join(sorted(points))}; uninstall one of them"
+            )
+        if points:
+            return points.popitem()[1]
+    return None
 
 
 def is_installed(point: "EntryPoint") -> bool:

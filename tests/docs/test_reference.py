@@ -92,6 +92,7 @@ def test_every_public_name_is_in_the_reference() -> None:
             "wink.mcp",
             "wink.mcp.clients",
             "wink.prompt.prompt",
+            "wink.history",
             "wink.prompts",
             "wink.ui",
             "wink.sandbox",

@@ -310,10 +310,10 @@ class Machine(RuleBasedStateMachine):
             assert before.get(path) in (was, becomes), path  # else somebody's work is lost
             assert after.get(path) == becomes, path
         for path, (_, becomes) in delta(before, after).items():
-            # A file comes with the directories that it is in, and they stay in the try as long as it has something in them.
-            assert path in chosen or (becomes is not None and becomes[1] is None and becomes == tried.all.get(path)), (
-                path
-            )
+            # A file comes with the directories that it is in, those that an undo has taken away since included, and they
+            # stay in the try as long as it has something in them.
+            is_of_chosen = becomes == tried.all.get(path) or any(is_in(one, path) for one in chosen)
+            assert path in chosen or (becomes is not None and becomes[1] is None and is_of_chosen), path
         if number is not None:
             self.took(number, before)
         rest = {path: change for path, change in tried.changes.items() if after.get(path) != change[1]}

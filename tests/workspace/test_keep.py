@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from datetime import timedelta
 from importlib import import_module
 from pathlib import Path
 
 import pytest
-from tests.history.conftest import fsck
 from tests.states import state_of
 from tests.workspace.working import call
 
@@ -22,8 +20,8 @@ WAY = "def function(value: int) -> int: return value\n" * 200
 @pytest.fixture(autouse=True)
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that tests need few calls: it happens every ten calls, and five stay in the log whatever the bounds."""
-    monkeypatch.setattr("wink.history._folding.EVERY", 10)
-    monkeypatch.setattr("wink.history._folding.BESIDE", 10)
+    monkeypatch.setattr("wink.workspace._upkeep.EVERY", 10)
+    monkeypatch.setattr("wink.workspace._upkeep.BESIDE", 10)
     forgetting = import_module("wink.record._forgetting")
     monkeypatch.setattr(forgetting, "_FREE", forgetting._FREE.replace("OFFSET 999", "OFFSET 4"))
 
@@ -52,16 +50,15 @@ def test_a_workspace_that_is_closed_has_given_up_what_is_beyond_its_bounds(root:
         workspace.redo()
         assert (root / "a.txt").read_text().startswith("11\n")
         workspace.fold()
-    fsck(state_of(root) / "store.git")
 
 
 def test_bounds_hold_while_a_workspace_stays_open(root: Path) -> None:
     """A server may never close it."""
     with Workspace.open(root, keep=Keep(calls=20)) as workspace:
-        workspace._folding.elsewhere = lambda: workspace._folding.catch_up() is None
+        workspace._upkeep.elsewhere = lambda: workspace._upkeep.catch_up() is None
         for _ in range(10):
             work(workspace, 10)
-            workspace._folding.wait()
+            workspace._upkeep.wait()
 
         assert len(workspace.calls()) < 50
 
@@ -95,7 +92,7 @@ def test_nothing_is_given_up_while_somebody_else_is_at_work(root: Path) -> None:
     with Workspace.open(root, keep=lambda: bounds[-1]) as workspace:
         with Workspace.open(root) as other:
             work(workspace, 12)
-            workspace._folding.wait()
+            workspace._upkeep.wait()
             bounds.append(Keep(calls=2))
             other.filesystem.write_lock.acquire(5)
             workspace._give_up()
@@ -103,38 +100,6 @@ def test_nothing_is_given_up_while_somebody_else_is_at_work(root: Path) -> None:
             other.filesystem.write_lock.release()
         workspace._give_up()
         assert len(workspace.calls()) == 5
-
-
-def test_packs_of_versions_take_little_more_than_one_version(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The history of a file had each version whole: 31 MB where git's has 5."""
-    monkeypatch.setattr("wink.history._tidy.WORTH", 0)
-    lines = [os.urandom(30).hex() for _ in range(500)]
-    with Workspace.open(root) as workspace:
-        for number in range(40):
-            lines[number] = "changed"
-            text = "\n".join(lines)
-            call(workspace, lambda files, _, text=text: files.write("b.txt", text))
-            if number % 10 == 9:
-                workspace.fold()
-        store = state_of(root) / "store.git"
-        (pack,) = (store / "objects/pack").glob("*.pack")
-        assert pack.stat().st_size < 100_000  # one version is 16 KB, and there are forty
-        fsck(store)
-        workspace.undo(n=39)
-        assert (root / "b.txt").read_text().count("changed") == 1
-
-
-def test_without_git_packs_stay_as_they_are(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It makes them smaller, and nothing else needs it."""
-    monkeypatch.setattr("wink.history._tidy.WORTH", 0)
-    monkeypatch.setattr("shutil.which", lambda *_, **__: None)
-    with Workspace.open(root) as workspace:
-        for _ in range(3):
-            work(workspace, 3)
-            workspace.fold()
-        assert len(list((state_of(root) / "store.git/objects/pack").glob("*.pack"))) == 3
-        workspace.undo(n=9)
-    assert (root / "a.txt").read_text() == "before\n"
 
 
 def test_results_are_found_compressed_as_they_were(root: Path) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 from wink.cli._upward import guard_here
 
 if TYPE_CHECKING:
-    from wink.cli._calls import echo_diff, echo_diff_text, echo_paths, paths_of, when
+    from wink.cli._calls import echo_diff, echo_diff_text, echo_paths, opened_for_reading, paths_of, when
     from wink.cli._compose import compose, participants, workspace_options
     from wink.cli._main import COMMANDS, run, wink
     from wink.cli._model import model_adapter
@@ -52,6 +52,7 @@ __all__ = [
     "nearest",
     "one_line",
     "open_workspace",
+    "opened_for_reading",
     "participants",
     "paths_of",
     "persist_settings",
@@ -80,7 +81,7 @@ _PLACES: Final = {
     "Participants": "_participants",
     "WrongInput nearest readable wrong": "_wrong",
     "compose participants workspace_options": "_compose",
-    "echo_diff echo_diff_text echo_paths paths_of when": "_calls",
+    "echo_diff echo_diff_text echo_paths opened_for_reading paths_of when": "_calls",
     "fit one_line visible": "_shorten",
     "installed_catalog persist_settings portable_names_for rule_policies settings_problem": "settings",
     "model_adapter": "_model",

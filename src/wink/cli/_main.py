@@ -56,11 +56,6 @@ COMMANDS: Final = {
     "export": ("wink.cli.past._export", "export", "Write a session into one file, or as a page to read."),
     "import": ("wink.cli.past._import", "import_", "Read a session that was written elsewhere."),
     "diff": ("wink.cli.past._diff", "diff", "Show what calls changed."),
-    "history": (
-        "wink.cli.past._history",
-        "history",
-        "Read with git what calls did: log, show, blame, grep, clone, ...",
-    ),
     "undo": ("wink.cli.past._undo", "undo", "Take calls back, files and session state together."),
     "redo": ("wink.cli.past._undo", "redo", "Take back the last undo."),
     "checkpoint": (

@@ -4,7 +4,9 @@ import re
 from collections.abc import Mapping
 from typing import Final, Literal
 
-Kind = Literal["section", "policy", "filesystem", "adapter", "command", "checkup", "diff", "collection", "overrides"]
+Kind = Literal[
+    "section", "policy", "filesystem", "adapter", "command", "checkup", "diff", "collection", "overrides", "history"
+]
 """What a plugin can offer."""
 
 GROUPS: Final[Mapping[str, Kind]] = {
@@ -17,6 +19,7 @@ GROUPS: Final[Mapping[str, Kind]] = {
     "wink.diffs": "diff",
     "wink.gc": "collection",
     "wink.overrides": "overrides",
+    "wink.history": "history",
 }
 HOOKS_GROUP: Final = "wink.hooks"
 

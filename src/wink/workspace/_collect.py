@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 
 from wink.dataclass import dataclass
 from wink.filesystem import HostFilesystem
-from wink.history import Folding
 from wink.record import Keep, Record
+from wink.workspace._upkeep import Upkeep
 
 _SLACK = 10
 """Bounds are held by themselves when a tenth more than they allow has come together, so that it is seldom."""
@@ -30,7 +30,7 @@ class Collected:
 def collect(
     files: HostFilesystem,
     record: Record,
-    folding: Folding,
+    upkeep: Upkeep,
     now: datetime,
     *,
     calls: int | None,
@@ -76,7 +76,7 @@ def collect(
     if not dry_run:
         cut = max(cut if dropped else 0, record.folds.dropping())
         if cut:
-            folding.drop(cut, names)
+            upkeep.drop(cut, names)
         left = {name.partition("/")[0].rpartition(".")[0] for name in names if record.folds.find(name) is None}
         files.discard_preimages(*(name for name in dropped if name not in left), *staged)
         # Last, since by it the rest is known.

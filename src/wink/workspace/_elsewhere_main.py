@@ -23,6 +23,6 @@ def main(told: str) -> None:
             except BlockingIOError:
                 return
             with Workspace.open(root, state=state, durability=durability, keep=Keep(*keep)) as workspace:
-                workspace._folding.catch_up()  # pyright: ignore[reportPrivateUsage]
+                workspace._upkeep.catch_up()  # pyright: ignore[reportPrivateUsage]
     except (WinkError, OSError) as error:
         sys.exit(str(error))

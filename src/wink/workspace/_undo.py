@@ -40,7 +40,7 @@ _FEW: Final = 50
 Everything = Callable[
     [Versions, Sequence[tuple[int, FileChange]]], tuple[dict[str, Target], list[tuple[str, str]], tuple[str, ...]]
 ]
-"""Gives what has to become of each path, what stands in the way, and which paths stay."""
+"""Gives what has to become of each path, what stands in the way, and which paths stay, after these changes by calls."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,12 @@ import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from datetime import timedelta
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
 from wink.errors import TransactionError, WorkspaceClosed
 from wink.filesystem import MAX_FILE_BYTES, HostFilesystem, workspace_path
-from wink.history import Folding
 from wink.record import KEEP, CallView, Checkpoint, Durability, Keep, Masking, Record
 from wink.session import Session
 from wink.state import is_gone
@@ -21,6 +21,7 @@ from wink.workspace._direct import DirectChanges
 from wink.workspace._elsewhere import fold_elsewhere
 from wink.workspace._names import session_name
 from wink.workspace._root import has_journals, state_place, why_not_kept, workspace_root
+from wink.workspace._upkeep import Upkeep
 
 if TYPE_CHECKING:
     from git import Repo
@@ -55,19 +56,19 @@ class Workspace:
     __slots__ = (
         "_closed",
         "_files",
-        "_folding",
         "_keep",
         "_lock",
         "_record",
         "_recovered",
         "_sessions",
+        "_upkeep",
         "root",
         "state",
     )
 
-    def __init__(self, root: str, state: str, files: HostFilesystem, record: Record, folding: Folding) -> None:
+    def __init__(self, root: str, state: str, files: HostFilesystem, record: Record, upkeep: Upkeep) -> None:
         self.root, self.state = root, state
-        self._files, self._record, self._folding = files, record, folding
+        self._files, self._record, self._upkeep = files, record, upkeep
         self._sessions: dict[str, Session] = {}
         self._lock = threading.Lock()
         self._recovered: tuple[Recovered, ...] = ()
@@ -115,13 +116,13 @@ class Workspace:
             read_only=why_not_kept(place) is not None or record.imported is not None,
             max_file_bytes=max_file_bytes,
         )
-        folding = Folding(place, files, record, durable=durability == "power")
-        files.recorder, files.archive, record.watcher = record, folding.open, folding.note
-        workspace = cls(path, place, files, record, folding)
+        upkeep = Upkeep(place, files, record, durable=durability == "power")
+        files.recorder, files.archive, record.watcher = record, upkeep.open, upkeep.note
+        workspace = cls(path, place, files, record, upkeep)
         workspace._keep = (lambda: keep) if isinstance(keep, Keep) else keep
-        folding.afterwards = workspace._give_up
-        folding.elsewhere = lambda: fold_elsewhere(path, place, durability, workspace._keep())
-        direct = DirectChanges(record, workspace._opened, workspace.session, folding.commit_at)
+        upkeep.afterwards = workspace._give_up
+        upkeep.elsewhere = lambda: fold_elsewhere(path, place, durability, workspace._keep())
+        direct = DirectChanges(record, workspace._opened, workspace.session, upkeep.commit_at)
         files.record_directly(direct, direct)
         if has_journals(place):
             try:
@@ -315,15 +316,13 @@ class Workspace:
 
         name = session_name(name, "checkpoint")
         if full:
-            from wink.workspace._everything import IGNORED_BYTES, checkpoint
-
-            budget = IGNORED_BYTES if ignored_bytes is None else ignored_bytes
-            done = checkpoint(self._files, self._record, self._folding, name, budget, progress)
-            return done.not_restorable
+            self._upkeep.wait()
+            turn = partial(take_lease, self._files)
+            return self._upkeep.history().checkpoint(name, ignored_bytes=ignored_bytes, turn=turn, progress=progress)
         with take_lease(self._files):
             self._record.checkpoint(name)
-        self._folding.wait()
-        self._folding.quietly()
+        self._upkeep.wait()
+        self._upkeep.quietly()
         return ()
 
     def checkpoints(self) -> tuple[Checkpoint, ...]:
@@ -355,9 +354,7 @@ class Workspace:
                 is_full = any(one.name == to for one in self._record.listed())
                 targets, what = choose_since(self._record, to, is_full=is_full), {"checkpoint": to}
                 if is_full:
-                    from wink.workspace._everything import everything_of
-
-                    everything = everything_of(self._folding, self._record, to, places)
+                    everything = self._upkeep.history().everything(to, places)
             arguments = {**what, **({"paths": list(paths)} if paths else {})}
             return self._reverting().revert(
                 "restore",
@@ -397,7 +394,7 @@ class Workspace:
             done = collect(
                 self._files,
                 self._record,
-                self._folding,
+                self._upkeep,
                 utc_now(),
                 calls=calls,
                 age=age,
@@ -424,7 +421,7 @@ class Workspace:
         try:
             age = timedelta(days=keep.days)
             limits = {"calls": keep.calls, "age": age, "most_bytes": keep.bytes}
-            collect(self._files, self._record, self._folding, utc_now(), dry_run=False, **limits)  # type: ignore[arg-type]
+            collect(self._files, self._record, self._upkeep, utc_now(), dry_run=False, **limits)  # type: ignore[arg-type]
         finally:
             self._files.write_lock.release()
 
@@ -435,8 +432,8 @@ class Workspace:
         thousand calls in a process of its own. What is in the history can be taken
         back like before, and `wink history log -p` shows it. Raises `HistoryDamaged`.
         """
-        self._folding.wait()
-        return self._folding.fold()
+        self._upkeep.wait()
+        return self._upkeep.fold()
 
     def history(self) -> Repo | None:
         """All calls that changed files, as a bare repository for GitPython; None while there are none. Raises `HistoryDamaged`.
@@ -444,11 +441,9 @@ class Workspace:
         Calls since the last `fold` are taken in first. Each is a commit, HEAD the last one, and a checkpoint the reference
         `refs/wink/checkpoints/NAME`. Reading it is safe at any time; writing to it is for wink alone.
         """
-        from wink.history import repository
-
         if not self._files.read_only:
             self.fold()
-        return repository(self.state)
+        return self._upkeep.history().repository()
 
     def undone(self) -> frozenset[int]:
         """The transactions that are taken back at present, by `CallView.transaction`."""
@@ -460,7 +455,7 @@ class Workspace:
             if self._closed:
                 return
             self._closed = True
-        self._folding.end()
-        self._folding.close()
+        self._upkeep.end()
+        self._upkeep.close()
         self._record.close()
         self._files.close()

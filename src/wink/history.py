@@ -1,0 +1,5 @@
+"""The name that `wink_history` had before it became a plugin: the same objects, with a warning. It goes with the next release."""
+
+from wink.spellings import moved
+
+__getattr__ = moved(__name__, "wink_history")
