@@ -14,7 +14,7 @@ import os
 import sys
 from collections.abc import Sequence
 from itertools import groupby
-from typing import Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import click
 
@@ -35,6 +35,9 @@ from wink.errors import (
 )
 from wink.trust import guarded_places
 
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
 COMMANDS: Final = {
     # name: (module, attribute, one line for the list of commands)
     "demo": ("wink.cli.work._demo", "demo", "Watch an agent mend a small project, and a failed call undone."),
@@ -48,7 +51,8 @@ COMMANDS: Final = {
         "Let a call run that waits, as it stands or with other arguments.",
     ),
     "deny": ("wink.cli.work._approve", "deny", "Do not let a call run that waits."),
-    "runs": ("wink.cli.past._runs", "runs", "List the runs that can be resumed."),
+    "status": ("wink.cli.past._status", "status", "Say what is tried, waits or runs, and what the last call was."),
+    "runs": ("wink.cli.past._runs", "runs", "List the runs that can be resumed, or all."),
     "log": ("wink.cli.past._log", "log", "List the calls that were made on a workspace."),
     "show": ("wink.cli.past._show", "show", "Show one call: arguments, policies, reply, changes."),
     "watch": ("wink.cli.past._watch", "watch", "Show what happens on a workspace while it happens."),
@@ -73,8 +77,19 @@ COMMANDS: Final = {
     "trust": ("wink.cli.settings._trust", "trust", "Let a workspace's settings count as your own."),
     "plugins": ("wink.cli.setup._plugins", "plugins", "List, explain and check plugins."),
     "new-plugin": ("wink.cli.setup._new_plugin", "new_plugin", "Write a package for a plugin of your own."),
+    "help": ("wink.cli.setup._help", "help_", "Show what a command does, or the list of them."),
+    "completion": ("wink.cli._completion", "completion", "Print what makes bash, zsh or fish complete wink's words."),
 }
 """wink's own commands: the module, the attribute and the line in the list; no plugin can take one of these words."""
+GROUPS: Final = {
+    "Work": ("demo", "run", "call", "serve", "attach", "detach", "batch", "replay"),
+    "Try, and keep what is good": ("try", "tries", "update", "accept", "drop"),
+    "Look": ("status", "log", "show", "diff", "watch", "ui", "runs", "events", "history", "export", "import"),
+    "Go back": ("undo", "redo", "checkpoint", "restore"),
+    "Decide": ("approvals", "approve", "deny", "explain", "trust"),
+    "Set up": ("tools", "lint", "plugins", "prompts", "new-plugin", "doctor", "recover", "gc", "completion", "help"),
+}
+"""How the list of commands is grouped; a word that nothing of wink's own brings is left out."""
 WORK_FAILED: Final = (
     TransactionError,
     RecordError,
@@ -95,7 +110,7 @@ class LazyGroup(click.Group):
     """A group that imports a command when it runs, and looks for plugins' only where the word is none of wink's own."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The commands in the order in which a newcomer needs them, then those of plugins."""
+        """wink's own commands, then those of plugins."""
         del ctx
         from wink.cli._offered import listed_commands
 
@@ -105,6 +120,18 @@ class LazyGroup(click.Group):
         """Import one command."""
         del ctx
         return _command(cmd_name)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[Any]]:
+        """The words that begin so, without importing a command to ask whether it wants to be seen."""
+        from click.shell_completion import CompletionItem
+
+        from wink.cli._offered import listed_commands
+
+        if incomplete.startswith("-"):
+            return click.Command.shell_complete(self, ctx, incomplete)
+        known = {name: summary for name, (_, _, summary) in COMMANDS.items()}
+        known |= {one.name: one.summary for one in listed_commands(COMMANDS)}
+        return [CompletionItem(name, help=known[name]) for name in known if name.startswith(incomplete)]
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -121,21 +148,27 @@ class LazyGroup(click.Group):
         return name, command, args[1:]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands without importing them."""
-        from wink.cli._offered import listed_commands
+        """List the commands in groups, without importing them."""
+        from wink.cli._offered import Listed, listed_commands
         from wink.cli._shorten import one_line
 
         del ctx
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, summary) for name, (_, _, summary) in COMMANDS.items()])
+        problem, listed = "", list[Listed]()
         try:
             listed = listed_commands(COMMANDS)
         except (WinkError, OSError) as error:  # help is most needed where something is wrong
+            problem = _of_system(error) if isinstance(error, OSError) else str(error)
+        known = {name: summary for name, (_, _, summary) in COMMANDS.items()}
+        known |= {one.name: one.summary for one in listed if not one.is_foreign}
+        for group, names in GROUPS.items():
+            if rows := [(name, one_line(known.pop(name))) for name in names if name in known]:
+                with formatter.section(group):
+                    formatter.write_dl(rows)
+        if problem:
             with formatter.section("Commands of plugins"):
-                why = _of_system(error) if isinstance(error, OSError) else str(error)
-                formatter.write_text(f"not listed: {one_line(why)}")
-            return
-        for (plugin, installed_as), commands in groupby(listed, key=lambda one: (one.plugin, one.installed_as)):
+                formatter.write_text(f"not listed: {one_line(problem)}")
+        others = [one for one in listed if one.is_foreign or one.name in known]
+        for (plugin, installed_as), commands in groupby(others, key=lambda one: (one.plugin, one.installed_as)):
             with formatter.section(one_line(f"Commands of {plugin} ({installed_as})")):
                 formatter.write_dl([(one_line(one.name), one_line(one.summary)) for one in commands])
 
@@ -209,6 +242,10 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 def run(arguments: Sequence[str]) -> int:
     """Run the command line; the exit status."""
     stand_anew()
+    if asked := os.environ.get("_WINK_COMPLETE"):
+        from wink.cli._completion import completed
+
+        return completed(wink, asked)
     try:
         # Not `wink.main`: it has its own ideas of interrupts and of closed pipes.
         with wink.make_context("wink", list(arguments), obj=arguments) as context:

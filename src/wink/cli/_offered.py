@@ -28,6 +28,7 @@ class Listed(NamedTuple):
     installed_as: str
     name: str
     summary: str
+    is_foreign: bool
 
 
 def offered_command(word: str, arguments: Sequence[str] = ()) -> click.Command | None:
@@ -68,6 +69,7 @@ def listed_commands(kernel: Iterable[str]) -> list[Listed]:
             plugin.installed_as,
             offer.short if offer.short not in taken and _meant(plugins, offer.short) == [(plugin, offer)] else offer.name,
             offer.problem or catalog.summary(offer),
+            plugin.is_foreign,
         )
         for plugin in plugins
         if plugin.usable

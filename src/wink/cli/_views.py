@@ -1,9 +1,9 @@
-"""What plugins add to `wink doctor`, `wink diff` and `wink gc`, under the entry points `wink.doctor`, `wink.diffs` and `wink.gc`."""
+"""What plugins add to `wink doctor`, `diff`, `gc` and `status`, under the entry points `wink.doctor`, `wink.diffs`, `wink.gc` and `wink.status`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 import click
 
@@ -114,17 +114,28 @@ def collections(catalog: Catalog, workspace: Workspace, *, dry_run: bool) -> Ite
 
     An entry point `wink.gc` is a function `(workspace: Workspace, dry_run: bool) -> str`, which gives the line, or "".
     """
-    for plugin, offer in _offers(catalog, "collection"):
-        said: Any = f"wink: {offer.name} frees nothing: {plugin.reason}"
+    return _lines(catalog, "collection", "frees nothing", workspace=workspace, dry_run=dry_run)
+
+
+def standings(catalog: Catalog, workspace: Workspace) -> Iterator[str]:
+    """What each plugin in use has to tell of a workspace that is not settled, for `wink status`; one that cannot say it is a line too.
+
+    An entry point `wink.status` is a function `(workspace: Workspace) -> str`, which gives lines, or "".
+    """
+    return _lines(catalog, "standing", "is not asked", workspace=workspace)
+
+
+def _lines(catalog: Catalog, kind: Literal["collection", "standing"], otherwise: str, **asked: Any) -> Iterator[str]:
+    for plugin, offer in _offers(catalog, kind):
+        said: Any = f"wink: {offer.name} {otherwise}: {plugin.reason}"
         if plugin.usable:
             try:
                 with printing_to_stderr():
-                    said = catalog.use("collection", offer.name, workspace=workspace, dry_run=dry_run)
-                said = said if isinstance(said, str) else f"wink: {offer.target} did not return a line of text"
+                    said = catalog.use(kind, offer.name, **asked)
+                said = said if isinstance(said, str) else f"wink: {offer.target} did not return text"
             except WinkError as error:
                 said = f"wink: {error}"
-        if said:
-            yield said
+        yield from said.splitlines()
 
 
 def _is_checkup(made: Any) -> bool:

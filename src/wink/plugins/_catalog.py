@@ -138,7 +138,9 @@ class Catalog:
     @overload
     def use(self, kind: Literal["command"], name: str, /) -> "click.Command": ...
     @overload
-    def use(self, kind: Literal["checkup", "diff", "collection", "history"], name: str, /, **options: Any) -> Any: ...
+    def use(
+        self, kind: Literal["checkup", "diff", "collection", "standing", "history"], name: str, /, **options: Any
+    ) -> Any: ...
 
     def use(self, kind: Kind, name: str, /, *, rename: Mapping[str, str] | None = None, **options: Any) -> Any:
         """Make what is offered under `name`, passing `options` to its factory.
@@ -147,8 +149,8 @@ class Catalog:
         factory that asks for `settings` by name gets its plugin's settings, one that asks for `catalog` this catalog, so
         that it can use other plugins' offers.
 
-        A command is what click has made of it, and has no options here. A checkup, a diff or a collection is called with
-        `options`, and may give anything: `wink doctor`, `wink diff` and `wink gc` look at it.
+        A command is what click has made of it, and has no options here. A checkup, a diff, a collection or a standing is called with
+        `options`, and may give anything: the commands that ask for them look at it.
 
         `rename={"status": "git_status"}` gives a section's own tools other names. The section's policies go on working;
         its text is not rewritten. `summary` and `visibility` say how a section is shown, as they do for `Section`,

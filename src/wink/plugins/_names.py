@@ -5,7 +5,17 @@ from collections.abc import Mapping
 from typing import Final, Literal
 
 Kind = Literal[
-    "section", "policy", "filesystem", "adapter", "command", "checkup", "diff", "collection", "overrides", "history"
+    "section",
+    "policy",
+    "filesystem",
+    "adapter",
+    "command",
+    "checkup",
+    "diff",
+    "collection",
+    "standing",
+    "overrides",
+    "history",
 ]
 """What a plugin can offer."""
 
@@ -18,6 +28,7 @@ GROUPS: Final[Mapping[str, Kind]] = {
     "wink.doctor": "checkup",
     "wink.diffs": "diff",
     "wink.gc": "collection",
+    "wink.status": "standing",
     "wink.overrides": "overrides",
     "wink.history": "history",
 }

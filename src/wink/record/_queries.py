@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from wink.dataclass import dataclass, replace
 from wink.filesystem import FileChange
-from wink.record._calls import FROM_CALLS, moment, read_calls
+from wink.record._calls import FROM_CALLS, microseconds, moment, read_calls
 from wink.record._changes import NAMES, Ask, read_changes
 from wink.record._events import BEFORE, BEGINNING, LAST, Noted, Place, read_stream
 from wink.record._past import read_undone
@@ -46,7 +46,7 @@ class CallFilter:
     `outcome` is a word that `wink log` shows: `ok`, `undone`, `rolled back`, `denied`, `refused`, `raised`, `unknown`. `text`
     is found in tools, ids, arguments, replies, reasons, errors and paths, `path` in the paths that a call changed, both in any
     case; a `path` with `*` or `?` is a pattern of whole paths. `run` is the name of a run. With `changed` only calls that
-    changed files, or tried to.
+    changed files, or tried to; with `since` those that began then or later.
     """
 
     session: str | None = None
@@ -56,6 +56,7 @@ class CallFilter:
     path: str = ""
     run: str | None = None
     changed: bool = False
+    since: datetime | None = None
 
 
 EVERY: Final = CallFilter()
@@ -296,6 +297,8 @@ def _condition(ask: Ask, wanted: CallFilter, undone: Collection[int]) -> tuple[s
         add("(outcome = 'rolled back' OR (outcome = 'committed' AND committed = 0))")
     elif wanted.outcome:
         add("outcome = ?", wanted.outcome)
+    if wanted.since is not None:
+        add("started_at >= ?", microseconds(wanted.since))
     if wanted.changed:
         add("transactions.changes > 0")
     if "*" in wanted.path or "?" in wanted.path:

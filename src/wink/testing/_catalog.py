@@ -23,6 +23,7 @@ GROUPS: Final[Mapping[Kind, str]] = {
     "checkup": "wink.doctor",
     "diff": "wink.diffs",
     "collection": "wink.gc",
+    "standing": "wink.status",
     "overrides": "wink.overrides",
 }
 _numbers = count(1)

@@ -1,14 +1,16 @@
-"""What `wink doctor`, `wink diff` and `wink gc` ask: whether programs can be confined here, what is tried, and what was dropped."""
+"""What `wink doctor`, `diff`, `gc` and `status` ask: whether programs can be confined here, what is tried, and what was dropped."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wink.cli import Checkup, Finding, Pending
+from wink.cli import Checkup, Finding, Pending, fit, paths_of
+from wink.errors import WinkError
 from wink_sandbox import probe
 
 if TYPE_CHECKING:
     from wink.workspace import Workspace
+    from wink_sandbox.tries import Try
 
 
 def programs(workspace: str) -> Checkup:
@@ -58,3 +60,22 @@ def freed(workspace: Workspace, dry_run: bool) -> str:
     number = len(dropped_tries(workspace)) if dry_run else free_dropped(workspace)
     what = "1 try that was dropped" if number == 1 else f"{number} tries that were dropped"
     return f"{'would free' if dry_run else 'freed'} {what}" if number else ""
+
+
+def standing(workspace: Workspace) -> str:
+    """Say what is being tried, a line each; "" for nothing."""
+    from wink_sandbox.tries import tries
+
+    return "\n".join(map(_standing, tries(workspace)))
+
+
+def _standing(one: Try) -> str:
+    named = "" if one.name == "default" else f" --name {one.name}"
+    try:
+        changed, home = len(one.differences().changes()), len(one.home())
+    except (OSError, WinkError) as error:
+        return f"the try {one.name!r} cannot be read ({error}); `wink drop{named}` forgets it"
+    words = " ".join(one.runs[-1].argv) if one.runs else ""
+    running = " (running)" if one.overlay.is_in_use() else ""
+    more = f", and {paths_of(home)} in the home" if home else ""
+    return f"tried as {one.name!r}{running}: {paths_of(changed)} changed{more} by {fit(words, 40)}; `wink accept{named}` or `wink drop{named}`"

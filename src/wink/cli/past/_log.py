@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -12,37 +14,73 @@ import click
 from wink.cli._calls import json_of_call, opened_for_reading, touched, when
 from wink.cli._shorten import arguments, fit
 from wink.cli._standing import workspace_option
+from wink.cli._wrong import wrong
+from wink.limits import utc_now
+from wink.record import WORDS
 
 if TYPE_CHECKING:
-    from wink.record import CallView
+    from wink.record import CallFilter, CallView
     from wink.workspace import Workspace
 
 _WIDTH = 100
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _PAGE = 200
 
 
 @click.command()
 @workspace_option
 @click.option("--session", metavar="NAME", help="Only the calls of one session.")
+@click.option("--tool", metavar="NAME", help="Only the calls of one tool.")
+@click.option("--outcome", type=click.Choice([*WORDS]), help="Only calls that ended so.")
+@click.option(
+    "--path",
+    metavar="PATH",
+    help="Only calls that changed a path with this in it; with * or ?, a pattern of whole ones.",
+)
+@click.option(
+    "--since", metavar="WHEN", help="Only calls that began then or later: 2h, 3d, 2026-11-28, or 2026-11-28T09:30."
+)
+@click.option("--run", "run_name", metavar="RUN", help="Only the calls of one run, as `wink runs` names it.")
 @click.option("--limit", default=30, show_default=True, type=click.IntRange(min=1), help="How many calls at most.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON for machines, one call a line.")
-def log(workspace: str, session: str | None, limit: int, as_json: bool) -> None:
+def log(
+    workspace: str,
+    session: str | None,
+    tool: str | None,
+    outcome: str | None,
+    path: str | None,
+    since: str | None,
+    run_name: str | None,
+    limit: int,
+    as_json: bool,
+) -> None:
     """List the last calls, newest first: what was asked, what became of it, which files it changed.
 
     `wink show CALL` tells more about one of them.
     """
+    from wink.record import CallFilter
+    from wink.workspace import session_name
+
+    wanted = CallFilter(
+        session=None if session is None else session_name(session),
+        tool=tool,
+        outcome=outcome,
+        path=path or "",
+        run=run_name,
+        since=None if since is None else moment_of(since, utc_now()),
+    )
     with opened_for_reading(workspace) as opened:
-        pages = _pages(opened, session, limit)
+        pages = _pages(opened, wanted, limit)
         if as_json:
             for calls in pages:
                 click.echo("\n".join(json.dumps(json_of_call(call)) for call in calls))
             return
         first = next(pages, ())
         if not first:
-            click.echo("no calls yet")
+            click.echo("no calls yet" if wanted == CallFilter() else "no call fits")
             return
         several = len({call.session for call in first}) > 1
-        if len(first) == _PAGE and session is None:  # there may be more pages, with calls of others
+        if len(first) == _PAGE and wanted.session is None:  # there may be more pages, with calls of others
             several = len(opened.sessions()) > 1
         oldest = first[0].position
         for calls in chain((first,), pages):
@@ -53,12 +91,27 @@ def log(workspace: str, session: str | None, limit: int, as_json: bool) -> None:
             click.echo(f"calls before c{oldest} are not kept any more")
 
 
-def _pages(opened: Workspace, session: str | None, limit: int) -> Iterator[tuple[CallView, ...]]:
-    """The calls, so many at a time that the first are shown at once."""
-    from wink.record import CallFilter
-    from wink.workspace import session_name
+def moment_of(text: str, now: datetime) -> datetime:
+    """The moment that a person means: so long before `now`, or a local date, with or without a time.
 
-    wanted, before = CallFilter(session=None if session is None else session_name(session)), None
+    >>> from datetime import UTC
+    >>> moment_of("2h", datetime(2026, 1, 1, 12, tzinfo=UTC)).hour
+    10
+    """
+    ago = re.fullmatch(r"(\d{1,6})([smhdw])", text)
+    try:
+        if ago is not None:
+            return now - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
+        return datetime.fromisoformat(text).astimezone()
+    except (ValueError, OverflowError, OSError):
+        raise wrong(
+            f"--since {text!r} is no time; give one like 2h or 3d, or a date like 2026-01-31 or 2026-01-31T09:30"
+        ) from None
+
+
+def _pages(opened: Workspace, wanted: CallFilter, limit: int) -> Iterator[tuple[CallView, ...]]:
+    """The calls, so many at a time that the first are shown at once."""
+    before = None
     while limit > 0:
         calls = opened.record.queries.page(wanted, before=before, limit=min(limit, _PAGE), brief=True)
         if not calls:
@@ -68,8 +121,6 @@ def _pages(opened: Workspace, session: str | None, limit: int) -> Iterator[tuple
 
 
 def _lines(calls: tuple[CallView, ...], *, last: int, several: bool) -> Iterator[str]:
-    from wink.limits import utc_now
-
     now = utc_now()
     times = [when(call.started_at, now) for call in calls]
     number_width = len(str(last)) + 1
