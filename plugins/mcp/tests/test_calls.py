@@ -170,3 +170,20 @@ def test_names_that_clients_cut_are_told_of_once(
 
     assert done.returncode == 0
     assert done.stderr.count(b"a_name_that_is_longer") == 1
+
+
+@pytest.mark.anyio
+async def test_a_file_of_functions_is_served(client: Connect, tmp_path: Path) -> None:
+    """`wink serve tools.py` is all that it takes."""
+    file = tmp_path / "words.py"
+    file.write_text(
+        "from wink import tool\n\n@tool\ndef cry_out(text: str, times: int = 1) -> str:\n"
+        '    """Cry out."""\n    return text.upper() * times\n'
+    )
+
+    async with client("auto", str(file)) as connected:
+        tools = {tool.name: tool for tool in (await connected.list_tools()).tools}
+        said = await connected.call_tool("cry_out", {"text": "a", "times": 2})
+
+    assert tools["cry_out"].input_schema["properties"]["times"] == {"type": "integer", "default": 1}
+    assert text_of(said) == "AA"

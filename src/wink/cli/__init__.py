@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from wink.cli._participants import Participants
     from wink.cli._shorten import fit, one_line, visible
     from wink.cli._standing import named_path, shown_path, shown_workspace, told, workspace_option
+    from wink.cli._tools_file import note_files
     from wink.cli._views import Checkup, Finding, Pending
     from wink.cli._wrong import WrongInput, nearest, readable, wrong
     from wink.cli.settings import (
@@ -50,6 +51,7 @@ __all__ = [
     "model_adapter",
     "named_path",
     "nearest",
+    "note_files",
     "one_line",
     "open_workspace",
     "opened_for_reading",
@@ -86,6 +88,7 @@ _PLACES: Final = {
     "installed_catalog persist_settings portable_names_for rule_policies settings_problem": "settings",
     "model_adapter": "_model",
     "named_path shown_path shown_workspace told workspace_option": "_standing",
+    "note_files": "_tools_file",
     "open_workspace": "_opening",
     "refuse_unknown_tag": "_overrides_option",
     "show_long_names": "work",

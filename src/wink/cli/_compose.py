@@ -12,6 +12,7 @@ from wink.cli._overrides_option import overrides_option, prompt_of
 from wink.cli._participants import Participants
 from wink.cli._shorten import visible
 from wink.cli._standing import workspace_option
+from wink.cli._tools_file import file_sections, tools_option
 from wink.cli.settings import RuleSettings, doubts, rule_settings
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ def workspace_options(command: F) -> F:
     """The options that every command on a workspace takes."""
     for option in (
         overrides_option,
+        tools_option,
         click.option("--policy", "policies", multiple=True, metavar="NAME", help="Add a policy that a plugin offers."),
         click.option(
             "--section", "sections", multiple=True, metavar="NAME", help="Add a section that a plugin offers."
@@ -50,7 +52,7 @@ def compose(
     extra: Sequence[Section[Any]] = (),
     with_rules: bool = True,
 ) -> Prompt:
-    """A prompt over the workspace's files: the default sections, those asked for, and the task.
+    """A prompt over the workspace's files: the default sections, those asked for, those of files of tools, and the task.
 
     The rules of the settings govern all of it, unless `with_rules` is false; what a person should know of them is said
     on standard error.
@@ -63,7 +65,7 @@ def compose(
     with printing_to_stderr():
         parts = [*catalog.sections(names)]
         offered = [catalog.use("policy", name) for name in dict.fromkeys(policies)]
-    parts += extra
+    parts += [*file_sections(workspace.root), *extra]
     if task is not None:
         text = task.replace("$", "$$")
         # What the user asks for now is nobody's to replace.

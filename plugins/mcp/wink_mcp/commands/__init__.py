@@ -11,6 +11,7 @@ import click
 from wink.cli import (
     compose,
     installed_catalog,
+    note_files,
     open_workspace,
     participants,
     show_long_names,
@@ -23,6 +24,7 @@ from wink_mcp.commands._print_config import print_config, print_config_option
 
 
 @click.command()
+@click.argument("files", nargs=-1, metavar="[TOOLS.py]...", type=click.Path(), expose_value=False, callback=note_files)
 @workspace_options
 @http_options
 @print_config_option
@@ -34,7 +36,7 @@ def serve(
     at: HttpOptions,
     client: str | None,
 ) -> int:
-    """Serve a workspace's tools to an MCP client.
+    """Serve a workspace's tools to an MCP client, and those of files of functions.
 
     The client starts this command and talks to it over standard input and output; with --http any number of clients
     talk to one server. They show it a token, which --print-config puts into what it prints.

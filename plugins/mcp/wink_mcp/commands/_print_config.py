@@ -81,9 +81,11 @@ def own_command() -> tuple[str, ...]:
 def given_options(context: click.Context, workspace: str) -> Iterator[str]:
     """The options that were given, and the workspace, as they would be typed again."""
     yield from ("--workspace", workspace)
+    for path in context.meta.get("wink.tools", ()):
+        yield from ("--tools", os.path.abspath(path))
     for option in context.command.params:
         name = option.name
-        if not isinstance(option, click.Option) or name in (None, "workspace", "client"):
+        if not isinstance(option, click.Option) or name in (None, "workspace", "client", "tools"):
             continue
         if context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
             continue

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from wink.cli.settings._problem import settings_problem
     from wink.cli.settings._rules import RuleSettings, doubts, rule_policies, rule_settings
     from wink.cli.settings._settings import VARIABLES, commands_catalog, installed_catalog
+    from wink.cli.settings._trust import trusted_as_it_is
 
 __all__ = [
     "PersistSettings",
@@ -33,6 +34,7 @@ __all__ = [
     "rule_policies",
     "rule_settings",
     "settings_problem",
+    "trusted_as_it_is",
 ]
 
 if not TYPE_CHECKING:  # each is imported when it is asked for
@@ -45,5 +47,6 @@ if not TYPE_CHECKING:  # each is imported when it is asked for
             "settings_problem": "_problem",
             "RuleSettings doubts rule_policies rule_settings": "_rules",
             "VARIABLES commands_catalog installed_catalog": "_settings",
+            "trusted_as_it_is": "_trust",
         },
     )

@@ -19,7 +19,7 @@ from wink.cli.settings._keep_settings import keep_lines
 from wink.cli.settings._rules import loosening, rule_settings
 from wink.cli.settings._settings import installed_catalog
 from wink.cli.settings._sources import WORKSPACE_FILES, Source, for_people, sources
-from wink.cli.settings._trust_store import TrustStore, store_file
+from wink.cli.settings._trust_store import Standing, TrustStore, store_file
 from wink.errors import PluginWarning
 from wink.state import DIRECTORY, adopt, unknown
 
@@ -40,9 +40,26 @@ class Offered(NamedTuple):
 @click.option("--revoke", is_flag=True, help="Trust this workspace's files no more.")
 @click.option("--show", is_flag=True, help="Only show what would be loosened.")
 @click.option("--state", "as_state", is_flag=True, help="Take over the record, tries and history that lie here.")
+@click.option(
+    "--tools",
+    "tools_file",
+    metavar="FILE",
+    type=click.Path(),
+    help="Let a file of tools in the workspace run as it is.",
+)
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
-def trust(workspace: str, *, as_list: bool, revoke: bool, show: bool, as_state: bool, yes: bool, as_json: bool) -> int:
+def trust(
+    workspace: str,
+    *,
+    as_list: bool,
+    revoke: bool,
+    show: bool,
+    as_state: bool,
+    tools_file: str | None,
+    yes: bool,
+    as_json: bool,
+) -> int:
     """Trust a workspace's settings as they are now.
 
     What a file of the workspace loosens, beyond your own settings, is shown, and counts once you have agreed; a file that
@@ -51,7 +68,13 @@ def trust(workspace: str, *, as_list: bool, revoke: bool, show: bool, as_state: 
     With --state the state that lies in the workspace counts as yours: after the workspace was copied, restored from a backup
     or brought from another machine, or where it was made by the first version of wink. Whoever made it can have prepared
     what tries find in their homes, and what an undo writes: not for a workspace that came from a stranger.
+
+    With --tools a Python file in the workspace may be given to `--tools` of other commands, as it is now.
     """
+    if tools_file is not None:
+        if as_list or show or as_json or as_state:
+            raise wrong("--tools goes with --workspace, --revoke and --yes only")
+        return _trust_tools(workspace, tools_file, revoke=revoke, yes=yes)
     if as_state and (as_list or revoke or show or as_json):
         raise wrong("--state goes with --workspace and --yes only")
     if as_list and revoke:
@@ -102,6 +125,31 @@ def _trust_state(root: str, *, yes: bool) -> int:
     place = adopt(root, found)
     click.echo(visible(f"it is yours from now on, in {shown_path(os.path.relpath(place, root))}"))
     return 0
+
+
+def _trust_tools(workspace: str, path: str, *, revoke: bool, yes: bool) -> int:
+    store = _store(workspace)
+    if revoke:
+        click.echo(visible(f"{path} is not trusted any more" if store.revoke(path) else f"{path} was not trusted"))
+        return 0
+    try:
+        data = content(path, most=4 * SETTINGS)
+    except (OSError, ValueError) as error:
+        raise wrong(
+            f"cannot read {path!r}: {(error.strerror if isinstance(error, OSError) else None) or error}"
+        ) from error
+    lines = data.count(b"\n")
+    if not yes and sys.stdin.isatty() and not click.confirm(f"Run the {lines} lines of {path} as yours?", err=True):
+        click.echo("nothing was trusted", err=True)
+        return 1
+    store.trust(path, data)
+    click.echo(visible(f"{path} is trusted as it is now; `wink trust --tools {path} --revoke` takes it back"))
+    return 0
+
+
+def trusted_as_it_is(path: str, data: bytes, workspace: str) -> Standing:
+    """Whether the user trusts a file of a workspace with exactly this content."""
+    return TrustStore.of_user(os.environ, workspace=workspace).standing(path, data)
 
 
 def _store(workspace: str) -> TrustStore:

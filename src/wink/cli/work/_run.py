@@ -14,6 +14,7 @@ from wink.cli._compose import compose, participants, workspace_options
 from wink.cli._model import model_adapter
 from wink.cli._opening import open_workspace
 from wink.cli._shorten import fit, one_line
+from wink.cli._tools_file import named_files
 from wink.cli._wrong import named_content, wrong
 from wink.cli.settings import installed_catalog
 from wink.cli.work._ask import approvals_for, shown_arguments
@@ -86,6 +87,7 @@ def run(
         "policies": list(policies),
         "base_url": base_url,
         "overrides": click.get_current_context().meta.get("wink.overrides"),
+        "tools": " ".join(named_files()) or None,
     }
     way = _Way(tuple(_image(path) for path in images), record, no_input=no_input, as_json=as_json)
     if resume is None:
@@ -136,7 +138,7 @@ def _resumed(journal: RecordJournal, given: Mapping[str, Any]) -> dict[str, Any]
     What sends keys elsewhere, or lets a workspace speak to the model, has to be given again: the workspace only tells.
     """
     plan = dict(journal.plan)
-    for name, option in (("base_url", "--base-url"), ("overrides", "--overrides")):
+    for name, option in (("base_url", "--base-url"), ("overrides", "--overrides"), ("tools", "--tools")):
         if plan.get(name) is not None and given[name] is None:
             raise wrong(f"run {journal.run_id} was begun with {option} {plan[name]}; give it again to go on")
         plan[name] = given[name]
