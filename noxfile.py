@@ -40,6 +40,7 @@ OF_THE_SYSTEM = [
     "tests/tutorial",
     "tests/workspace",
     "plugins/anthropic/tests",
+    "plugins/attach/tests",
     "plugins/batch/tests",
     "plugins/history/tests",
     "plugins/mcp/tests/chaos",
@@ -66,6 +67,7 @@ OF_PROGRAMS = ["plugins/batch/tests", "plugins/sandbox/tests", "plugins/shell/te
 REMOVABLE: dict[str, tuple[str, ...]] = {
     "anthropic": (),
     "asteval": (),
+    "attach": (),
     "batch": (),
     "demo": (),
     "files": (),

@@ -53,6 +53,7 @@ PACKAGES: Final = (
     "wink_shell",
     "wink_podman",
     "wink_asteval",
+    "wink_attach",
     "wink_anthropic",
     "wink_batch",
     "wink_overlay",

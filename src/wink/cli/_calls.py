@@ -27,6 +27,14 @@ _CALL: Final = re.compile(r"c?([0-9]{1,15})")
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+def turn_option(function: F) -> F:
+    """`--turn [N]`: one turn of an attached agent, 0 for the last one."""
+    text = "Only what an attached agent did in its turn N, as `wink log` numbers them; without N the last one."
+    return click.option("--turn", is_flag=False, flag_value=0, type=click.IntRange(min=0), metavar="[N]", help=text)(
+        function
+    )
+
+
 def call_number(text: str) -> int:
     """Read a call as `wink log` names it.
 
@@ -37,6 +45,18 @@ def call_number(text: str) -> int:
     if found is None:
         raise wrong(f"{text!r} names no call; `wink log` lists them as c1, c2, …")
     return int(found[1])
+
+
+def calls_of_turn(opened: Workspace, turn: int) -> tuple[int, int]:
+    """The first and the last call of a turn of an attached agent that changed anything; 0 is the last turn with such calls."""
+    from wink.record import CallFilter
+
+    numbers = [one.number for one in opened.record.queries.turns()] if turn == 0 else [turn]
+    for number in numbers:
+        calls = opened.record.queries.page(CallFilter(run=f"t{number}", changed=True), limit=None, brief=True, width=0)
+        if calls:
+            return calls[-1].position, calls[0].position
+    raise wrong(f"turn {turn} has changed nothing" if turn else "no turn of an attached agent has changed anything")
 
 
 def json_of_call(call: CallView) -> dict[str, Any]:

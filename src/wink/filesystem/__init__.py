@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         Conflict,
         Merging,
         Recovered,
+        Was,
         attributes_of,
         can_exchange,
         check_program_may_change,
@@ -110,6 +111,7 @@ __all__ = [
     "Target",
     "TextStream",
     "Versions",
+    "Was",
     "WorkspacePath",
     "WriteLock",
     "WriteMode",
@@ -152,7 +154,7 @@ Turns = WriteLock
 # What only some programs need is imported when it is asked for (PEP 562).
 _LATER = {
     "Archived BETWEEN CHANGED Places PuttingBack Target Versions changed_by_others net_changes obstacles plan preview": "undo",
-    "Attributes Conflict SETTINGS distribution_at import_places Recovered attributes_of copy_with_holes Merging check_program_may_change merging program_state can_exchange": "disk",
+    "Attributes Conflict SETTINGS distribution_at import_places Recovered attributes_of copy_with_holes Merging Was check_program_may_change merging program_state can_exchange": "disk",
     "FileEntry FileStat GlobMatch GrepMatch IgnoreRules Ignored Listing Pattern": "search",
     "FilesystemSnapshot Past": "_past",
     "OverlayFilesystem": "overlay",  # with a warning, until the next release

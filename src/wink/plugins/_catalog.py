@@ -139,7 +139,11 @@ class Catalog:
     def use(self, kind: Literal["command"], name: str, /) -> "click.Command": ...
     @overload
     def use(
-        self, kind: Literal["checkup", "diff", "collection", "standing", "history"], name: str, /, **options: Any
+        self,
+        kind: Literal["checkup", "diff", "collection", "standing", "history", "agent"],
+        name: str,
+        /,
+        **options: Any,
     ) -> Any: ...
 
     def use(self, kind: Kind, name: str, /, *, rename: Mapping[str, str] | None = None, **options: Any) -> Any:

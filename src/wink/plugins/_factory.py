@@ -89,7 +89,7 @@ def _is_a(offer: Offer, made: Any) -> bool:
             return isinstance(made, Filesystem)
         case "adapter":
             return callable(getattr(made, "evaluate", None))
-        case "command" | "checkup" | "diff" | "collection" | "standing" | "history":
+        case "command" | "checkup" | "diff" | "collection" | "standing" | "history" | "agent":
             return (
                 True  # the first was seen to when it was loaded, and the commands that ask for the others look at them
             )

@@ -16,6 +16,7 @@ Kind = Literal[
     "standing",
     "overrides",
     "history",
+    "agent",
 ]
 """What a plugin can offer."""
 
@@ -31,6 +32,7 @@ GROUPS: Final[Mapping[str, Kind]] = {
     "wink.status": "standing",
     "wink.overrides": "overrides",
     "wink.history": "history",
+    "wink.agents": "agent",
 }
 HOOKS_GROUP: Final = "wink.hooks"
 

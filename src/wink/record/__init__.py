@@ -5,7 +5,7 @@ from wink.record._binding import execute
 from wink.record._calls import microseconds, moment
 from wink.record._checkpoints import Checkpoint, Listed
 from wink.record._database import Durability, create_imported
-from wink.record._events import Noted, Place
+from wink.record._events import Noted, Place, Turn
 from wink.record._folds import Folds, Stored, Unfolded
 from wink.record._forgetting import KEEP, Keep
 from wink.record._past import Past
@@ -52,6 +52,7 @@ __all__ = [
     "Started",
     "Stored",
     "Sum",
+    "Turn",
     "TurnRow",
     "Unfolded",
     "WORDS",

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 from wink.dataclass import dataclass
 from wink.record._binding import execute
@@ -33,6 +33,11 @@ LAST: Final = "SELECT (SELECT ifnull(max(seq), 0) FROM calls), (SELECT ifnull(ma
 """Call and event of the last place."""
 BEFORE: Final = "SELECT ? AS call, ifnull(max(seq), 0) FROM events WHERE position < ?"
 """Call and event of the place right after a call: what is said to have happened before it is before this place, too."""
+TURN: Final = "turn-begun"
+"""The kind of event that a turn of an attached agent begins with; `data` has its number, the agent and the prompt's first line."""
+_TURNS: Final = (
+    f"SELECT seq, position, at, kind, session, run, data FROM events WHERE kind = '{TURN}' ORDER BY seq DESC LIMIT ?"
+)
 _PLACE: Final = re.compile(r"([0-9]{1,15})\.([0-9]{1,15})")
 
 
@@ -74,6 +79,30 @@ class Noted:
     session: str
     run: int
     data: Mapping[str, Any]
+
+
+class Turn(NamedTuple):
+    """What a person asked an agent for, whose calls have `run` as their run; `prompt` is its first line."""
+
+    number: int
+    session: str
+    agent: str
+    prompt: str
+    at: datetime
+
+    @property
+    def run(self) -> str:
+        """What its calls belong to."""
+        return f"t{self.number}"
+
+
+def read_turns(ask: Ask, limit: int) -> tuple[Turn, ...]:
+    """The last turns, newest first."""
+    found = [_noted(*row) for row in ask(_TURNS, limit)]
+    return tuple(
+        Turn(int(one.data["turn"]), one.session, str(one.data["agent"]), str(one.data["prompt"]), one.at)
+        for one in found
+    )
 
 
 def write_event(

@@ -11,7 +11,7 @@ from wink.dataclass import dataclass, replace
 from wink.filesystem import FileChange
 from wink.record._calls import FROM_CALLS, microseconds, moment, read_calls
 from wink.record._changes import NAMES, Ask, read_changes
-from wink.record._events import BEFORE, BEGINNING, LAST, Noted, Place, read_stream
+from wink.record._events import BEFORE, BEGINNING, LAST, Noted, Place, Turn, read_stream, read_turns
 from wink.record._past import read_undone
 from wink.record._slices import Delta, read_items, waiting
 from wink.record._texts import texts_with
@@ -212,6 +212,10 @@ class Queries:
         Compare it with an earlier one of the same object; it says nothing by itself.
         """
         return self._ledger.version()
+
+    def turns(self, limit: int = 1000) -> tuple[Turn, ...]:
+        """What people asked attached agents for, the last turn first."""
+        return read_turns(self._ledger.ask, limit)
 
     def last_place(self) -> Place:
         """The end of the stream of events."""

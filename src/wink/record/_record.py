@@ -8,7 +8,7 @@ from collections.abc import Callable, Container, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from wink.errors import CheckpointExists, CommitFailed, WorkspaceNeedsRecovery
 from wink.limits import Clock, utc_now
@@ -17,6 +17,7 @@ from wink.record._calls import moment
 from wink.record._changes import committed_changes
 from wink.record._checkpoints import Checkpoint, Listed, read_checkpoints, read_listed
 from wink.record._database import Connect, Durability
+from wink.record._events import TURN, read_turns, write_event
 from wink.record._folds import Folds
 from wink.record._forgetting import Forgetting
 from wink.record._ledger import Ledger, was_read_only
@@ -30,11 +31,14 @@ from wink.record.runs import RunTable, write_start
 
 if TYPE_CHECKING:
     import logging
+    import sqlite3
 
     from wink.filesystem import FileChange
     from wink.session import Session, SliceDelta
     from wink.transactions import CommitEntry
 
+
+_PROMPT: Final = 500
 
 Loader = Callable[[str], "tuple[tuple[str | None, str], ...] | None"]
 """Gives key and JSON of each item of the slice of a type, or None for a slice that was never written."""
@@ -170,6 +174,20 @@ class Record:
                     _logger().warning("an attempt of tool %r was not recorded: %s", entry.tool, error)
         if self.watcher is not None:
             self.watcher(False)
+
+    def turn(self, session: str, agent: str, prompt: str) -> int:
+        """Note that a person has asked an agent for something; gives the turn's number, by which its calls have `t1` as their run.
+
+        Of `prompt` the first line is kept. Raises `CommitFailed`.
+        """
+        first = self._ledger.masking.text(prompt.strip().partition("\n")[0][:_PROMPT])
+
+        def work(connection: sqlite3.Connection) -> int:
+            number = 1 + next((turn.number for turn in read_turns(self._ledger.ask, 1)), 0)
+            write_event(connection, TURN, self._ledger.now(), session, 0, turn=number, agent=agent, prompt=first)
+            return number
+
+        return self._ledger.change(work)
 
     def direct(self, session: Session, deltas: Sequence[SliceDelta]) -> None:
         """Store what was written to a session outside of any call; raises like `commit`."""

@@ -25,6 +25,7 @@ GROUPS: Final[Mapping[Kind, str]] = {
     "collection": "wink.gc",
     "standing": "wink.status",
     "overrides": "wink.overrides",
+    "agent": "wink.agents",
 }
 _numbers = count(1)
 

@@ -16,6 +16,7 @@ from wink.workspace._storing import entry, store
 from wink.workspace._undo import take_lease
 
 if TYPE_CHECKING:
+    from wink.transactions import CommitEntry
     from wink.workspace._workspace import Workspace
 
 _numbers: Final = itertools.count(1)
@@ -28,11 +29,13 @@ def apply(
     work: Callable[[FileTransaction], object],
     *,
     session: str = "default",
+    told: Callable[[CommitEntry], CommitEntry | None] | None = None,
 ) -> tuple[int | None, tuple[FileChange, ...]]:
     """Let `work` change files in one transaction, which is recorded as a call of `tool` and can be undone like one.
 
     `work` runs with the workspace's turn; if it raises, nothing has happened. Gives the call's number and what it changed;
-    a `work` that changes nothing leaves no call. Raises `WorkspaceBusy` and `CommitFailed`.
+    a `work` that changes nothing leaves no call. `told` says more of the call, of one that changes nothing too: it is given
+    what would be stored, and gives what is, or None for nothing. Raises `WorkspaceBusy` and `CommitFailed`.
     """
     session_name(session)
     files, record = workspace.filesystem, workspace.record
@@ -44,15 +47,17 @@ def apply(
             work(part)
             part.revoke()
             changes = part.changes()
-            if not changes:
+            took = timedelta(seconds=time.perf_counter() - clock)
+            call = entry(transaction_id, tool, session, arguments, changes, started, took) if changes or told else None
+            if call is not None and told is not None:
+                call = told(call)
+            if call is None:
                 part.undo()
                 return None, ()
             part.prepare()
-            took = timedelta(seconds=time.perf_counter() - clock)
-            call = entry(transaction_id, tool, session, arguments, changes, started, took)
             store(part, transaction_id, record, lambda: record.commit(call))
         except BaseException:
             part.undo()
             raise
-    done = next((row.position for row in record.calls(None, 5) if row.call_id == transaction_id), None)
+    done = next((row.position for row in record.calls(None, 5) if row.transaction_id == transaction_id), None)
     return done, changes

@@ -28,7 +28,7 @@ from wink.filesystem import (
     preview,
 )
 from wink.limits import utc_now
-from wink.record import CallView, Past, Record
+from wink.record import CallFilter, CallView, Past, Record
 from wink.session import Session
 from wink.transactions import CommitEntry, current_transaction
 from wink.workspace._storing import entry, store
@@ -226,6 +226,18 @@ def choose_last(record: Record, n: int, session: str | None = None) -> tuple[Pas
     calls = "is only 1 call" if len(found) == 1 else f"are only {len(found)} calls"
     where = "" if session is None else f" in session {session!r}"
     raise NothingToUndo(f"there {calls} to undo{where}" if found else f"there is nothing to undo{where}")
+
+
+def choose_turn(record: Record, turn: int) -> tuple[Past, ...]:
+    """What stands of the calls of one turn, newest first; of turn 0 those of the last one that has any."""
+    numbers = [one.number for one in record.queries.turns()] if turn == 0 else [turn]
+    undone = record.undone()
+    for number in numbers:
+        calls = record.queries.page(CallFilter(run=f"t{number}", changed=True), limit=None, brief=True, width=0)
+        positions = {call.transaction for call in calls if call.committed} - undone
+        if positions:
+            return tuple(record.past(position, position)[0] for position in sorted(positions, reverse=True))
+    raise NothingToUndo("there is nothing to undo in " + (f"turn {turn}" if turn else "any turn"))
 
 
 def choose_call(record: Record, call: int, transaction: int, *, committed: bool) -> tuple[Past, ...]:

@@ -257,22 +257,26 @@ class Workspace:
         *,
         n: int = 1,
         session: str | None = None,
+        turn: int | None = None,
         dry_run: bool = False,
         confirm: Callable[[Reverted], object] | None = None,
     ) -> Reverted:
         """Take back one call by its number, or the last `n` that changed anything, as one call that can be undone too.
 
-        With `session` those are the last of one session, whatever others have done since.
+        With `session` those are the last of one session, whatever others have done since; with `turn` those of one turn of an
+        attached agent, or with 0 of the last turn that has any.
 
         Files, session state and what the session knows of files go back together. Later calls stay; where they, or a person,
         wrote to the same file or item since, nothing is changed and `UndoConflict` names what is in the way. `dry_run` only
         tells. `confirm` is told what is about to be done, when nobody else can change it any more; where it raises, nothing
         is. Raises `NothingToUndo`, `UnknownCall` and `WorkspaceBusy`.
         """
-        from wink.workspace._undo import choose_call, choose_last, verb_for
+        from wink.workspace._undo import choose_call, choose_last, choose_turn, verb_for
 
         with self._lease_unless(dry_run):
-            if call is None:
+            if turn is not None:
+                targets = choose_turn(self._record, turn)
+            elif call is None:
                 targets = choose_last(self._record, n, None if session is None else session_name(session))
             else:
                 found = self.call(call)

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wink.cli._calls import all_option, call_number, echo_diff, json_of_change, opened_for_reading
+from wink.cli._calls import (
+    all_option,
+    call_number,
+    calls_of_turn,
+    echo_diff,
+    json_of_change,
+    opened_for_reading,
+    turn_option,
+)
 from wink.cli._shorten import one_line
 from wink.cli._standing import workspace_option
 from wink.cli._wrong import wrong
@@ -23,10 +31,18 @@ if TYPE_CHECKING:
 @click.option("--try", "tried", metavar="NAME", help="Show what was tried under this name.")
 @click.option("--home", is_flag=True, help="Show what was tried in the home directory, which is never accepted.")
 @click.option("--conflicts", is_flag=True, help="Show only what has changed in the workspace too since the try began.")
+@turn_option
 @all_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON for machines, one file a line.")
 def diff(
-    call: str | None, workspace: str, tried: str | None, home: bool, conflicts: bool, show_all: bool, as_json: bool
+    call: str | None,
+    workspace: str,
+    tried: str | None,
+    home: bool,
+    conflicts: bool,
+    turn: int | None,
+    show_all: bool,
+    as_json: bool,
 ) -> None:
     """Show what calls changed, or what was tried, as a unified diff.
 
@@ -40,15 +56,19 @@ def diff(
         raise wrong(
             "give --home or --conflicts, not both: what is in the home is never accepted, so that nothing is in its way"
         )
+    if turn is not None and (call or tried or home or conflicts):
+        raise wrong("give a call, --turn, or what was tried, not several of them")
     first, dots, last = (call or "..").partition("..")
     with opened_for_reading(workspace) as opened:
-        found = None if call else _pending(workspace, opened, tried, home=home, conflicts=conflicts)
+        found = None if call or turn is not None else _pending(workspace, opened, tried, home=home, conflicts=conflicts)
         if (home or conflicts) and found is None:
             raise wrong("nothing is being tried here; `wink try -- COMMAND` runs a program without changing anything")
         if found is not None:
             changes = found.changes
             if not as_json:
                 click.echo(found.title, err=True)
+        elif turn is not None:
+            changes = opened.diff(*calls_of_turn(opened, turn))
         elif not dots:
             changes = opened.diff(call_number(first))
         elif last:

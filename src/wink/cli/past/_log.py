@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -19,12 +19,14 @@ from wink.limits import utc_now
 from wink.record import WORDS
 
 if TYPE_CHECKING:
-    from wink.record import CallFilter, CallView
+    from wink.record import CallFilter, CallView, Turn
     from wink.workspace import Workspace
 
 _WIDTH = 100
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _PAGE = 200
+GUESSED = "guessed"
+"""How the note on a call of an attached agent begins whose changes may be another's that ran at the same time."""
 
 
 @click.command()
@@ -82,9 +84,9 @@ def log(
         several = len({call.session for call in first}) > 1
         if len(first) == _PAGE and wanted.session is None:  # there may be more pages, with calls of others
             several = len(opened.sessions()) > 1
-        oldest = first[0].position
+        oldest, turns = first[0].position, {one.run: one for one in opened.record.queries.turns()}
         for calls in chain((first,), pages):
-            click.echo("\n".join(_lines(calls, last=first[0].position, several=several)))
+            click.echo("\n".join(_lines(calls, turns, last=first[0].position, several=several)))
             oldest = calls[-1].position
         kept = opened.record.forgetting.first()
         if kept is not None and oldest == kept[0] > 1:
@@ -120,17 +122,23 @@ def _pages(opened: Workspace, wanted: CallFilter, limit: int) -> Iterator[tuple[
         limit, before = limit - len(calls), calls[-1].position
 
 
-def _lines(calls: tuple[CallView, ...], *, last: int, several: bool) -> Iterator[str]:
+def _lines(calls: tuple[CallView, ...], turns: Mapping[str, Turn], *, last: int, several: bool) -> Iterator[str]:
     now = utc_now()
     times = [when(call.started_at, now) for call in calls]
     number_width = len(str(last)) + 1
     time_width, word_width = max(map(len, times)), max(len(call.word) for call in calls)
+    shown = ""
     for call, time in zip(calls, times, strict=True):
+        if call.run != shown and call.run in turns:
+            turn = turns[call.run]
+            yield fit(f"-- turn {turn.number} of {turn.agent}: {turn.prompt}", _WIDTH)
+        shown = call.run
         number = f"c{call.position}"
         front = f"{number:<{number_width}}  {time:<{time_width}}  {call.word:<{word_width}}  "
         if several:
             front += f"{call.session}  "
         changed = f"  [{touched(call.changes)}]" if call.changes and call.word in ("ok", "undone") else ""
+        changed += "  guessed" if (call.error or "").startswith(GUESSED) else ""
         room = max(_WIDTH - len(front) - len(call.tool) - len(changed) - 1, 20)
         text = f"{call.tool} {arguments(call.values, room)}".rstrip()
         yield f"{front}{fit(text, room + len(call.tool) + 1)}{changed}"

@@ -66,6 +66,9 @@ def _lines(call: CallView) -> Iterator[str]:
     if call.decisions:
         yield "\npolicies:"
         yield from (f"  {line}" for line in decided(call.decisions))
+    if call.error and call.word in ("ok", "undone"):
+        yield "\nnoted:"
+        yield from (f"  {line}".rstrip() for line in call.error.split("\n"))
     if call.rendered:
         yield "\nreply:"
         yield from (f"  {line}".rstrip() for line in call.rendered.split("\n"))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wink.cli._calls import call_number, echo_diff, echo_paths, opened_for_reading
+from wink.cli._calls import call_number, echo_diff, echo_paths, opened_for_reading, turn_option
 from wink.cli._shorten import one_line
 from wink.cli._standing import shown_path, workspace_option
 from wink.cli._wrong import wrong
@@ -22,9 +22,12 @@ _session = click.option("--session", metavar="NAME", help="Only the calls of one
 @click.argument("what", required=False, metavar="[N | CALL]", default="1")
 @workspace_option
 @_session
+@turn_option
 @_dry_run
-def undo(what: str, workspace: str, session: str | None, dry_run: bool) -> None:
+def undo(what: str, workspace: str, session: str | None, turn: int | None, dry_run: bool) -> None:
     """Take back the last call that changed anything, the last N, or one CALL such as c7.
+
+    With --turn all that an attached agent's calls changed for one prompt of yours.
 
     Files and session state go back together. Whatever was done since stays; where it stands in the way nothing is changed,
     and the paths are named. An undo is a call itself: `wink redo` takes it back.
@@ -36,8 +39,10 @@ def undo(what: str, workspace: str, session: str | None, dry_run: bool) -> None:
         )
     if call is not None and session is not None:
         raise wrong(f"{what} is one call, whatever its session; leave --session away, or give a number of calls")
+    if turn is not None and (what != "1" or session is not None):
+        raise wrong("give a call, a number of calls, --session or --turn, not several of them")
     with opened_for_reading(workspace) as opened:
-        done = opened.undo(call, n=1 if call is not None else int(what), session=session, dry_run=dry_run)
+        done = opened.undo(call, turn=turn, n=1 if call is not None else int(what), session=session, dry_run=dry_run)
         tell(done, "undone" if not dry_run else "would undo")
 
 

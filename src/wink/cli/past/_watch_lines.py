@@ -102,6 +102,8 @@ def _told(record: Record, one: Noted) -> tuple[str, str, Tone]:
             return str(data["approval"]), text, "good" if data["answer"] == "approved" else "bad"
         case "call-started":
             return "…", f"{data['tool']} has begun, and acts on the outside world", "quiet"
+        case "turn-begun":
+            return f"t{data['turn']}", f"{data['agent']} is asked: {data['prompt']}", "plain"
         case "checkpoint":
             return "checkpoint", str(data["name"]), "plain"
         case _:

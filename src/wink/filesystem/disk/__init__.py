@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from wink.filesystem.disk._change_set import DiskChangeSet
     from wink.filesystem.disk._content import Attributes, attributes_of, copy_with_holes
     from wink.filesystem.disk._installed import SETTINGS, distribution_at, import_places
-    from wink.filesystem.disk._merge import Merging, check_program_may_change, merging, program_state
+    from wink.filesystem.disk._merge import Merging, Was, check_program_may_change, merging, program_state
     from wink.filesystem.disk._report import Conflict, Recovered
     from wink.filesystem.disk._store import DiskStore
     from wink.filesystem.disk._syscalls import can_exchange
@@ -26,6 +26,7 @@ __all__ = [
     "DiskStore",
     "Merging",
     "Recovered",
+    "Was",
     "attributes_of",
     "can_exchange",
     "check_program_may_change",
@@ -43,7 +44,7 @@ _LATER = {
     "Conflict Recovered": "_report",
     "DiskChangeSet": "_change_set",
     "DiskStore": "_store",
-    "Merging check_program_may_change merging program_state": "_merge",
+    "Merging Was check_program_may_change merging program_state": "_merge",
     "can_exchange": "_syscalls",
 }
 

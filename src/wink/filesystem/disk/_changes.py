@@ -258,6 +258,14 @@ class _Effects:
                 yield Effect(path, self._kept(old, kept, at_path, is_copy=True), after, keeps_origin=True)
             case "K":
                 yield Effect(path, None, self._written(record))
+            case "S":
+                kept_at: tuple[Where, ...] = (("staged", kept), at_path) if kept else (at_path,)
+                link = self._link(kept) if old is not None and kept and stat.S_ISLNK(old.mode) else None
+                yield Effect(
+                    path,
+                    None if old is None else Side(self._root, old, kept_at, target=link),
+                    None if new is None else self._new(record, new),
+                )
             case "B":
                 pass  # from one name in staging to another
 

@@ -203,7 +203,7 @@ def left_behind(state: State) -> list[str]:
     return [name for _, name in sorted(found, reverse=True)]
 
 
-Kind = Literal["X", "C", "D", "N", "M", "T", "P", "W", "K", "E", "B"]
+Kind = Literal["X", "C", "D", "N", "M", "T", "P", "W", "K", "E", "B", "S"]
 """What a record is about.
 
 ====  =======================================================================================================
@@ -218,6 +218,8 @@ W     write in place: staging holds a copy of the old content and, with `~` afte
 K     create in place: staging holds a copy of the new content (`~`); `note` is a link's body
 E     delete by copy: staging holds a copy; `note` is a link's body
 B     borrow what an earlier transaction replaced: `note` is its name in staging, and `staged` the one that it gets there
+S     seen: somebody else has changed the path already; staging holds a copy of what was there, `note` is the body of the link
+      that is there now. Taking it back only drops the copy
 ====  =======================================================================================================
 """
 

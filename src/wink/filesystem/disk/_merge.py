@@ -10,16 +10,16 @@ import errno
 import os
 import stat
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from wink.errors import FileConflict, SandboxUnavailable
 from wink.filesystem._store import failure
 from wink.filesystem._transaction import FileTransaction
 from wink.filesystem.disk import _copies as copies
 from wink.filesystem.disk._change_set import DiskChangeSet
-from wink.filesystem.disk._content import copy_with_holes, is_being_written, set_mode
-from wink.filesystem.disk._journal import mark
+from wink.filesystem.disk._content import copy_with_holes, is_being_written, set_mode, write_all
+from wink.filesystem.disk._journal import Mark, mark
 from wink.filesystem.disk._operations import Operations
 from wink.filesystem.disk._root import ResolvedPath, times_of
 from wink.filesystem.disk._store import DiskStore
@@ -29,6 +29,22 @@ if TYPE_CHECKING:
 
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _CANNOT_LINK: Final = frozenset((errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EACCES, errno.ENOTSUP))
+
+
+class Was(NamedTuple):
+    """What was, or is, at a path that somebody else has changed.
+
+    `mode` has the type of the file too, as `st_mode` does, and `target` is a link's body; `content` is needed only of what
+    was there, and None where it is not known. `inode` is 0 of what is gone.
+    """
+
+    mode: int
+    size: int = 0
+    modified_ns: int = 0
+    content: bytes | None = None
+    target: str = ""
+    owner: tuple[int, int] | None = None
+    inode: int = 0
 
 
 class Merging(Operations):
@@ -137,6 +153,41 @@ class Merging(Operations):
             os.utime(at.name, ns=times, dir_fd=at.fd, follow_symlinks=False)
         finally:
             self._root.beneath.close(at.fd)
+
+    def note_change(self, path: str, before: Was | None, after: Was | None) -> None:
+        """Take somebody else's change of `path`, made already, into the transaction, with what was there `before`.
+
+        Nothing at the path is touched, now or when the transaction is rolled back. `after` is what is there now, and None
+        means nothing. Where the content of `before` is not known, the change cannot be undone.
+        """
+        staged, old = "", None
+        if before is not None:
+            staged, old = self._kept(before)
+        new = None if after is None else Mark(after.inode, after.size, after.modified_ns, after.mode)
+        self._log.record("S", path, (), staged=staged, old=old, new=new, note="" if after is None else after.target)
+
+    def _kept(self, before: Was) -> tuple[str, Mark]:
+        """A copy of what was there in staging, with its mode and times."""
+        log, kind = self._log, stat.S_IFMT(before.mode)
+        if kind == stat.S_IFLNK:
+            log.ready()
+            staged = log.name()
+            os.symlink(before.target, staged, dir_fd=self._root.state.staged)
+            return staged, mark(os.stat(staged, dir_fd=self._root.state.staged, follow_symlinks=False))
+        if kind != stat.S_IFREG or before.content is None:
+            return "", Mark(before.inode, before.size, before.modified_ns, before.mode)
+        staged, fd = log.create(0o600)
+        try:
+            write_all(fd, before.content)
+            owner = before.owner
+            if owner is not None and owner != (os.geteuid(), os.getegid()):
+                with suppress(PermissionError):
+                    os.fchown(fd, *owner)
+            os.fchmod(fd, stat.S_IMODE(before.mode))
+            os.utime(fd, ns=(before.modified_ns, before.modified_ns))
+            return staged, mark(os.fstat(fd))
+        finally:
+            os.close(fd)
 
     def _resolve(self, path: str) -> ResolvedPath:
         self._root.check_readable(path, path)

@@ -81,6 +81,7 @@ class Undo:
             "N": self._renamed,
             "M": self._made,
             "P": self._changed_mode,
+            "S": self._seen,
         }
 
     def take_back(self, record: Record, then: Record | None = None) -> None:
@@ -99,7 +100,10 @@ class Undo:
         except OSError as error:
             if error.errno not in GONE:
                 raise
-            self._homeless(record)
+            if record.kind == "S":
+                self._seen(record, -1, name)
+            else:
+                self._homeless(record)
             return None
         if self.renumbered and record.kind not in "ET":
             # Not those: a number may be used again, and here it is the one of the file that was removed.
@@ -253,6 +257,11 @@ class Undo:
             self.conflicts.append(Conflict(record.path, None, "keeps the mode that somebody else gave it"))
             return
         set_mode(fd, name, stat.S_IMODE(old.mode))
+
+    def _seen(self, record: Record, fd: int, name: str) -> None:
+        del fd, name  # what is there is somebody else's, and stays
+        if record.staged:
+            self.unlink(record.staged)
 
     # -- what the steps are made of
 

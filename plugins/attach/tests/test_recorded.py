@@ -1,0 +1,278 @@
+"""What an attached agent's calls leave in the record, whatever its hooks tell or do not tell."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from plugins.attach.tests.conftest import Project
+
+SECRET = """
+[[rules]]
+action = "deny"
+tools = "run_command"
+arguments = { command = "*forbidden*" }
+reason = "leave that alone"
+
+[[rules]]
+action = "ask"
+tools = "run_command"
+arguments = { command = "*careful*" }
+reason = "look at it"
+
+[[rules]]
+action = "deny"
+paths = "**/.env"
+"""
+
+
+def test_calls_are_recorded_and_a_turn_is_undone_and_redone(attached: Project) -> None:
+    """Files, directories, links, modes and deletions: exactly."""
+    before = attached.files()
+    attached.prompt("Make a mess\nand more")
+    attached.bash("t1", "echo two >> a.txt; mkdir -p d/e; echo x > d/e/f; ln -s a.txt link; chmod 755 src/main.py")
+    attached.bash("t2", "rm -r src; mv d dd")
+    attached.hook("Stop")
+    after = attached.files()
+
+    assert attached.changed() == [
+        ("Bash", ["a.txt", "d", "d/e", "d/e/f", "link", "src/main.py"]),
+        ("Bash", ["d", "d/e", "d/e/f", "dd", "dd/e", "dd/e/f", "src", "src/main.py"]),
+    ]
+    assert "-- turn 1 of claude-code: Make a mess\n" in attached.wink("log")
+    assert "+two" in attached.wink("diff", "--turn")
+    attached.wink("undo", "--turn")
+    assert attached.files() == before
+    assert (attached.root / "src/main.py").stat().st_mode & 0o111 == 0
+    attached.wink("redo")
+    assert attached.files() == after
+    told = attached.prompt("Go on")
+    assert "a.txt" in told["additionalContext"]
+    assert attached.prompt("Go on") == {}
+
+
+def test_one_call_of_several_is_undone(attached: Project) -> None:
+    """The others stand."""
+    attached.prompt("Go")
+    attached.bash("t1", "echo 1 > one")
+    attached.bash("t2", "rm a.txt")
+    attached.bash("t3", "echo 3 > three")
+
+    (deleting,) = [call["call"] for call in attached.calls() if call["id"] == "t2"]
+    attached.wink("undo", deleting)
+
+    assert (attached.root / "a.txt").read_text() == "one\n"
+    assert (attached.root / "one").exists()
+    assert (attached.root / "three").exists()
+
+
+def test_a_denied_call_is_told_why_and_recorded(project: Project, rules: Callable[[str], None]) -> None:
+    """The same rules as everywhere; what is asked about goes to the agent's own dialog."""
+    rules(SECRET)
+    project.attach()
+    project.prompt("Go")
+
+    denied = project.before("t1", "Bash", command="cat forbidden")
+    asked = project.before("t2", "Bash", command="careful now")
+
+    assert (denied["permissionDecision"], denied["permissionDecisionReason"]) == (
+        "deny",
+        "Bash is denied: leave that alone",
+    )
+    assert (asked["permissionDecision"], asked["permissionDecisionReason"]) == ("ask", "Bash: look at it")
+    assert [(call["id"], call["outcome"]) for call in project.calls()] == [("t1", "denied")]
+
+
+def test_what_may_not_be_read_is_seen_to_change_and_not_kept(project: Project, rules: Callable[[str], None]) -> None:
+    """No copy of it is anywhere in the state."""
+    (project.root / ".env").write_text("TOKEN=supersecretvalue\n")
+    rules(SECRET)
+    project.attach()
+    project.prompt("Go")
+    project.bash("t1", "echo TOKEN=anothersecretvalue > .env; echo x > b.txt")
+
+    assert project.changed() == [("Bash", ["b.txt"])]
+    assert "changed what may not be read, and is not kept: .env" in project.wink("show", "c1")
+    kept = b"".join(path.read_bytes() for path in project.root.glob(".wink/**/*") if path.is_file())
+    assert b"supersecretvalue" not in kept
+    assert b"anothersecretvalue" not in kept
+
+
+def test_writing_needs_reading_by_content(attached: Project) -> None:
+    """The agent's own reads count, and what somebody has changed since has to be read again."""
+    path = str(attached.root / "a.txt")
+    attached.prompt("Go")
+    assert (
+        "has not been read" in attached.before("t1", "Write", file_path=path, content="x")["permissionDecisionReason"]
+    )
+    attached.before("t2", "Read", file_path=path)
+    attached.after("t2", "Read", file_path=path)
+    assert attached.before("t3", "Write", file_path=path, content="x") == {}
+    (attached.root / "a.txt").write_text("x")
+    attached.after("t3", "Write", file_path=path, content="x")
+    assert attached.before("t4", "Edit", file_path=path, old_string="x", new_string="y") == {}
+    attached.after("t4", "Edit", file_path=path, old_string="x", new_string="y")
+    (attached.root / "a.txt").write_text("mine")
+    assert attached.before("t5", "Write", file_path=path, content="z") != {}
+    assert attached.before("t6", "Write", file_path="/somewhere/else.txt", content="z") == {}
+
+
+def test_what_changes_between_calls_is_nobodys(attached: Project) -> None:
+    """A save of the person's is recorded, is not taken back with the turn, and not by counting calls."""
+    attached.prompt("Go")
+    attached.bash("t1", "echo 1 > one")
+    (attached.root / "mine.txt").write_text("mine\n")
+    attached.bash("t2", "echo 2 > two")
+    (attached.root / "mine.txt").write_text("mine, too\n")
+    attached.hook("Stop")
+    attached.prompt("On")
+
+    assert attached.changed() == [
+        ("Bash", ["one"]), ("between", ["mine.txt"]), ("Bash", ["two"]), ("between", ["mine.txt"]),
+    ]  # fmt: skip
+    attached.wink("undo", "--turn")
+    assert {path for path in attached.files() if path in ("one", "two", "mine.txt")} == {"mine.txt"}
+    assert (attached.root / "mine.txt").read_text() == "mine, too\n"
+
+
+def test_overlapping_calls_are_told_apart_by_the_paths_that_they_name_and_said_to_be_guessed(attached: Project) -> None:
+    """Nobody can know who wrote; a path that one names is that one's."""
+    attached.prompt("Go")
+    attached.before("t1", "Bash", command="sleep 1; echo > first.txt")
+    attached.before("t2", "Bash", command="sleep 1; echo > second.txt")
+    for name in ("first.txt", "second.txt", "other.txt"):
+        (attached.root / name).write_text("x")
+    attached.after("t1", "Bash", command="sleep 1; echo > first.txt")
+    attached.after("t2", "Bash", command="sleep 1; echo > second.txt")
+
+    assert attached.changed() == [("Bash", ["first.txt", "other.txt"]), ("Bash", ["second.txt"])]
+    assert attached.wink("log").count("guessed") == 2
+
+
+def test_a_call_of_whose_end_nobody_tells_is_settled_by_what_comes_next(attached: Project) -> None:
+    """After Esc there is no event at all."""
+    attached.prompt("Go")
+    attached.before("t1", "Bash", command="echo half > half")
+    (attached.root / "half").write_text("half\n")
+    attached.prompt("Something else")
+
+    assert attached.changed() == [("Bash", ["half"])]
+    assert "the agent told nothing of its end" in attached.wink("show", "c1")
+
+
+def test_what_goes_on_in_the_background_is_shown_as_a_guess_of_its_turn(attached: Project) -> None:
+    """A background command tells when it begins, and never when it ends."""
+    attached.prompt("Go")
+    attached.before("t1", "Bash", command="build", run_in_background=True)
+    attached.hook(
+        "PostToolUse",
+        tool_name="Bash",
+        tool_input={},
+        tool_use_id="t1",
+        tool_response={"stdout": "", "backgroundTaskId": "b"},
+    )
+    (attached.root / "built").write_text("x")
+    attached.hook("Stop")
+    attached.hook("UserPromptSubmit", prompt="<task-notification>done</task-notification>")
+
+    assert attached.changed() == [("between", ["built"])]
+    log = attached.wink("log")
+    assert "guessed" in log
+    assert "turn 2" not in log
+    attached.wink("undo", "--turn")
+    assert not (attached.root / "built").exists()
+
+
+def test_git_is_followed_and_goes_back(attached: Project) -> None:
+    """Refs and index are where they were; the objects of a commit that is undone stay."""
+    git = ["git", "-c", "user.name=n", "-c", "user.email=e@x"]
+    for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "first"]):
+        subprocess.run([*git, *command], cwd=attached.root, check=True)
+    head = subprocess.run([*git, "rev-parse", "HEAD"], cwd=attached.root, check=True, capture_output=True).stdout
+    attached.prompt("Commit it")
+    attached.bash(
+        "t1", "echo 2 >> a.txt; git -c user.name=n -c user.email=e@x commit -qam second; git checkout -q -b other"
+    )
+
+    paths = attached.changed()[-1][1]
+    assert {".git/HEAD", ".git/index", ".git/refs/heads/other", "a.txt"} <= set(paths)
+    attached.wink("undo", "--turn")
+
+    assert (
+        subprocess.run([*git, "rev-parse", "HEAD"], cwd=attached.root, check=True, capture_output=True).stdout == head
+    )
+    assert (
+        subprocess.run(
+            [*git, "status", "--porcelain", "-uno"], cwd=attached.root, check=True, capture_output=True
+        ).stdout
+        == b""
+    )
+    assert (
+        subprocess.run([*git, "fsck", "--strict"], cwd=attached.root, check=False, capture_output=True).returncode == 0
+    )
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        b"",
+        b"{",
+        b"[1]",
+        b"\xff\xfe",
+        b'{"hook_event_name": 7, "tool_input": []}',
+        b"[" * 100_000,
+        b'{"hook_event_name": "New"}',
+    ],
+)
+def test_an_event_that_nobody_understands_stops_no_agent(attached: Project, payload: bytes) -> None:
+    """An agent newer than what was tried goes on, and the helper too."""
+    done = attached.raw("PreToolUse", payload)
+
+    assert (done.returncode, done.stdout) == (0, b"")
+    attached.prompt("Go")
+    attached.bash("t1", "echo 1 > one")
+    assert attached.changed() == [("Bash", ["one"])]
+
+
+def test_a_hostile_event_gains_nothing(attached: Project, tmp_path: Path) -> None:
+    """Paths out of the workspace, names with escapes, arguments without end: a call like any other, and nothing else is touched."""
+    outside = tmp_path / "outside.txt"
+    outside.write_text("outside\n")
+    attached.prompt("\x1b]0;title\x07 \u202e prompt")
+    attached.before("../../x", "Write\x1b[31m", file_path="../outside.txt", content="x" * 3_000_000, deep=[[[]]])
+    attached.after("../../x", "Write\x1b[31m", file_path="../outside.txt", content="x" * 3_000_000, deep=[[[]]])
+
+    assert outside.read_text() == "outside\n"
+    assert "\x1b" not in attached.wink("log") + attached.wink("show", "c1")
+    assert len(json.dumps(attached.calls())) < 200_000
+
+
+def test_nothing_of_a_hooks_environment_is_stored(attached: Project) -> None:
+    """An agent's own token is in it."""
+    told = {"hook_event_name": "PreToolUse", "session_id": "s", "tool_name": "Bash", "tool_input": {"command": "true"}}
+    attached.raw("PreToolUse", json.dumps(told).encode(), CLAUDE_CODE_TOKEN="tokenofanagent")
+
+    everything = [*attached.root.glob(".wink/**/*"), *attached.home.glob("**/*")]
+    assert not [path for path in everything if path.is_file() and b"tokenofanagent" in path.read_bytes()]
+
+
+def test_links_that_lead_out_are_not_followed(attached: Project, tmp_path: Path) -> None:
+    """Neither a directory that became a link, nor what is behind it."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "main.py").write_text("theirs\n")
+    attached.prompt("Go")
+    attached.before("t1", "Bash", command="ln")
+    shutil.rmtree(attached.root / "src")
+    os.symlink(outside, attached.root / "src")
+    attached.after("t1", "Bash", command="ln")
+
+    assert attached.changed() == [("Bash", ["src", "src/main.py"])]
+    attached.wink("undo", "--turn")
+    assert (attached.root / "src/main.py").read_text() == "print('hello')\n"
+    assert (outside / "main.py").read_text() == "theirs\n"

@@ -1,0 +1,40 @@
+"""Attach agents that people already use: each call of their own tools is judged by wink's rules, recorded, and can be undone.
+
+An agent is an offer in the group `wink.agents`: a factory of an `Agent`, which knows where its hooks stand and what its events
+mean. Its hooks run a client that hands events to a helper, one for each workspace and user. The helper keeps what was there
+before (the baseline), and compares: nothing that an agent does is rewritten.
+"""
+
+from wink_attach._agent import (
+    NOTHING,
+    Action,
+    Agent,
+    Command,
+    Edit,
+    Event,
+    Kind,
+    Meaning,
+    Scope,
+    Verdict,
+    mapping,
+    text,
+)
+from wink_attach._hooks_file import edited, parsed, read_settings
+
+__all__ = [
+    "NOTHING",
+    "Action",
+    "Agent",
+    "Command",
+    "Edit",
+    "Event",
+    "Kind",
+    "Meaning",
+    "Scope",
+    "Verdict",
+    "edited",
+    "mapping",
+    "parsed",
+    "read_settings",
+    "text",
+]

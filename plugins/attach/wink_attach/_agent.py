@@ -1,0 +1,127 @@
+"""What an agent is to wink: how its hooks are configured, how its events map to calls, how it is answered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, Literal, NamedTuple, Protocol
+
+from wink.tools import Effects
+
+Kind = Literal["start", "turn", "before", "after", "batch", "idle", "end", "other"]
+"""What an event tells: a session has started, a person has asked for something, a call is about to run, has ended, several
+have ended, the agent has nothing more to do, its session has ended, or something that needs no notice."""
+
+Action = Literal["allow", "deny", "ask"]
+"""What policies say of a call."""
+
+
+class Event(NamedTuple):
+    """One event of an agent. What it does not say is empty.
+
+    `call_id` is the same before and after a call. `failure` says in words that a call failed, `reply` what it came to.
+    `calls` are the ids of a batch. `is_moved_on` tells that the call goes on in the background after it has ended.
+    """
+
+    kind: Kind
+    session: str = ""
+    call_id: str = ""
+    tool: str = ""
+    arguments: Mapping[str, Any] = {}
+    reply: str = ""
+    failure: str = ""
+    prompt: str = ""
+    subagent: str = ""
+    calls: tuple[str, ...] = ()
+    is_moved_on: bool = False
+
+
+class Meaning(NamedTuple):
+    """What a call of an agent's own tool is to rules: a tool of wink's that does the same, where there is one, and its effects."""
+
+    tool: str
+    effects: Effects
+    arguments: Mapping[str, Any]
+
+
+class Verdict(NamedTuple):
+    """What the policies say of a call, and why, for the model."""
+
+    action: Action = "allow"
+    reason: str = ""
+    policy: str = ""
+
+
+class Edit(NamedTuple):
+    """What a file of an agent's configuration holds, None where there is none, and what it is to hold, None for no file.
+
+    One that `is_beneath` lies in the workspace, where nothing is written through links.
+    """
+
+    path: str
+    before: str | None
+    after: str | None
+    is_beneath: bool = False
+
+
+class Scope(NamedTuple):
+    """Where hooks are to be written: `root` is the workspace, None for all projects of the user."""
+
+    root: str | None
+    home: str
+    environ: Mapping[str, str]
+
+
+class Agent(Protocol):
+    """An agent that can be attached: what a factory of an entry point in `wink.agents` gives."""
+
+    @property
+    def name(self) -> str:
+        """What `wink attach` calls it: lower-case words joined by `-`."""
+        ...
+
+    @property
+    def asks(self) -> bool:
+        """Whether it has a dialog that shows a person what a policy asks about, and takes a denial for it elsewhere."""
+        ...
+
+    def event(self, payload: Mapping[str, Any]) -> Event:
+        """Read what a hook was given; what is not known is `other`. Nothing in it can be trusted."""
+        ...
+
+    def meaning(self, event: Event) -> Meaning:
+        """What a call is to rules."""
+        ...
+
+    def answer(self, event: Event, verdict: Verdict, note: str) -> bytes:
+        """What the hook prints, with a `note` for the model where the event takes one; empty for nothing to say."""
+        ...
+
+    def attach(self, scope: Scope, command: Command) -> Edit:
+        """The configuration with wink's hooks in it; the same as before where they are there. Raises `WrongInput`."""
+        ...
+
+    def detach(self, scope: Scope) -> Edit:
+        """The configuration without wink's hooks. Raises `WrongInput`."""
+        ...
+
+
+class Command(Protocol):
+    """The command line of a hook, quoted for a shell."""
+
+    def __call__(self, agent: str, event: str, root: str | None) -> str:
+        """For one event of an agent; `root` is the workspace, None where the agent says where it works."""
+        ...
+
+
+NOTHING: Final = Verdict()
+"""No policy has anything against it."""
+
+
+def text(value: object, most: int = 1 << 16) -> str:
+    """A value that should be text, as such and not longer than `most` characters."""
+    return value[:most] if isinstance(value, str) else ""
+
+
+def mapping(value: object) -> Mapping[str, Any]:
+    """A value that should be an object, as such."""
+    return value if isinstance(value, dict) else {}  # pyright: ignore[reportUnknownVariableType]

@@ -1,0 +1,350 @@
+"""Turn the events of agents into turns and calls: what is open, what belongs to whom, what is a guess.
+
+* A call is open from its before-event on. Many never get another one: whatever comes next of its session settles it, or the end
+  of the agent's process.
+* While several are open, nobody can tell who wrote what. A path that one of the others names is left to that; everything else
+  goes to the call that ends, as a guess, and the record says so.
+* What has changed while none was open is nobody's call: it is recorded as what happened between two. Where the session has a
+  command running in the background it may be that one's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections import deque
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from wink.dataclass import dataclass, field
+from wink.limits import utc_now
+from wink.workspace import Workspace
+from wink_attach._agent import NOTHING, Agent, Event, Meaning, Verdict
+from wink_attach._judge import Judge
+from wink_attach._keeper import Difference, Keeper
+from wink_attach._recorder import Recorder, Told
+
+BETWEEN: Final = "between"
+"""What stands in the record for the tool of a change that no call has made."""
+
+_GUESSED: Final = "guessed"
+_UNSETTLED: Final = "the agent told nothing of its end"
+_SHOWN: Final = 20
+_LONGEST: Final = 1 << 16
+_WAIT: Final = 1.5
+"""Seconds that a call waits for the first look at the files, so that what it changes can be taken back."""
+
+
+@dataclass(slots=True)
+class Open:
+    """A call that has begun and of whose end nobody has heard."""
+
+    key: str
+    agent: str
+    session: str
+    call_id: str
+    tool: str
+    arguments: str
+    effects: str
+    run: str
+    subagent: str
+    started: datetime
+    pid: int = 0
+    overlapped: bool = False
+
+    def names(self, path: str) -> bool:
+        """Whether its arguments name a path."""
+        name = path.rpartition("/")[2]
+        return path in self.arguments or (len(name) > 3 and name in self.arguments)
+
+
+@dataclass(slots=True)
+class _Session:
+    """What is known of an agent's session."""
+
+    run: str = ""
+    told: int | None = None
+    background: set[str] = field(default_factory=set[str])
+
+
+class Calls:
+    """What the agents attached to one workspace are doing."""
+
+    def __init__(self, workspace: Workspace, keeper: Keeper, judge: Judge, recorder: Recorder) -> None:
+        self._workspace, self._keeper, self._judge, self._recorder = workspace, keeper, judge, recorder
+        self._sessions: dict[str, _Session] = {}
+        self._open: dict[str, Open] = {}
+        self._ended: deque[str] = deque(maxlen=256)
+        for known in keeper.baseline.calls():
+            known["started"] = datetime.fromisoformat(known["started"])
+            one = Open(**known)
+            self._open[one.key] = one
+
+    @property
+    def open(self) -> Sequence[Open]:
+        """The calls that are open."""
+        return tuple(self._open.values())
+
+    def heard(self, agent: Agent, payload: Mapping[str, Any], pid: int) -> bytes:
+        """Take one event, and give what its hook is to print."""
+        event = agent.event(payload)
+        session = session_name(agent.name, event.session)
+        match event.kind:
+            case "before":
+                return self._before(agent, event, session, pid)
+            case "after":
+                self._after(agent, event, session)
+            case "batch":
+                self._settle([one for one in self._open.values() if one.call_id in event.calls])
+            case "turn":
+                return self._turn(agent, event, session)
+            case "idle":
+                self._settle(
+                    [one for one in self._open.values() if (one.session, one.subagent) == (session, event.subagent)]
+                )
+            case "end":
+                self._settle([one for one in self._open.values() if one.session == session])
+                self._between(session)
+                self._sessions.pop(session, None)
+            case "start" | "other":
+                if not self._writing():
+                    self._between(session)
+        return agent.answer(event, NOTHING, "")
+
+    def settle_dead(self) -> None:
+        """Settle the calls of agents whose process has ended."""
+        self._settle([one for one in self._open.values() if one.pid and not os.path.exists(f"/proc/{one.pid}")])
+
+    def between(self) -> None:
+        """Record what has changed while no call was open."""
+        if not self._writing():
+            self._between("default")
+
+    # -- events
+
+    def _turn(self, agent: Agent, event: Event, session: str) -> bytes:
+        self._settle([one for one in self._open.values() if one.session == session])
+        if not self._writing():
+            self._between(session)
+        known = self._session(session)
+        position, paths = (
+            self._recorder.taken_back(known.told) if known.told is not None else (self._recorder.position(), ())
+        )
+        known.told, known.background = position, set()
+        known.run = f"t{self._workspace.record.turn(session, agent.name, event.prompt)}"
+        return agent.answer(event, NOTHING, _taken_back(paths))
+
+    def _before(self, agent: Agent, event: Event, session: str, pid: int) -> bytes:
+        if not self._writing():
+            self._between(session)
+        meaning = agent.meaning(event)
+        verdict = self._judge.check(event, meaning, session)
+        if verdict.action == "ask" and not agent.asks:
+            verdict = Verdict(
+                "deny", f"{verdict.reason}; it needs a person's approval, which cannot be had here", verdict.policy
+            )
+        one = self._opened(agent, event, meaning, session, pid)
+        if one.key in self._open and event.call_id:
+            return agent.answer(event, verdict, "")  # told twice
+        if verdict.action == "deny":
+            decision = verdict.policy, False, verdict.reason, False
+            self._recorder.unchanged(
+                self._told(one, "", "")._replace(outcome="denied", decisions=(decision,), reply=verdict.reason)
+            )
+            return agent.answer(event, verdict, "")
+        if one.effects != "read" and self._keeper.has_work:
+            self._keeper.read_now(self._named(event.arguments))
+            self._keeper.work(_WAIT)
+        if self._writing() and one.effects != "read":
+            one.overlapped = True
+            for other in self._open.values():
+                other.overlapped = True
+        self._open[one.key] = one
+        self._keeper.baseline.begun(one.key, _row(one))
+        return agent.answer(event, verdict, "")
+
+    def _after(self, agent: Agent, event: Event, session: str) -> None:
+        key = _key(session, event)
+        one = self._open.pop(key, None)
+        if one is None and event.call_id and key in self._ended:
+            return  # hooks of the project and of the user's own settings tell it twice
+        meaning = agent.meaning(event)
+        failure = event.failure
+        if one is None:
+            one = self._opened(agent, event, meaning, session, 0)
+            failure = "; ".join(filter(None, (failure, "its beginning was not seen")))
+        if event.is_moved_on:
+            self._session(session).background.add(event.call_id)
+        self._end(one, event.reply or event.failure, failure)
+        if not event.failure:
+            self._judge.learn(event, meaning, session)
+
+    # -- what is recorded
+
+    def _settle(self, ended: Sequence[Open]) -> None:
+        for one in list(ended):
+            self._open.pop(one.key, None)
+            self._end(one, "", _UNSETTLED)
+
+    def _end(self, one: Open, reply: str, failure: str) -> None:
+        """Record a call that has ended, with what has changed and is not another's."""
+        others = self._writing()
+        guess = (
+            f"{_GUESSED}: it ran at the same time as {', '.join(sorted({other.tool for other in others}))}"
+            if others
+            else ""
+        )
+
+        def choose(found: Sequence[Difference]) -> Sequence[Difference]:
+            return [
+                each for each in found if one.names(each.path) or not any(other.names(each.path) for other in others)
+            ]
+
+        told = self._told(one, reply, failure)
+        if one.effects == "read":
+            self._recorder.unchanged(told)
+        elif guess or one.overlapped:
+            guess = guess or f"{_GUESSED}: another call ran at the same time"
+            self._recorder.changed(told._replace(failure="; ".join(filter(None, (guess, failure)))), choose)
+        else:
+            self._recorder.changed(told)
+        self._keeper.baseline.ended(one.key)
+        self._ended.append(one.key)
+
+    def _between(self, session: str) -> None:
+        if not self._keeper.has_news():
+            return
+        last = next(iter(self._workspace.record.calls(None, 1)), None)
+        known = self._sessions.get(session)
+        arguments = json.dumps({"after": f"c{last.position}"} if last is not None else {})
+        told = Told(BETWEEN, arguments, "default", effects="read")
+        if known is not None and known.background:
+            failure = f"{_GUESSED}: a command in the background was running"
+            told = told._replace(session=session, run=known.run, failure=failure, effects="process")
+        self._recorder.changed(told, always=False)
+
+    def _told(self, one: Open, reply: str, failure: str) -> Told:
+        prompt = f"{one.agent} {one.subagent}".rstrip()
+        return Told(
+            one.tool,
+            one.arguments,
+            one.session,
+            one.call_id,
+            one.run,
+            prompt,
+            reply,
+            failure,
+            one.effects,
+            one.started,
+        )
+
+    def _opened(self, agent: Agent, event: Event, meaning: Meaning, session: str, pid: int) -> Open:
+        return Open(
+            _key(session, event),
+            agent.name,
+            session,
+            event.call_id,
+            event.tool or "unknown",
+            self._workspace.masking.text(arguments_text(event.arguments)),
+            meaning.effects,
+            self._session(session).run,
+            event.subagent,
+            utc_now(),
+            pid,
+        )
+
+    def _writing(self) -> list[Open]:
+        """The open calls that may change files."""
+        return [one for one in self._open.values() if one.effects != "read"]
+
+    def _session(self, name: str) -> _Session:
+        return self._sessions.setdefault(name, _Session())
+
+    def _named(self, arguments: Mapping[str, Any]) -> list[str]:
+        """The paths of the workspace that a call's arguments name as such."""
+        root = self._workspace.root
+        whole = [
+            os.path.normpath(os.path.join(root, one))
+            for one in arguments.values()
+            if isinstance(one, str) and len(one) < 4096
+        ]
+        return [one[len(root) + 1 :] for one in whole if one.startswith(f"{root}/")]
+
+
+def session_name(agent: str, session: str) -> str:
+    """The session of the record that an agent's session has.
+
+    >>> session_name("claude-code", "a2c4-X"), session_name("codex", "")
+    ('claude-code-a2c4-x', 'codex')
+    """
+    plain = re.sub(r"[^a-z0-9]+", "-", session.lower()).strip("-")
+    if len(plain) > 8:
+        plain = (
+            plain[:8].strip("-")
+            if re.fullmatch(r"[0-9a-f-]+", plain)
+            else hashlib.sha256(session.encode("utf-8", "replace")).hexdigest()[:8]
+        )
+    return f"{agent}-{plain}"[:64].rstrip("-")
+
+
+def arguments_text(arguments: Mapping[str, Any]) -> str:
+    """A call's arguments as JSON, with the middle of long texts left out.
+
+    >>> len(arguments_text({"content": "x" * 1_000_000})) < 70_000
+    True
+    """
+    try:
+        found = json.dumps(arguments, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return "{}"
+    if len(found) <= _LONGEST:
+        return found.encode("utf-8", "replace").decode()
+    half = _LONGEST // 4
+    short = {
+        name: f"{one[:half]} … {one[-half:]}" if isinstance(one, str) and len(one) > 2 * half else one
+        for name, one in arguments.items()
+    }
+    found = json.dumps(short, ensure_ascii=False)
+    return (
+        found.encode("utf-8", "replace").decode()
+        if len(found) <= 2 * _LONGEST
+        else json.dumps({"shortened": found[:_LONGEST]})
+    )
+
+
+def _key(session: str, event: Event) -> str:
+    """By what a call is known before and after; where the agent has no ids, by its tool and arguments."""
+    own = event.call_id or hashlib.sha256(f"{event.tool}\0{arguments_text(event.arguments)}".encode()).hexdigest()[:16]
+    return f"{session}/{own}"
+
+
+def _row(one: Open) -> dict[str, Any]:
+    names = (
+        "key",
+        "agent",
+        "session",
+        "call_id",
+        "tool",
+        "arguments",
+        "effects",
+        "run",
+        "subagent",
+        "pid",
+        "overlapped",
+    )
+    return {name: getattr(one, name) for name in names} | {"started": one.started.isoformat()}
+
+
+def _taken_back(paths: Sequence[str]) -> str:
+    """What an agent is told at its next prompt; nothing where nothing was taken back."""
+    if not paths:
+        return ""
+    from wink.cli import visible
+
+    named = ", ".join(visible(path) for path in paths[:_SHOWN]) + (
+        f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
+    )
+    return f"The user has taken changes back with wink since your last turn. These files are not what you left: {named}. Read them again."

@@ -1,0 +1,220 @@
+"""The helper of a workspace: one for each workspace and user, started by the first event, ended when nothing comes any more.
+
+It hears of events over a socket that only this user can reach, one after the other, and reads the files for the baseline in
+between. It may be killed at any step: what it had not recorded, the next one finds by comparing with the baseline.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import select
+import socket
+import struct
+import sys
+import time
+from contextlib import suppress
+from typing import Any, Final, Self, cast
+
+from wink.cli import open_workspace, wrong
+from wink.errors import WinkError
+from wink.filesystem import program_state
+from wink_attach._agent import Agent
+from wink_attach._baseline import Baseline
+from wink_attach._calls import Calls
+from wink_attach._judge import Judge
+from wink_attach._keeper import Keeper
+from wink_attach._place import is_private, made_private, mark_closed, mark_seen, socket_place
+from wink_attach._recorder import Recorder, Told
+from wink_attach._tree import Tree
+
+IDLE: Final = 900.0
+"""Seconds without an event after which the helper ends."""
+SCRATCH: Final = (
+    "node_modules", ".venv", "/target", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis",
+    ".tox", ".nox", ".gradle",
+)  # fmt: skip
+"""Directories of builds and caches, which are not looked at."""
+STOP: Final = b"stop"
+"""What takes the place of an event when the helper is to end."""
+_PIECE: Final = 0.02
+_MOST: Final = 64 << 20
+_PARTS: Final = 5
+_PATIENCE: Final = 5.0
+
+
+def serve(root: str, *, idle: float = IDLE) -> int:
+    """Answer events of one workspace until none has come for `idle` seconds; gives the exit status."""
+    directory, name = socket_place(root)
+    made_private(directory)
+    lock = os.open(f"{directory}/{name}.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return 0  # another one is at work
+    place = f"{directory}/{name}.sock"
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
+    fresh = f"{place}.{os.getpid()}"
+    listening.bind(fresh)
+    os.chmod(fresh, 0o600)
+    listening.listen(128)
+    os.rename(fresh, place)  # in the place of what a killed one has left: nobody finds none
+    try:
+        with Helper(root) as helper:
+            helper.run(listening, idle)
+    finally:
+        with suppress(OSError):
+            os.unlink(place)
+        listening.close()
+        os.close(lock)
+    return 0
+
+
+class Helper:
+    """What is open while the events of one workspace are answered."""
+
+    def __init__(self, root: str) -> None:
+        self.root = root
+        self._agents: dict[str, Agent | None] = {}
+        self._is_over = False
+        self._workspace = open_workspace(root)
+        self._tree = Tree(root, SCRATCH)
+        self._baseline = Baseline(baseline_place(self._workspace))
+        self._judge = Judge(self._workspace, self._baseline)
+        self._keeper = Keeper(self._tree, self._baseline, self._judge.is_secret)
+        self._keeper.begin()
+        self._recorder = Recorder(self._workspace, self._keeper)
+        self._calls = Calls(self._workspace, self._keeper, self._judge, self._recorder)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._keeper.close()
+        self._tree.close()
+        self._workspace.close()
+
+    def run(self, listening: socket.socket, idle: float) -> None:
+        """Answer until nothing has come for `idle` seconds."""
+        last = time.monotonic()
+        while time.monotonic() - last < idle and not self._is_over:
+            wait = 0.0 if self._keeper.has_work else min(idle, 30.0)
+            ready, _, _ = select.select([listening], [], [], wait)
+            if ready:
+                connection, _ = listening.accept()
+                with connection:
+                    self.answer(connection)
+                last = time.monotonic()
+            elif self._keeper.has_work:
+                self._keeper.work(_PIECE)
+            else:
+                self._calls.settle_dead()
+                self._baseline.sweep()
+        self._calls.between()
+
+    def answer(self, connection: socket.socket) -> None:
+        """Take one event and answer it; another user's gets nothing."""
+        credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+        if struct.unpack("3i", credentials)[1] != os.geteuid():
+            return
+        connection.settimeout(_PATIENCE)
+        try:
+            name, kind, root, pid, payload = (_part(connection) for _ in range(_PARTS))
+        except (OSError, ValueError):
+            return
+        status, said = 0, b""
+        try:
+            if kind == STOP:
+                self._is_over = True
+            elif os.fsdecode(root) == self.root:
+                said = self._heard(os.fsdecode(name), payload, int(pid) if pid.isdigit() else 0)
+        except Exception as error:  # the agent has to go on, whatever its hook was given
+            status, said = self._failed(os.fsdecode(name), kind, error)
+        with suppress(OSError):
+            connection.sendall(bytes((status,)) + len(said).to_bytes(4, "big") + said)
+
+    def _heard(self, name: str, payload: bytes, pid: int) -> bytes:
+        agent = self._agent(name)
+        if agent is None:
+            return b""
+        found: Any = json.loads(payload)
+        if not isinstance(found, dict):
+            raise ValueError("an event that is no object")
+        mark_closed(self.root, closed=self._judge.is_closed())
+        return self._calls.heard(agent, cast("dict[str, Any]", found), pid)
+
+    def _agent(self, name: str) -> Agent | None:
+        if name not in self._agents:
+            from wink_attach._offers import agent_named
+
+            try:
+                self._agents[name] = agent_named(self.root, name)
+            except WinkError:
+                self._agents[name] = None
+            mark_seen(self.root, name)
+        return self._agents[name]
+
+    def _failed(self, name: str, kind: bytes, error: Exception) -> tuple[int, bytes]:
+        """What the hook is answered when its event cannot be dealt with, of which the log gets a line."""
+        print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
+        reason = f"an event of {name} could not be dealt with: {type(error).__name__}: {error}"[:500]
+        with suppress(Exception):
+            self._recorder.unchanged(Told("hook", "{}", "default", outcome="refused", reply=reason, effects="read"))
+        if not self._judge.is_closed() or (b"Pre" not in kind and b"efore" not in kind):
+            return 0, b""
+        return 2, f"wink has rules for this workspace, and {reason}".encode("utf-8", "backslashreplace")
+
+
+def stop(root: str) -> bool:
+    """Ask the helper of a workspace to end, and wait until it has; whether there was one. Raises `WrongInput` where it does not."""
+    directory, name = socket_place(root)
+    if not is_private(directory):
+        return False
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC) as connection:
+        connection.settimeout(_PATIENCE)
+        try:
+            connection.connect(f"{directory}/{name}.sock")
+            if struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[1] != os.geteuid():
+                return False
+            for part in (b"", STOP, b"", b"", b""):
+                connection.sendall(len(part).to_bytes(4, "big") + part)
+            while connection.recv(64):
+                pass
+        except OSError:
+            return False
+    lock = os.open(f"{directory}/{name}.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        until = time.monotonic() + _PATIENCE
+        while time.monotonic() < until:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                time.sleep(0.01)
+            else:
+                return True
+    finally:
+        os.close(lock)
+    raise wrong("the helper of this workspace does not end; end it by hand, and try again")
+
+
+def baseline_place(workspace: Any) -> str:
+    """Where the baseline of a workspace lies: in its state."""
+    return f"{program_state(workspace.filesystem)}/attached"
+
+
+def _part(connection: socket.socket) -> bytes:
+    size = int.from_bytes(_exactly(connection, 4), "big")
+    if size > _MOST:
+        raise ValueError(size)
+    return _exactly(connection, size)
+
+
+def _exactly(connection: socket.socket, size: int) -> bytes:
+    data = bytearray()
+    while len(data) < size:
+        more = connection.recv(min(size - len(data), 1 << 20))
+        if not more:
+            raise ValueError("cut off")
+        data += more
+    return bytes(data)

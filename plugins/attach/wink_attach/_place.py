@@ -1,0 +1,160 @@
+"""Where the client, the sockets and what is known of attached workspaces lie: with the user, never in a workspace.
+
+A socket that lay in a workspace could be one that somebody planted, and would answer "allow". So it lies in a directory of mode
+0700 that is this user's, under a name made of the workspace's path; and whoever connects looks whose process answers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shlex
+import site
+import stat
+import sys
+from collections.abc import Mapping
+from typing import Final
+
+from wink.cli import wrong
+from wink.state import user_directory
+from wink_attach import _client
+
+_LONGEST: Final = 80
+"""Bytes that the directory of sockets may have in its name: a socket's may have 107."""
+_MARK: Final = re.compile(r"^known = .*$", re.MULTILINE)
+
+
+def home_of_ours() -> str:
+    """`wink/attach` in the user's directory for state; raises `StateKeyError` where there is no place for it."""
+    return os.path.join(user_directory(os.environ) or "", "attach")
+
+
+def client_path() -> str:
+    """Where the client is installed: no workspace has this path."""
+    return f"{home_of_ours()}/client.py"
+
+
+def identity(root: str) -> str:
+    """By what a workspace is known among sockets and marks.
+
+    >>> identity("/srv/project")
+    '38f8b09c1b5d3ee4a3b3'
+    """
+    return hashlib.blake2b(os.fsencode(root), digest_size=10).hexdigest()
+
+
+def runtime_directory(environ: Mapping[str, str]) -> str:
+    """Where sockets lie: `wink` in `XDG_RUNTIME_DIR` where that is this user's alone, otherwise in `/tmp`, which is checked at each use."""
+    given = environ.get("XDG_RUNTIME_DIR", "")
+    if given.startswith("/") and is_private(given) and len(given) <= _LONGEST:
+        return f"{given}/wink"
+    return f"/tmp/wink-{os.getuid()}"  # noqa: S108  # whose it is, is looked at
+
+
+def is_private(path: str) -> bool:
+    """Whether a directory is this user's, and nobody else may look into it."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return False
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not stat.S_IMODE(found.st_mode) & 0o077
+
+
+def made_private(path: str) -> str:
+    """The directory, made if need be; raises `WrongInput` where it is somebody else's."""
+    try:
+        os.makedirs(path, mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise wrong(f"{path} cannot be made: {error.strerror}; make it yours alone") from None
+    if not is_private(path):
+        raise wrong(f"{path} is not a directory of yours alone; delete it, or run `chmod 700` on it")
+    return path
+
+
+def install_client() -> str:
+    """Write the client, with what it must know of this machine in it; gives its path. Raises `WrongInput`."""
+    home = made_private(home_of_ours())
+    place = f"{home}/client.py"
+    with open(_client.__file__, encoding="utf-8") as stream:
+        source = stream.read()
+    marks = f"{home}/closed"
+    known: dict[str, object] = {"python": sys.executable, "flags": _flags(), "run": _runtime(home), "marks": marks}
+    made_private(marks)
+    made_private(f"{home}/seen")
+    text = _MARK.sub(lambda _: f"known = {known!r}", source, count=1)
+    fresh = f"{place}.{os.getpid()}"
+    fd = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    with open(fd, "w", encoding="utf-8") as stream:
+        stream.write(text)
+    os.replace(fresh, place)
+    return place
+
+
+def hook_command(agent: str, event: str, root: str | None) -> str:
+    """The command line of a hook: an absolute interpreter, isolated and without site, which takes 15 ms to answer."""
+    words = [sys.executable, "-I", "-S", client_path(), agent, event, *([] if root is None else [root])]
+    return shlex.join(words)
+
+
+def socket_place(root: str) -> tuple[str, str]:
+    """The directory of sockets, and the name of a workspace's in it without its ending."""
+    home = home_of_ours()
+    return _runtime(home), identity(root)
+
+
+def mark_closed(root: str, *, closed: bool) -> None:
+    """Note that rules deny or ask in a workspace: where no helper can be reached, its calls are denied then."""
+    _mark(f"{home_of_ours()}/closed/{identity(root)}", present=closed)
+
+
+def mark_seen(root: str, agent: str) -> None:
+    """Note that an event of an agent has arrived from a workspace."""
+    _mark(f"{home_of_ours()}/seen/{identity(root)}-{agent}", present=True)
+
+
+def seen(root: str, agent: str) -> float | None:
+    """When the last helper of a workspace first heard of an agent, in seconds since the epoch; None for never."""
+    try:
+        return os.lstat(f"{home_of_ours()}/seen/{identity(root)}-{agent}").st_mtime
+    except OSError:
+        return None
+
+
+def _mark(path: str, *, present: bool) -> None:
+    if not present:
+        try:
+            os.unlink(path)
+        except OSError:
+            pass
+        return
+    made_private(os.path.dirname(path))
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    os.utime(fd)
+    os.close(fd)
+
+
+def _runtime(home: str) -> str:
+    """The directory of sockets, which stays the same for all agents once it was chosen."""
+    place = f"{home}/run"
+    try:
+        known = os.readlink(place)
+        if os.path.isdir(os.path.dirname(known)):
+            return known
+        os.unlink(place)
+    except OSError:
+        pass
+    chosen = runtime_directory(os.environ)
+    try:
+        os.symlink(chosen, place)
+    except FileExistsError:
+        return os.readlink(place)
+    except FileNotFoundError:
+        pass
+    return chosen
+
+
+def _flags() -> list[str]:
+    """How Python is to be started so that it finds wink and nothing of the place where it runs."""
+    users = site.getusersitepackages()
+    return ["-P", "-E"] if os.path.realpath(__file__).startswith(os.path.realpath(users) + "/") else ["-I"]

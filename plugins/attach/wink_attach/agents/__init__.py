@@ -1,0 +1,5 @@
+"""The agents that wink knows how to attach, one module each."""
+
+from wink_attach.agents._claude_code import ClaudeCode
+
+__all__ = ["ClaudeCode"]

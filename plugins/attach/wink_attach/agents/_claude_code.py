@@ -1,0 +1,126 @@
+"""Claude Code: its hooks stand in `.claude/settings.local.json`, or in the user's own `settings.json`.
+
+What its events really hold was looked at with 2.1.330. After Esc, and for a call that was denied, there is no event at all: what
+comes next settles such calls. A `<task-notification>` comes as a prompt, and is none of the user's.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from typing import Any, Final
+
+from wink_attach._agent import Command, Edit, Event, Kind, Meaning, Scope, Verdict, mapping, text
+from wink_attach._hooks_file import edited
+
+_KINDS: Final[Mapping[str, Kind]] = {
+    "SessionStart": "start",
+    "UserPromptSubmit": "turn",
+    "PreToolUse": "before",
+    "PostToolUse": "after",
+    "PostToolUseFailure": "after",
+    "PostToolBatch": "batch",
+    "Stop": "idle",
+    "SessionEnd": "end",
+}
+_OF_TOOLS: Final = ("PreToolUse", "PostToolUse", "PostToolUseFailure")
+_TOOLS: Final[Mapping[str, tuple[str, str]]] = {
+    "Bash": ("run_command", "process"),
+    "Read": ("read_file", "read"),
+    "Write": ("write_file", "workspace"),
+    "Edit": ("edit_file", "workspace"),
+    "NotebookEdit": ("edit_file", "workspace"),
+    "Glob": ("glob", "read"),
+    "Grep": ("grep", "read"),
+    "LS": ("ls", "read"),
+    "TodoWrite": ("todowrite", "read"),
+    "Agent": ("agent", "read"),
+    "Task": ("agent", "read"),
+}
+
+
+class ClaudeCode:
+    """Implements `Agent`."""
+
+    name: Final = "claude-code"
+    asks: Final = True
+
+    def event(self, payload: Mapping[str, Any]) -> Event:
+        """Read what a hook was given."""
+        kind: Kind = _KINDS.get(text(payload.get("hook_event_name")), "other")
+        prompt = text(payload.get("prompt"))
+        if kind == "turn" and prompt.lstrip().startswith("<task-notification>"):
+            kind = "other"
+        reply = payload.get("tool_response")
+        calls = payload.get("tool_calls")
+        return Event(
+            kind,
+            session=text(payload.get("session_id"), 200),
+            call_id=text(payload.get("tool_use_id"), 200),
+            tool=text(payload.get("tool_name"), 200),
+            arguments=mapping(payload.get("tool_input")),
+            reply=_said(reply),
+            failure=text(payload.get("error")),
+            prompt=prompt,
+            subagent=" ".join(filter(None, (text(payload.get("agent_type"), 100), text(payload.get("agent_id"), 100)))),
+            calls=tuple(text(mapping(one).get("tool_use_id"), 200) for one in calls[:1000])  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+            if isinstance(calls, list)
+            else (),
+            is_moved_on=bool(mapping(reply).get("backgroundTaskId")),
+        )
+
+    def meaning(self, event: Event) -> Meaning:
+        """What a call is to rules."""
+        return meant(_TOOLS, event)
+
+    def answer(self, event: Event, verdict: Verdict, note: str) -> bytes:
+        """What the hook prints."""
+        told: dict[str, str] = {}
+        if event.kind == "before" and verdict.action != "allow":
+            told = {
+                "hookEventName": "PreToolUse",
+                "permissionDecision": verdict.action,
+                "permissionDecisionReason": verdict.reason,
+            }
+        elif note and event.kind == "turn":
+            told = {"hookEventName": "UserPromptSubmit", "additionalContext": note}
+        return json.dumps({"hookSpecificOutput": told}).encode() if told else b""
+
+    def attach(self, scope: Scope, command: Command) -> Edit:
+        """The settings with wink's hooks in them."""
+        hooks: dict[str, Any] = {}
+        for event in _KINDS:
+            one = {"type": "command", "command": command(self.name, event, scope.root), "timeout": 30}
+            hooks[event] = {"matcher": "", "hooks": [one]} if event in _OF_TOOLS else {"hooks": [one]}
+        return edited(_place(scope), hooks, is_beneath=scope.root is not None)
+
+    def detach(self, scope: Scope) -> Edit:
+        """The settings without wink's hooks."""
+        return edited(_place(scope), {}, is_beneath=scope.root is not None)
+
+
+def meant(tools: Mapping[str, tuple[str, str]], event: Event) -> Meaning:
+    """What a call is to rules, by a table of the agent's tools; one that is not in it acts on the outside world."""
+    known = tools.get(event.tool)
+    if known is None:
+        name = "".join(one if one.isascii() and (one.isalnum() or one in "_-") else "_" for one in event.tool.lower())
+        return Meaning(name[:64] or "unknown", "external", event.arguments)
+    return Meaning(known[0], known[1], event.arguments)  # type: ignore[arg-type]
+
+
+def _place(scope: Scope) -> str:
+    if scope.root is None:
+        return os.path.join(scope.environ.get("CLAUDE_CONFIG_DIR") or f"{scope.home}/.claude", "settings.json")
+    return f"{scope.root}/.claude/settings.local.json"
+
+
+def _said(reply: object) -> str:
+    """A tool's reply for people: the output of a command as such, the rest as JSON without what files held before."""
+    if isinstance(reply, str):
+        return reply[: 1 << 16]
+    known = mapping(reply)
+    if "stdout" in known:
+        return "\n".join(filter(None, (text(known.get("stdout")), text(known.get("stderr")))))
+    told = {key: value for key, value in known.items() if key not in ("originalFile", "structuredPatch")}
+    return json.dumps(told, ensure_ascii=False)[: 1 << 16] if told else ""

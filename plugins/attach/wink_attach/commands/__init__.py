@@ -1,0 +1,1 @@
+"""`wink attach` and `wink detach`, and what `wink doctor` is told."""

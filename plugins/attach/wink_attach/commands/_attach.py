@@ -1,0 +1,153 @@
+"""`wink attach` and `wink detach`: put hooks into an agent's own configuration, and take out exactly those again."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import shutil
+from typing import TYPE_CHECKING
+
+import click
+
+from wink.cli import open_workspace, visible, workspace_option, wrong
+from wink_attach._agent import Agent, Edit, Scope
+from wink_attach._helper import baseline_place, stop
+from wink_attach._hooks_file import write_settings
+from wink_attach._judge import Judge
+from wink_attach._offers import agent_named, agent_names
+from wink_attach._place import hook_command, install_client, mark_closed, seen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_user = click.option("--user", is_flag=True, help="For all projects of yours, in the agent's own user settings.")
+_dry_run = click.option("--dry-run", is_flag=True, help="Only show what would be written.")
+
+
+@click.command()
+@click.argument("agent", required=False)
+@workspace_option
+@_user
+@_dry_run
+def attach(agent: str | None, workspace: str, user: bool, dry_run: bool) -> None:
+    """Judge, record and make undoable what an agent's own tools do: each call, and each turn.
+
+    AGENT is the agent's name. Its hooks are written beside what is in its configuration; what it does is not rewritten, only
+    compared with what was there before. Without AGENT, list what is attached here, and whether it was seen to work.
+    """
+    root = os.path.realpath(workspace)
+    if agent is None:
+        if user or dry_run:
+            raise wrong("name an agent: " + ", ".join(agent_names(root)))
+        click.echo("\n".join(_standing(root)))
+        return
+    chosen = agent_named(root, agent)
+    scope = scope_of(root, user=user)
+    if not user and is_attached(chosen, scope_of(root, user=True)):
+        raise wrong(f"{agent} is attached for all projects already; `wink detach {agent} --user` first")
+    edit = chosen.attach(scope, hook_command)
+    _show(edit)
+    if dry_run:
+        return
+    place = install_client()
+    if not user:
+        _refuse_odd(root)
+        mark_closed(root, closed=Judge.denies(root))
+    write_settings(edit)
+    where = "all your projects" if user else root
+    click.echo(
+        f"{agent} is {'still ' if edit.before == edit.after else ''}attached in {visible(where)}; its hooks run {visible(place)}"
+    )
+    click.echo("start it anew; then `wink log` shows its calls, and `wink undo --turn` takes a turn of its back")
+
+
+@click.command()
+@click.argument("agent")
+@workspace_option
+@_user
+@_dry_run
+def detach(agent: str, workspace: str, user: bool, dry_run: bool) -> None:
+    """Take wink's hooks out of an agent's configuration again, and nothing else.
+
+    What was recorded stays, and can still be undone. With the last agent of a workspace go the copies of files that were kept
+    for the next call.
+    """
+    root = os.path.realpath(workspace)
+    edit = agent_named(root, agent).detach(scope_of(root, user=user))
+    _show(edit)
+    if dry_run:
+        return
+    write_settings(edit)
+    if not any(
+        is_attached(agent_named(root, name), scope_of(root, user=one))
+        for name in agent_names(root)
+        for one in (False, True)
+    ):
+        _forget(root)
+    click.echo(f"{agent} is {'not attached' if edit.before == edit.after else 'detached'}")
+
+
+def scope_of(root: str, *, user: bool) -> Scope:
+    """Where hooks are to be written."""
+    return Scope(None if user else root, os.path.expanduser("~"), os.environ)
+
+
+def is_attached(agent: Agent, scope: Scope) -> bool:
+    """Whether hooks of wink's are in an agent's configuration."""
+    edit = agent.detach(scope)
+    return edit.before != edit.after
+
+
+def is_complete(agent: Agent, scope: Scope) -> bool:
+    """Whether they are all there, as this wink would write them."""
+    edit = agent.attach(scope, hook_command)
+    return edit.before == edit.after
+
+
+def _standing(root: str) -> Iterator[str]:
+    from wink.cli import when
+    from wink.limits import utc_now
+
+    found = False
+    for name in agent_names(root):
+        agent = agent_named(root, name)
+        for user in (False, True):
+            scope = scope_of(root, user=user)
+            if not is_attached(agent, scope):
+                continue
+            found = True
+            where = "all projects" if user else "this project"
+            state = (
+                "" if is_complete(agent, scope) else "; not all of its hooks are as wink wrote them, attach it again"
+            )
+            heard = seen(root, name)
+            from datetime import UTC, datetime
+
+            told = (
+                "not seen to work yet"
+                if heard is None
+                else f"seen to work {when(datetime.fromtimestamp(heard, UTC), utc_now())}"
+            )
+            yield f"{name}: attached for {where}, {told}{state}"
+    if not found:
+        yield "no agent is attached here; `wink attach " + (agent_names(root) or ["AGENT"])[0] + "` attaches one"
+
+
+def _show(edit: Edit) -> None:
+    before, after = ((side or "").splitlines(keepends=True) for side in (edit.before, edit.after))
+    for line in difflib.unified_diff(before, after, edit.path, edit.path):
+        click.echo(visible(line.rstrip("\n")))
+
+
+def _refuse_odd(root: str) -> None:
+    if root in ("/", os.path.realpath(os.path.expanduser("~"))):
+        raise wrong(f"{root} holds more than a project; attach in the directory of one")
+
+
+def _forget(root: str) -> None:
+    """End the helper, and drop the copies."""
+    stop(root)
+    mark_closed(root, closed=False)
+    with open_workspace(root) as opened:
+        if os.path.isdir(opened.state):
+            shutil.rmtree(baseline_place(opened), ignore_errors=True)
