@@ -97,6 +97,7 @@ def test_every_public_name_is_in_the_reference() -> None:
             "wink.ui",
             "wink.sandbox",
             "wink.tries",
+            "wink.workspace.bundles",
         ),
         *("wink.runtime.events", "wink.runtime.session", "wink.runtime.session.protocols"),
     }

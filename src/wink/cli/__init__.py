@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 from wink.cli._upward import guard_here
 
 if TYPE_CHECKING:
-    from wink.cli._calls import echo_diff, echo_diff_text, echo_paths, opened_for_reading, paths_of, when
+    from wink.cli._calls import decided, echo_diff, echo_diff_text, echo_paths, opened_for_reading, paths_of, when
     from wink.cli._compose import compose, participants, workspace_options
     from wink.cli._main import COMMANDS, run, wink
     from wink.cli._model import model_adapter
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from wink.cli._otel import traced
     from wink.cli._overrides_option import refuse_unknown_tag
     from wink.cli._participants import Participants
-    from wink.cli._shorten import fit, one_line, visible
+    from wink.cli._shorten import arguments, diff_lines, fit, one_line, visible
     from wink.cli._standing import named_path, shown_path, shown_workspace, told, workspace_option
     from wink.cli._tools_file import note_files
     from wink.cli._views import Checkup, Finding, Pending
@@ -41,7 +41,10 @@ __all__ = [
     "Participants",
     "Pending",
     "WrongInput",
+    "arguments",
     "compose",
+    "decided",
+    "diff_lines",
     "echo_diff",
     "echo_diff_text",
     "echo_paths",
@@ -83,8 +86,8 @@ _PLACES: Final = {
     "Participants": "_participants",
     "WrongInput nearest readable wrong": "_wrong",
     "compose participants workspace_options": "_compose",
-    "echo_diff echo_diff_text echo_paths opened_for_reading paths_of when": "_calls",
-    "fit one_line visible": "_shorten",
+    "decided echo_diff echo_diff_text echo_paths opened_for_reading paths_of when": "_calls",
+    "arguments diff_lines fit one_line visible": "_shorten",
     "installed_catalog persist_settings portable_names_for rule_policies settings_problem": "settings",
     "model_adapter": "_model",
     "named_path shown_path shown_workspace told workspace_option": "_standing",

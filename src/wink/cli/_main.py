@@ -57,8 +57,6 @@ COMMANDS: Final = {
     "show": ("wink.cli.past._show", "show", "Show one call: arguments, policies, reply, changes."),
     "watch": ("wink.cli.past._watch", "watch", "Show what happens on a workspace while it happens."),
     "events": ("wink.cli.past._events", "events", "Print what happened on a workspace as JSON lines, or follow it."),
-    "export": ("wink.cli.past._export", "export", "Write a session into one file, or as a page to read."),
-    "import": ("wink.cli.past._import", "import_", "Read a session that was written elsewhere."),
     "diff": ("wink.cli.past._diff", "diff", "Show what calls changed."),
     "undo": ("wink.cli.past._undo", "undo", "Take calls back, files and session state together."),
     "redo": ("wink.cli.past._undo", "redo", "Take back the last undo."),

@@ -10,6 +10,7 @@ __all__ = [
     "CheckpointExists",
     "ExportFailed",
     "HistoryDamaged",
+    "HistoryUnavailable",
     "ImportRefused",
     "JournalNotOurs",
     "MaskPatternError",
@@ -195,6 +196,19 @@ class HistoryDamaged(WinkError):
         return (
             f"the history in {self.path!r} cannot be used: {self.reason}; put it back from a copy, or move it away: "
             f"then calls that were folded into it cannot be taken back, and later ones can"
+        )
+
+
+class HistoryUnavailable(HistoryDamaged):
+    """What was asked for needs a history of the workspace, and no plugin is installed that keeps one."""
+
+    def __init__(self, store: str) -> None:
+        super().__init__(store, "no plugin is installed that keeps one")
+        self.args = (store,)
+
+    def __str__(self) -> str:
+        return (
+            "this needs the history of calls, and no plugin is installed that keeps one; install wink with its plugins"
         )
 
 

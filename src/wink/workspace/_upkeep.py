@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, BinaryIO, Final, Protocol
 
-from wink.errors import HistoryDamaged, WinkError
+from wink.errors import HistoryUnavailable, WinkError
 from wink.filesystem import HostFilesystem
 from wink.record import Record
 
@@ -107,10 +107,10 @@ class Upkeep:
             self._thread.start()
 
     def history(self) -> History:
-        """Who keeps it; raises `HistoryDamaged` where no plugin does."""
+        """Who keeps it; raises `HistoryUnavailable` where no plugin does."""
         found = self._found()
         if found is None:
-            raise HistoryDamaged(self._state, "no plugin is installed that keeps one; install wink with its plugins")
+            raise HistoryUnavailable(self._state)
         return found
 
     def _found(self) -> History | None:

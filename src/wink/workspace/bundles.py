@@ -1,26 +1,5 @@
-"""Sessions as files: written in one place, read in another."""
+"""The name that `wink_bundles` had before it became a plugin: the same objects, with a warning. It goes with the next release."""
 
-from wink.workspace._bundle import Bundle, read_bundle, write_bundle
-from wink.workspace._export import export
-from wink.workspace._export_git import git_bundle
-from wink.workspace._export_rows import Call, Change, Event, Exported, LeftOut, Manifest, Prompt, Run, Side, Slice
-from wink.workspace._import import write_import
+from wink.spellings import moved
 
-__all__ = [
-    "Bundle",
-    "Call",
-    "Change",
-    "Event",
-    "Exported",
-    "LeftOut",
-    "Manifest",
-    "Prompt",
-    "Run",
-    "Side",
-    "Slice",
-    "export",
-    "git_bundle",
-    "read_bundle",
-    "write_bundle",
-    "write_import",
-]
+__getattr__ = moved(__name__, "wink_bundles")

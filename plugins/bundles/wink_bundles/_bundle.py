@@ -17,8 +17,8 @@ from typing import IO, Any, Final, TypeVar
 from wink.dataclass import dataclass
 from wink.errors import BundleRefused, ParseError, SessionNameError
 from wink.record import microseconds
-from wink.workspace._export_rows import FORMAT, Call, Event, Exported, LeftOut, Manifest, Member, Run, Slice
-from wink.workspace._names import session_name
+from wink.workspace import session_name
+from wink_bundles._rows import FORMAT, Call, Event, Exported, LeftOut, Manifest, Member, Run, Slice
 
 CALLS, EVENTS, RUNS, SLICES = ROWS = ("calls.jsonl", "events.jsonl", "runs.jsonl", "slices.jsonl")
 HISTORY: Final = "history.bundle"

@@ -6,7 +6,7 @@ import os
 
 import click
 
-from wink.cli._shorten import one_line
+from wink.cli import one_line
 
 
 @click.command("import")
@@ -18,7 +18,7 @@ def import_(file: str, directory: str | None) -> None:
     There it can be looked at with `wink log`, `show`, `diff`, `events` and `ui`, and nothing of it can be changed. A file
     that is damaged, or that means harm, is refused, and nothing is written.
     """
-    from wink.workspace.bundles import read_bundle, write_import
+    from wink_bundles import read_bundle, write_import
 
     bundle = read_bundle(file)
     stem = os.path.basename(file).removesuffix(".wink")

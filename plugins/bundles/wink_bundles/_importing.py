@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from wink.errors import ImportRefused
 from wink.record import create_imported, execute
 from wink.state import locate, make, replace_file
-from wink.workspace._bundle import HISTORY, Bundle
-from wink.workspace._export_rows import Call, Change, Exported, Side
+from wink_bundles._bundle import HISTORY, Bundle
+from wink_bundles._rows import Call, Change, Exported, Side
 
 if TYPE_CHECKING:
     import sqlite3

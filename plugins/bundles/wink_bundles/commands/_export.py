@@ -9,10 +9,7 @@ from typing import IO
 
 import click
 
-from wink.cli._calls import opened_for_reading
-from wink.cli._shorten import one_line
-from wink.cli._standing import shown_path, workspace_option
-from wink.cli._wrong import wrong
+from wink.cli import one_line, opened_for_reading, shown_path, workspace_option, wrong
 from wink.limits import utc_now
 
 
@@ -28,8 +25,8 @@ def export(file: str | None, workspace: str, session: str, as_html: bool, no_his
 
     Secrets are masked in all of it. `wink import` reads it elsewhere; with --html it is a page to read.
     """
-    from wink.workspace.bundles import export as collect
-    from wink.workspace.bundles import git_bundle, write_bundle
+    from wink_bundles import export as collect
+    from wink_bundles import git_bundle, write_bundle
 
     target = file or f"{session}.{'html' if as_html else 'wink'}"
     if os.path.lexists(target) and not force:
@@ -40,7 +37,7 @@ def export(file: str | None, workspace: str, session: str, as_html: bool, no_his
     with opened_for_reading(workspace) as opened:
         collected = collect(opened, session)
         if as_html:
-            from wink.cli.past._report import report
+            from wink_bundles.commands._report import report
 
             page = report(collected, opened.undone(), opened.masking).encode("utf-8", "backslashreplace")
             _write(target, lambda stream: stream.write(page))

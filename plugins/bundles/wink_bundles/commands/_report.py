@@ -7,14 +7,13 @@ from collections.abc import Container, Iterator
 from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
-from wink.cli._calls import decided
-from wink.cli._shorten import arguments, diff_lines, visible
-from wink.cli.past._report_style import STYLE
+from wink.cli import arguments, decided, diff_lines, visible
 from wink.filesystem import FileChange, FileVersion
 from wink.record import Masking, moment, role_of, task_of, values_of, word_of
+from wink_bundles.commands._report_style import STYLE
 
 if TYPE_CHECKING:
-    from wink.workspace.bundles import Call, Change, Exported, Run, Side
+    from wink_bundles import Call, Change, Exported, Run, Side
 
 _LINES: Final = 400
 """So many lines of one diff or reply are shown."""

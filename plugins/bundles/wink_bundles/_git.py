@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Final
 from wink.errors import ExportFailed
 from wink.filesystem import FileVersion, Versions, protected_as
 from wink.trust import program
-from wink.workspace._export_rows import LeftOut
+from wink_bundles._rows import LeftOut
 
 if TYPE_CHECKING:
     from wink.record import CallView
-    from wink.workspace._workspace import Workspace
+    from wink.workspace import Workspace
 
 MOST: Final = 16 << 20
 """Larger files are left out."""

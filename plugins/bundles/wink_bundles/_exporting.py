@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from wink.errors import UnknownSession
 from wink.filesystem import FileChange, FileVersion, Versions
 from wink.record import CallView, Masking, microseconds
-from wink.workspace._export_rows import Call, Change, Event, Exported, Prompt, Run, Side, Slice
+from wink_bundles._rows import Call, Change, Event, Exported, Prompt, Run, Side, Slice
 
 if TYPE_CHECKING:
-    from wink.workspace._workspace import Workspace
+    from wink.workspace import Workspace
 
 
 def export(workspace: Workspace, session: str) -> Exported:

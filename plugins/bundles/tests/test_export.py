@@ -19,7 +19,7 @@ from tests.cli.conftest import Done
 
 from wink.errors import BundleRefused
 from wink.filesystem import path_in_json
-from wink.workspace.bundles import read_bundle
+from wink_bundles import read_bundle
 
 Cli = Callable[..., Done]
 SECRET = "sk-proj-Zq3vT9xLm2Rk8wYb"
@@ -296,7 +296,7 @@ def test_what_means_harm_is_refused_and_nothing_is_written(
     cli: Cli, members: dict[str, bytes], tmp_path: Path, attack: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One clear line; no file anywhere."""
-    monkeypatch.setattr("wink.workspace._bundle.LARGEST", 8 << 20)
+    monkeypatch.setattr("wink_bundles._bundle.LARGEST", 8 << 20)
     make, says = ATTACKS[attack]
     (tmp_path / "bad.wink").write_bytes(make(members))
     before = sorted(tmp_path.rglob("*"))

@@ -1,0 +1,26 @@
+"""Sessions as files: written in one place, read in another."""
+
+from wink_bundles._bundle import Bundle, read_bundle, write_bundle
+from wink_bundles._exporting import export
+from wink_bundles._git import git_bundle
+from wink_bundles._importing import write_import
+from wink_bundles._rows import Call, Change, Event, Exported, LeftOut, Manifest, Prompt, Run, Side, Slice
+
+__all__ = [
+    "Bundle",
+    "Call",
+    "Change",
+    "Event",
+    "Exported",
+    "LeftOut",
+    "Manifest",
+    "Prompt",
+    "Run",
+    "Side",
+    "Slice",
+    "export",
+    "git_bundle",
+    "read_bundle",
+    "write_bundle",
+    "write_import",
+]

@@ -1,0 +1,1 @@
+"""The commands that write sessions into files, and read them."""
