@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import struct
+import zlib
 from pathlib import Path
 
 from wink.state import adopt, locate, make, unknown
@@ -24,6 +26,22 @@ def adopted(copy: str | os.PathLike[str]) -> None:
     """Take over the state of a workspace that was copied, as `wink trust --state` does."""
     (found,) = unknown(os.path.realpath(copy))
     adopt(os.path.realpath(copy), found)
+
+
+def journals(root: str | os.PathLike[str]) -> list[str]:
+    """The names in `wal` that are those of journals which have not ended; the file that is kept between them is none."""
+    wal = state_of(root) / "wal"
+    if not wal.is_dir():
+        return []
+    return sorted(name for name in os.listdir(wal) if name != "journal" or _is_begun((wal / name).read_bytes()))
+
+
+def _is_begun(journal: bytes) -> bool:
+    """Whether there is a header, and behind it a whole first record, which says whose it is."""
+    if not any(journal[:8]) or len(journal) < 24:
+        return False
+    length, checksum = struct.unpack_from("<II", journal, 16)
+    return zlib.crc32(journal[24 : 24 + length], zlib.crc32(journal[8:16])) == checksum
 
 
 def program_has(root: str | os.PathLike[str], name: str) -> bool:

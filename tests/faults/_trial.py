@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from tests.states import journals
+
 from wink.state import adopt, locate, unknown
 from wink.workspace import Workspace
 
@@ -385,8 +387,8 @@ def _contradictions(reference: Reference, now: State, state: str, report: Told, 
 
 def _left(tree: str, committed: set[str]) -> list[str]:
     """What nobody will ever clean up."""
-    found: list[str] = []
-    for name in ("wal", "staged", "conflicts"):
+    found = [f"left wal/{name}" for name in journals(tree)]
+    for name in ("staged", "conflicts"):
         directory = f"{locate(tree)}/{name}"
         for left in os.listdir(directory) if os.path.isdir(directory) else ():
             if name != "staged" or left.rpartition(".")[0] not in committed:

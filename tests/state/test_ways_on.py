@@ -78,7 +78,7 @@ def test_a_stranger_beside_ones_own_is_told_and_put_aside(root: Path, capsys: py
     assert len(Workspace.open(root).calls()) == 1
 
 
-@pytest.mark.parametrize("name", ["lease", "wal", "staged", "programs", "wal/x", "wal/spare"])
+@pytest.mark.parametrize("name", ["lease", "wal", "staged", "programs", "wal/x", "wal/journal"])
 @pytest.mark.parametrize("kind", ["link to a file", "link to a directory", "rubbish", "many", "fifo", "socket"])
 def test_what_stands_in_the_state_is_told_in_a_line_and_can_be_put_aside(known: World, name: str, kind: str) -> None:
     """A call said only "could not start (error 1a2b3c4d)", and `recover --set-aside` that there was no reason to."""

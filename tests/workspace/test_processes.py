@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.states import state_of
+from tests.states import journals
 
 from wink.errors import WorkspaceBusy
 from wink.workspace import Workspace
@@ -28,11 +28,6 @@ class Note:
 
 
 Note.__module__ = "items"
-
-
-def journals(root: Path) -> list[str]:
-    wal = state_of(root) / "wal"
-    return sorted(os.listdir(wal)) if wal.exists() else []
 
 
 def done(result: subprocess.CompletedProcess[str]) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.states import state_of
+from tests.states import journals
 from tests.workspace.conftest import Run
 from tests.workspace.test_undo import tree
 from tests.workspace.working import Work, call
@@ -238,7 +238,7 @@ def test_an_interrupted_undo_is_taken_back_and_can_be_repeated(run: Run, root: P
 
     assert os.readlink(root / "link") == "../outside"
     assert untouched(outside)
-    assert os.listdir(state_of(root) / "wal") == []
+    assert journals(root) == []
 
 
 DIES = """

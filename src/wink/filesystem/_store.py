@@ -65,13 +65,15 @@ class ChangeSet(Protocol):
         content: bytes | Staging,
         *,
         exclusive: bool = False,
+        existing: bool = False,
         mode: int | None = None,
         replacing: bytes | str | None = None,
     ) -> Node:
         """Make `path` a file with this content, atomically; links are followed as far as they stay inside.
 
         The parent directory must exist. An existing file keeps its mode and extended attributes, unless `mode` says
-        otherwise; other hard links to it keep the old content. `exclusive` raises `FileExistsError` where the name is taken.
+        otherwise; other hard links to it keep the old content. `exclusive` raises `FileExistsError` where the name is taken, and
+        `existing` raises `FileNotFoundError`, with nothing done, where there is no file.
         `replacing` is what the file must contain until it is replaced, or for a large one the SHA-256 of that in
         hexadecimal digits; otherwise `FileConflict`.
         """

@@ -187,6 +187,13 @@ def put(
 ) -> tuple[bool, Node]:
     """Publish content at a path; tells whether the file is new."""
     with files.changing(path) as change_set:
+        if not exclusive and isinstance(
+            content, bytes
+        ):  # staged content could be lost to somebody who deletes the file now
+            try:
+                return False, change_set.put(path, content, existing=True, mode=mode)
+            except FileNotFoundError:
+                pass  # or a directory on its way is missing
         created = exclusive or not exists(files.tree.store, path)
         if created:
             check_names(files, path)

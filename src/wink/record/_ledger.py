@@ -128,7 +128,8 @@ class Ledger:
         `WorkspaceNeedsRecovery`.
         """
         try:
-            self.settle()
+            if self.closed or self._doubt is not None:
+                self.settle()
             calls, encoded = masked(self.masking, calls, encode(deltas))
             values = transaction_id, session, encoded, calls, changes, committed, reverts, only
             connection = self.database.writable()
@@ -229,7 +230,8 @@ class Ledger:
 
     def reach(self) -> sqlite3.Connection | None:
         """The record, or None while there is none."""
-        self.refuse_if_closed()
+        if self.closed:
+            self.refuse_if_closed()
         try:
             return self.database.existing()
         except RecordError:

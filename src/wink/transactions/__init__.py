@@ -5,12 +5,13 @@ from wink.transactions._around import (
     heartbeats_around,
     holds,
     limits_around,
+    recorder_of,
     take_turn,
     turns_of,
     turns_to_take,
 )
 from wink.transactions._change import Change
-from wink.transactions._entry import CommitEntry, Outcome, Recorder, recorder_of
+from wink.transactions._entry import CommitEntry, Outcome, Recorder
 from wink.transactions._transaction import MakeEntry, Transaction
 
 __all__ = [

@@ -1,10 +1,10 @@
-"""Say which transactions are active in this context, whose turn it is among them, and which limits they set."""
+"""Say which transactions are active in this context, whose turn it is among them, who keeps them, and which limits they set."""
 
 from __future__ import annotations
 
 import threading
 from contextvars import Context, ContextVar
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 from weakref import WeakKeyDictionary
 
 from wink.filesystem import Filesystem, WriteLock
@@ -12,6 +12,7 @@ from wink.limits import BudgetTracker, Deadline, Heartbeat
 from wink.session import Session
 
 if TYPE_CHECKING:
+    from wink.transactions._entry import Recorder
     from wink.transactions._transaction import Transaction
 
 active: Final[ContextVar[Transaction | None]] = ContextVar("wink_transaction", default=None)
@@ -43,6 +44,13 @@ def turns_of(session: Session, root: Filesystem | None) -> WriteLock:
         if turns is None:
             turns = _turns[session] = WriteLock(f"session {session.name!r}")
         return turns
+
+
+def recorder_of(session: Session, root: Filesystem | None) -> Recorder | None:
+    """Who keeps what calls of a session over these files do; None in memory."""
+    if session.recorder is not None:
+        return session.recorder
+    return None if root is None else cast("Recorder | None", root.recorder)
 
 
 def holds(turns: WriteLock) -> bool:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import Literal, Protocol, cast
+from typing import Literal, Protocol
 
 from wink.dataclass import dataclass
-from wink.filesystem import FileChange, Filesystem
+from wink.filesystem import FileChange
 from wink.session import Recorder as SessionRecorder
-from wink.session import Session, SliceDelta
+from wink.session import SliceDelta
 
 Outcome = Literal["committed", "rolled back", "denied", "refused", "raised", "unknown"]
 """`refused`: an unknown tool or arguments that do not fit; `raised`: rolled back, and the exception went on to the caller;
@@ -47,10 +47,3 @@ class CommitEntry:
 
 class Recorder(SessionRecorder[CommitEntry], Protocol):
     """Keeps what calls did, durably; a workspace has one."""
-
-
-def recorder_of(session: Session, root: Filesystem | None) -> Recorder | None:
-    """Who keeps what calls of a session over these files do; None in memory."""
-    if session.recorder is not None:
-        return session.recorder
-    return None if root is None else cast("Recorder | None", root.recorder)

@@ -29,9 +29,9 @@ from wink.filesystem import FileChange, Filesystem, FileTransaction, Stamp, Writ
 from wink.limits import BudgetTracker, Deadline, Heartbeat, is_interruption
 from wink.resources import ResourceContext, Snapshotable
 from wink.session import Session, SessionPart, SliceDelta, Upsert
-from wink.transactions._around import active, outer_of
+from wink.transactions._around import active, outer_of, recorder_of
 from wink.transactions._change import Change
-from wink.transactions._entry import CommitEntry, Recorder, recorder_of
+from wink.transactions._entry import CommitEntry, Recorder
 from wink.transactions._late_turn import LateTurn
 
 State = Literal["open", "committed", "rolled back", "in doubt"]

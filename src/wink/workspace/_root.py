@@ -71,12 +71,3 @@ def why_not_kept(state: str) -> str | None:
     while not os.path.lexists(place) and place != os.path.dirname(place):
         place = os.path.dirname(place)
     return None if os.access(place, os.W_OK | os.X_OK) else "the directory cannot be written to"
-
-
-def has_journals(state: str) -> bool:
-    """Whether a transaction was left behind, or is under way."""
-    try:
-        with os.scandir(os.path.join(state, "wal")) as found:
-            return next(found, None) is not None
-    except OSError:
-        return False

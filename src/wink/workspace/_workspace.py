@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Final, Self
 
 from wink.errors import TransactionError, WorkspaceClosed
 from wink.filesystem import MAX_FILE_BYTES, HostFilesystem, workspace_path
+from wink.filesystem.disk import has_journals
 from wink.record import KEEP, CallView, Checkpoint, Durability, Keep, Masking, Record
 from wink.session import Session
 from wink.state import is_gone
 from wink.workspace._direct import DirectChanges
 from wink.workspace._elsewhere import fold_elsewhere
 from wink.workspace._names import session_name
-from wink.workspace._root import has_journals, state_place, why_not_kept, workspace_root
+from wink.workspace._root import state_place, why_not_kept, workspace_root
 from wink.workspace._upkeep import Upkeep
 
 if TYPE_CHECKING:

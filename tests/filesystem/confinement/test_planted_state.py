@@ -49,7 +49,9 @@ def test_no_record_leads_out(disk: Any, planted: Any, kind: Any, place: str) -> 
         planted(record._replace(**{place: value.format(outside=disk.outside)}))
 
 
-@pytest.mark.parametrize("name", ["wal/tx", "lease", "spare", "staged/tx.1", "wal", "staged", "conflicts"])
+@pytest.mark.parametrize(
+    "name", ["wal/tx", "wal/journal", "lease", "spare", "staged/tx.1", "wal", "staged", "conflicts"]
+)
 @pytest.mark.parametrize("what", ["fifo", "link", "hard link", "directory"])
 def test_no_file_of_the_state_is_a_trap(disk: Any, watch: Any, name: str, what: str) -> None:
     """A FIFO would block, a link would have wink write somewhere else."""

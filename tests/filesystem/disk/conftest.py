@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import pytest
-from tests.states import state_of
+from tests.states import journals, state_of
 
 from wink.filesystem.disk import _root
 from wink.filesystem.disk._store import DiskStore
@@ -182,11 +182,8 @@ def store(tree: Path, variant: dict[str, Any], open_store: Callable[..., DiskSto
 
 def left_in(root: Path) -> list[str]:
     """What a store left in its journals and staging."""
-    found: list[str] = []
-    for name in ("wal", "staged"):
-        directory = state_of(root) / name
-        found += sorted(os.listdir(directory)) if directory.exists() else []
-    return found
+    staged = state_of(root) / "staged"
+    return [*journals(root), *(sorted(os.listdir(staged)) if staged.exists() else [])]
 
 
 @pytest.fixture

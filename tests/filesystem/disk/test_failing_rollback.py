@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.states import made_state, state_of
+from tests.states import journals, made_state, state_of
 
 from wink.errors import RollbackFailed, TransactionError
 from wink.filesystem import HostFilesystem
@@ -94,8 +94,8 @@ def test_rollback_on_a_full_disk_is_noted_by_cutting_the_journal_short(
     change_set = change(store)
     writing = Failing(monkeypatch, os, "pwrite", errno.ENOSPC)
     writing.fail(10**6)
-    ending = Failing(monkeypatch, os, "rename", errno.EIO)
-    ending.fail(10**6, after=1)
+    ending = Failing(monkeypatch, os, "ftruncate", errno.EIO)
+    ending.fail(10**6, after=3)
     change_set.undo(0)
     store.close()
     monkeypatch.undo()
@@ -115,12 +115,12 @@ def test_a_rollback_whose_journal_cannot_be_removed_is_ended_by_the_next_turn(
     change_set = store.begin("tx")
     change_set.put("src/a/new.txt", b"new")
     before = leftovers(tree)
-    ending = Failing(monkeypatch, os, "rename", errno.EIO)
-    ending.fail(10**6, after=1)
+    for name in ("pwrite", "ftruncate"):
+        Failing(monkeypatch, os, name, errno.EIO).fail(10**6)
     change_set.undo(0)
     monkeypatch.undo()
 
-    assert before == ["tx"]
+    assert before == ["journal"]
     assert store.pending()
     store.recover(lambda _: False)
     assert leftovers(tree) == []
@@ -209,20 +209,21 @@ def test_a_call_goes_on_though_the_disk_kept_the_journal_of_a_step_taken_back(
 ) -> None:
     """The journal says nothing that still holds, so it must not keep the rest of the same call from changing files."""
 
-    real = os.rename
+    real = os.pwrite
 
-    def rename(source: str, target: str, **options: Any) -> None:
-        if target == "spare":
+    def pwrite(fd: int, data: bytes, at: int) -> int:
+        if not any(data):  # a header that is wiped
             raise OSError(errno.EIO, os.strerror(errno.EIO))
-        real(source, target, **options)
+        return real(fd, data, at)
 
     with HostFilesystem(tmp_path) as files:
         files.write("a.txt", "one")
         part = files.begin()
         with monkeypatch.context() as broken, pytest.raises(FileNotFoundError):
-            broken.setattr(os, "rename", rename)
+            broken.setattr(os, "pwrite", pwrite)
+            Failing(broken, os, "ftruncate", errno.EIO).fail(10**6)
             part.handle.move("nowhere.txt", "new/b.txt")
-        assert len(list((state_of(tmp_path) / "wal").iterdir())) == 1
+        assert journals(tmp_path) == ["journal"]
         part.handle.write("a.txt", "two")
         part.handle.write("new/c.txt", "three")
         part.undo()
@@ -231,4 +232,4 @@ def test_a_call_goes_on_though_the_disk_kept_the_journal_of_a_step_taken_back(
         assert not files.exists("new")
         files.write_lock.acquire(1)
         files.write_lock.release()
-        assert [*(state_of(tmp_path) / "wal").iterdir(), *(state_of(tmp_path) / "staged").iterdir()] == []
+        assert [*journals(tmp_path), *(state_of(tmp_path) / "staged").iterdir()] == []

@@ -113,7 +113,7 @@ def test_staged_content_of_a_dead_process_is_dropped(
     """It died before its first record: nothing was begun, but there is a journal, or nobody would look into staging."""
     staging = store.begin("tx").stage()
     staging.write(b"x" * 1_000_000)
-    assert leftovers(tree) == ["tx", "tx.1"]
+    assert leftovers(tree) == ["journal", "tx.1"]
     store.close()
 
     again = open_store(tree)

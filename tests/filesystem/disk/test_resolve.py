@@ -186,10 +186,10 @@ def test_the_state_is_hidden_wherever_it_lies(tree: Path, variant: dict[str, Any
     change_set.put("top.txt", b"x")
 
     assert ("state", "directory") not in list(store.scan("src/own"))
-    assert (tree / "src/own/state/wal/tx").exists()
+    assert (tree / "src/own/state/wal/journal").exists()
     for attempt in (
-        lambda: store.open("src/own/state/wal/tx"),
-        lambda: change_set.put("src/own/state/wal/tx", b""),
+        lambda: store.open("src/own/state/wal/journal"),
+        lambda: change_set.put("src/own/state/wal/journal", b""),
         lambda: change_set.delete("src/own", recursive=True),
         lambda: change_set.move("src", "elsewhere"),
     ):

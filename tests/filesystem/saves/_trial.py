@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import pytest
 from tests.filesystem.confinement.test_races import Striker
-from tests.states import state_of
+from tests.states import journals, state_of
 
 from wink.errors import WinkError
 from wink.filesystem import Filesystem, HostFilesystem
@@ -287,7 +287,7 @@ class Laboratory:
         # What a checkpoint needs is not freed.
         is_freed = case.ending != "restore" and (state_of(root) / "staged").exists()
         left = os.listdir(state_of(root) / "staged") if is_freed else []
-        left += os.listdir(state_of(root) / "wal") if (state_of(root) / "wal").exists() else []
+        left += journals(root)
         found.problems += [f"{where}: {name} was left" for name in left]
 
 

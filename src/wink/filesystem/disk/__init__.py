@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from wink.filesystem.disk._change_set import DiskChangeSet
     from wink.filesystem.disk._content import Attributes, attributes_of, copy_with_holes
     from wink.filesystem.disk._installed import SETTINGS, distribution_at, import_places
+    from wink.filesystem.disk._journal_file import has_journals
     from wink.filesystem.disk._merge import Merging, Was, check_program_may_change, merging, program_state
     from wink.filesystem.disk._report import Conflict, Recovered
     from wink.filesystem.disk._store import DiskStore
@@ -32,6 +33,7 @@ __all__ = [
     "check_program_may_change",
     "copy_with_holes",
     "distribution_at",
+    "has_journals",
     "import_places",
     "merging",
     "program_state",
@@ -44,6 +46,7 @@ _LATER = {
     "Conflict Recovered": "_report",
     "DiskChangeSet": "_change_set",
     "DiskStore": "_store",
+    "has_journals": "_journal_file",
     "Merging Was check_program_may_change merging program_state": "_merge",
     "can_exchange": "_syscalls",
 }

@@ -63,6 +63,7 @@ class DiskChangeSet:
         content: bytes | Staging,
         *,
         exclusive: bool = False,
+        existing: bool = False,
         mode: int | None = None,
         expected: tuple[int, ...] | None = None,
         replacing: bytes | str | None = None,
@@ -76,10 +77,12 @@ class DiskChangeSet:
         position = len(self._log.records)
         mode = None if mode is None else mode & 0o777
         try:
-            at = resolve(self._root, path, follow=not exclusive, creates=True)
+            at = resolve(self._root, path, follow=not exclusive, creates=not existing)
             try:
                 found = at.found
                 if found is None:
+                    if existing:
+                        raise failure(errno.ENOENT, path)
                     if expected is not None or replacing is not None:
                         raise FileConflict(path)
                     return self._operations.create(at, taken(content), exclusive, mode, like)

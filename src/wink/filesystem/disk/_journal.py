@@ -5,83 +5,81 @@ describes; one that is cut short describes an operation that was never begun. A 
 some record on has been taken back (as in ARIES, Mohan et al. 1992), so that an interrupted rollback goes on where it
 stopped; a journal that a dead process left behind is gone on with likewise.
 
-Files of ended journals are used again without emptying them (ext4 writes a file that was emptied to the disk at once,
-which takes milliseconds). So the header is wiped first, and every journal has its own salt in its header, with which all
-its checksums begin: records of an earlier journal, further back in the file, are no records.
+Where it lies, and how it ends, tells `wink.filesystem.disk._journal_file`.
 """
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
-import struct
 import zlib
 from collections.abc import Mapping
 from itertools import chain
 from typing import Final, Literal, NamedTuple
 
 from wink.errors import JournalNotOurs, TransactionError
+from wink.filesystem.disk._journal_file import FRAME, HEADER_BYTES, MAGIC, NAME, NEW, NO_FILE, OLD, OWNER
 from wink.filesystem.disk._state import State
 
-SPARE: Final = "spare"
-"""An ended journal's file that waits in the state directory: making a file costs many times what renaming one does."""
-
-_MOST_SPARE_BYTES: Final = 1 << 18
 _CHUNK: Final = 1 << 20
 _NOTHING: Final = bytes(_CHUNK)
-
-_NO_FILE: Final = frozenset((errno.ELOOP, errno.EMLINK, errno.EISDIR, errno.ENXIO))
-"""What the kernel says of links, directories and sockets."""
-_NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_OLD = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
 class Journal:
     """An open journal. Every record is one write, at an offset that only a whole record moves on."""
 
-    __slots__ = ("_end", "_fd", "_is_durable", "_name", "_salt", "_state")
+    __slots__ = ("_end", "_file", "_is_durable", "_name", "_own_fd", "_salt", "_wal")
 
-    def __init__(self, state: State, name: str, fd: int, end: int, salt: bytes, *, durable: bool) -> None:
-        self._state, self._name, self._fd, self._end, self._salt = state, name, fd, end, salt
+    def __init__(self, state: State, transaction_id: str, own_fd: int, end: int, salt: bytes, *, durable: bool) -> None:
+        self._wal, self._name, self._end, self._salt = state.wal, transaction_id, end, salt
+        self._file = state.journal if own_fd < 0 else None
+        self._own_fd = own_fd
         self._is_durable: Final = durable
 
     @classmethod
     def create(cls, state: State, transaction_id: str, *, durable: bool) -> Journal:
-        """A new journal; its header goes to the disk with the first record."""
-        fd = _reused(state, transaction_id, durable=durable)
-        if fd is None:
-            try:
-                fd = os.open(transaction_id, _NEW, 0o600, dir_fd=state.wal)
-            except FileExistsError:
-                raise TransactionError(f"a journal {transaction_id!r} was left behind; recover it first") from None
+        """A new journal; its header goes to the disk with the first record, or with `begin`."""
+        salt = state.journal.claim(transaction_id, durable=durable)
+        if salt is not None:
+            return cls(state, transaction_id, -1, 0, salt, durable=durable)
+        try:
+            if transaction_id in (state.journal.owner, state.journal.user):
+                raise FileExistsError
+            fd = os.open(transaction_id, NEW, 0o600, dir_fd=state.wal)
+        except FileExistsError:
+            raise TransactionError(f"a journal {transaction_id!r} was left behind; recover it first") from None
         if durable:
             os.fsync(state.wal)
         return cls(state, transaction_id, fd, 0, os.urandom(8), durable=durable)
 
     @classmethod
     def resume(cls, state: State, transaction_id: str, *, durable: bool) -> tuple[Journal, Standing]:
-        """A journal that was left behind, and what in it still stands."""
+        """A journal that `left_behind` has found, and what in it still stands."""
+        if transaction_id == state.journal.owner:
+            own, name = -1, NAME
+            if state.journal.fd < 0:
+                raise _no_file(name)
+        else:
+            own, name = _opened(state, transaction_id), transaction_id
         try:
-            fd = os.open(transaction_id, _OLD, dir_fd=state.wal)
-        except OSError as error:
-            if error.errno in _NO_FILE:
-                raise JournalNotOurs(transaction_id, "it is a link, or no file") from None
-            raise
-        try:
-            if not stat.S_ISREG(os.fstat(fd).st_mode):
-                raise JournalNotOurs(transaction_id, "it is a link, or no file")
-            start = content = os.read(fd, len(MAGIC))
-            if start not in (MAGIC[: len(start)], bytes(len(start))):
-                raise _foreign(transaction_id)
+            fd = state.journal.fd if own < 0 else own
+            start = content = os.pread(fd, len(MAGIC), 0)
+            if transaction_id == NAME or start not in (MAGIC[: len(start)], bytes(len(start))):
+                raise _foreign(name)
             left = Standing([], {}, 0)
             if len(start) == len(MAGIC) and any(start):
-                content += _written(fd)
-                left = _believed(transaction_id, content)
+                content = _written(fd)
+                left = _believed(transaction_id, name, content)
         except BaseException:
-            os.close(fd)
+            if own >= 0:
+                os.close(own)
             raise
-        return cls(state, transaction_id, fd, left.size, content[len(MAGIC) : HEADER_BYTES], durable=durable), left
+        return cls(state, transaction_id, own, left.size, content[len(MAGIC) : HEADER_BYTES], durable=durable), left
+
+    def begin(self) -> None:
+        """See that whoever looks finds a journal, with nothing in it yet."""
+        if not self._end and self._file is not None:
+            self._write(b"", durable=False)
 
     def append(self, record: Record) -> None:
         """Write down an operation; only when this has returned may it begin."""
@@ -102,49 +100,73 @@ class Journal:
                 os.fdatasync(self._fd)
 
     def close(self) -> None:
-        """Close the file; the journal stays."""
-        fd, self._fd = self._fd, -1
+        """Let go of the file; the journal stays."""
+        file, fd = self._file, self._own_fd
+        self._file, self._own_fd = None, -1
+        if file is not None:
+            file.user = ""
         if fd >= 0:
             os.close(fd)
 
     __del__ = close
 
     def remove(self) -> None:
-        """The transaction has ended. Once the name is gone, nothing can be taken back any more."""
+        """The transaction has ended."""
+        if self._file is not None:
+            self._file.wipe(self._end, durable=self._is_durable)
+            return self.close()
         try:
-            if self._end > _MOST_SPARE_BYTES:
-                os.unlink(self._name, dir_fd=self._state.wal)
-            else:
-                os.rename(self._name, SPARE, src_dir_fd=self._state.wal, dst_dir_fd=self._state.fd)
+            os.unlink(self._name, dir_fd=self._wal)
         except FileNotFoundError:
             pass  # somebody removed the state
         if self._is_durable:
-            os.fsync(self._state.wal)
-        self.close()
+            os.fsync(self._wal)
+        return self.close()
 
-    def _write(self, data: bytes) -> None:
+    @property
+    def _fd(self) -> int:
+        return self._own_fd if self._file is None else self._file.fd
+
+    def _write(self, data: bytes, *, durable: bool = True) -> None:
         if not self._end:
-            data = header(self._salt) + data
+            owner = b"" if self._file is None else _framed(f"0\0{OWNER}\0{self._name}", self._salt)
+            data = header(self._salt) + owner + data
+        fd, end = self._own_fd if self._file is None else self._file.fd, self._end
         # At an offset and not at the end: what a full disk cut short is overwritten by the next attempt.
-        written = os.pwrite(self._fd, data, self._end)
+        written = os.pwrite(fd, data, end)
         while written < len(data):
-            written += os.pwrite(self._fd, data[written:], self._end + written)
-        if self._is_durable:
-            os.fdatasync(self._fd)
-        self._end += len(data)
+            written += os.pwrite(fd, data[written:], end + written)
+        if durable and self._is_durable:
+            os.fdatasync(fd)
+        self._end = end + len(data)
+
+
+def _opened(state: State, transaction_id: str) -> int:
+    try:
+        fd = os.open(transaction_id, OLD, dir_fd=state.wal)
+    except OSError as error:
+        if error.errno in NO_FILE:
+            raise _no_file(transaction_id) from None
+        raise
+    if stat.S_ISREG(os.fstat(fd).st_mode):
+        return fd
+    os.close(fd)
+    raise _no_file(transaction_id)
 
 
 def _written(fd: int) -> bytes:
-    """The rest of a journal, up to where nothing was ever written: a hole may be larger than any memory."""
+    """A journal, up to where nothing was ever written: a hole may be larger than any memory."""
     chunks: list[bytes] = []
-    while chunk := os.read(fd, _CHUNK):
+    at = 0
+    while chunk := os.pread(fd, _CHUNK, at):
         if chunk == _NOTHING[: len(chunk)]:
             break
         chunks.append(chunk)
+        at += len(chunk)
     return b"".join(chunks)
 
 
-def _believed(transaction_id: str, content: bytes) -> Standing:
+def _believed(transaction_id: str, name: str, content: bytes) -> Standing:
     """What a journal says, unless it says what no journal of ours does.
 
     It may have come with a copied workspace, written by somebody who wants our rollback to rename files of the host.
@@ -159,47 +181,32 @@ def _believed(transaction_id: str, content: bytes) -> Standing:
                 if not path or not {"", ".", ".."}.isdisjoint(path.split("/")):
                     raise ValueError(path)
     except (ValueError, IndexError, TypeError):
-        raise _foreign(transaction_id) from None
+        raise _foreign(name) from None
     return left
 
 
-def _foreign(transaction_id: str) -> JournalNotOurs:
-    return JournalNotOurs(transaction_id, "it was not written by this version of wink")
+def _foreign(name: str) -> JournalNotOurs:
+    return JournalNotOurs(name, "it was not written by this version of wink")
 
 
-def _reused(state: State, transaction_id: str, *, durable: bool) -> int | None:
-    """Make the spare file this transaction's journal; what is in it means nothing without its header."""
-    try:
-        fd = os.open(SPARE, _OLD, dir_fd=state.fd)
-    except OSError:
-        return None
-    found = os.fstat(fd)
-    # A copied workspace may bring its state with it, and in it a link to a file that is not ours to write to.
-    is_ours = found.st_nlink == 1 and stat.S_ISREG(found.st_mode)
-    if is_ours and not os.access(transaction_id, os.F_OK, dir_fd=state.wal, follow_symlinks=False):
-        # Before it is a journal again: its records are those of a transaction that has ended.
-        os.pwrite(fd, bytes(HEADER_BYTES), 0)
-        if durable:
-            os.fdatasync(fd)
-        try:
-            os.rename(SPARE, transaction_id, src_dir_fd=state.fd, dst_dir_fd=state.wal)
-        except FileNotFoundError:
-            pass
-        else:
-            if os.stat(transaction_id, dir_fd=state.wal, follow_symlinks=False).st_ino == found.st_ino:
-                return fd
-            # Another store used it first and has put down another one: that is what has the name now.
-            os.unlink(transaction_id, dir_fd=state.wal)
-    os.close(fd)
-    return None
+def _no_file(name: str) -> JournalNotOurs:
+    return JournalNotOurs(name, "it is a link, or no file")
 
 
 def left_behind(state: State) -> list[str]:
-    """The journals on the disk, the newest first: a later transaction builds on an earlier one."""
+    """The transactions that have a journal on the disk, the newest first: a later one builds on an earlier one.
+
+    What is in the way of one is among them, by its name.
+    """
+    file = state.journal
+    file.look()
+    if not file.others:
+        return [file.owner] if file.owner else []
     found: list[tuple[int, str]] = []
-    with os.scandir(state.wal) as entries:
-        for entry in entries:
-            found.append((entry.stat(follow_symlinks=False).st_mtime_ns, entry.name))
+    if file.owner:
+        found.append((0 if file.fd < 0 else os.fstat(file.fd).st_mtime_ns, file.owner))
+    for name in file.others:
+        found.append((os.stat(name, dir_fd=state.wal, follow_symlinks=False).st_mtime_ns, name))
     return [name for _, name in sorted(found, reverse=True)]
 
 
@@ -223,9 +230,6 @@ S     seen: somebody else has changed the path already; staging holds a copy of 
 ====  =======================================================================================================
 """
 
-MAGIC: Final = b"WINKWAL\x01"
-HEADER_BYTES: Final = len(MAGIC) + 8
-_FRAME: Final = struct.Struct("<II")
 _COMPENSATION: Final = "U"
 
 
@@ -309,13 +313,15 @@ def standing(journal: bytes) -> Standing:
     renumbered: dict[int, int] = {}
     at = HEADER_BYTES
     seed = zlib.crc32(journal[len(MAGIC) : HEADER_BYTES])
-    while at + _FRAME.size <= len(journal):
-        length, checksum = _FRAME.unpack_from(journal, at)
-        body = journal[at + _FRAME.size : at + _FRAME.size + length]
+    while at + FRAME.size <= len(journal):
+        length, checksum = FRAME.unpack_from(journal, at)
+        body = journal[at + FRAME.size : at + FRAME.size + length]
         if len(body) < length or zlib.crc32(body, seed) != checksum:
             break
         fields = body.decode("utf-8", "surrogateescape").split("\0")
-        if fields[1] == _COMPENSATION:
+        if fields[1] == OWNER:
+            pass
+        elif fields[1] == _COMPENSATION:
             seq = int(fields[0])
             while records and records[-1].seq >= seq:
                 records.pop()
@@ -323,7 +329,7 @@ def standing(journal: bytes) -> Standing:
             renumbered = dict(zip(numbers[::2], numbers[1::2], strict=True))
         else:
             records.append(_record(fields))
-        at += _FRAME.size + length
+        at += FRAME.size + length
     return Standing(records, renumbered, at)
 
 
@@ -336,17 +342,17 @@ def beginning(journal: bytes, seq: int) -> int:
     """
     at = HEADER_BYTES
     while at < len(journal):
-        length, _ = _FRAME.unpack_from(journal, at)
-        found, kind = journal[at + _FRAME.size : at + _FRAME.size + length].split(b"\0", 2)[:2]
+        length, _ = FRAME.unpack_from(journal, at)
+        found, kind = journal[at + FRAME.size : at + FRAME.size + length].split(b"\0", 2)[:2]
         if int(found) == seq and kind.decode() != _COMPENSATION:
             return at
-        at += _FRAME.size + length
+        at += FRAME.size + length
     return at
 
 
 def _framed(text: str, salt: bytes) -> bytes:
     body = text.encode("utf-8", "surrogateescape")
-    return _FRAME.pack(len(body), zlib.crc32(body, zlib.crc32(salt))) + body
+    return FRAME.pack(len(body), zlib.crc32(body, zlib.crc32(salt))) + body
 
 
 def _numbers(values: tuple[int, ...] | None) -> str:

@@ -35,20 +35,16 @@ _BUSY = frozenset((errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES))
 class Lease:
     """One store's side of the lease; not for several threads at once."""
 
-    __slots__ = ("_fd", "_head_since", "_held", "_ino", "_root", "_root_fd", "_root_path", "_state", "_until")
+    __slots__ = ("_fd", "_head_since", "_ino", "_root", "_root_fd", "_root_path", "_state", "_until", "is_held")
 
     def __init__(self, state: State, root: int, root_path: str) -> None:
         self._state, self._root, self._root_path = state, root, root_path
         self._fd = self._root_fd = self._ino = -1
-        self._held = False
+        self.is_held = False
+        """Whether this store holds the lease."""
         self._head_since: float | None = None
         self._until = 0.0
         state.made = self._state_was_made
-
-    @property
-    def is_held(self) -> bool:
-        """Whether this store holds the lease."""
-        return self._held
 
     def take(self, timeout: float) -> None:
         """Wait at most `timeout` seconds for the lease; raises `WorkspaceBusy` with the holder's process id."""
@@ -64,7 +60,7 @@ class Lease:
                 else:
                     pause = max((waited - _PATIENCE) / 16, _QUEUE_WAIT)
                 time.sleep(min(pause, _LONGEST_WAIT, timeout - waited))
-            self._held = True
+            self.is_held = True
         finally:
             if self._head_since is not None:
                 self._head_since = None
@@ -73,7 +69,7 @@ class Lease:
 
     def give(self) -> None:
         """Let others have the lease; harmless when it is not held."""
-        self._held = False
+        self.is_held = False
         if self._fd >= 0:
             fcntl.flock(self._fd, fcntl.LOCK_UN)
         if self._root_fd >= 0:
@@ -115,7 +111,7 @@ class Lease:
     def close(self) -> None:
         """Give the lease up and close its files."""
         opened = self._fd, self._root_fd
-        self._held, self._fd, self._root_fd = False, -1, -1  # first: closing may fail, and must not be done twice
+        self.is_held, self._fd, self._root_fd = False, -1, -1  # first: closing may fail, and must not be done twice
         for fd in opened:
             if fd >= 0:
                 os.close(fd)
@@ -188,7 +184,7 @@ class Lease:
     def _state_was_made(self, state: int) -> None:
         if self._fd >= 0 and self._is_ours(state):
             return  # made before, and locked: what had to follow could not be made then
-        fd = _open(state, locked=self._held)
+        fd = _open(state, locked=self.is_held)
         if self._fd >= 0:
             os.close(self._fd)
         self._use(fd)

@@ -209,8 +209,7 @@ class Log:
 
     def ready(self) -> None:
         """See that there is a journal, without which nobody would ever remove what a killed process left in staging."""
-        if self._journal is None:
-            self._start()
+        (self._journal or self._start()).begin()
 
     def _start(self) -> Journal:
         if self._is_over:

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import Final
 
+from wink.filesystem.disk._journal_file import JournalFile
 from wink.state import enter, is_place, make
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -15,11 +16,11 @@ _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 class State:
     """Descriptors of the state's directories; nothing is on the disk before `create`.
 
-    `fd`, of the state's own directory, `wal` and `staged` are -1 while the state is not open. `within` is where the state lies in the root, or None; `where`
+    `fd`, of the state's own directory, `wal` and `staged` are -1 while the state is not open; `journal` is the file in `wal`. `within` is where the state lies in the root, or None; `where`
     is the same as a real path. `made` is told the descriptor of a state that is being made.
     """
 
-    __slots__ = ("_conflicts", "_lock", "_root", "fd", "made", "staged", "wal", "where", "within")
+    __slots__ = ("_conflicts", "_lock", "_root", "fd", "journal", "made", "staged", "wal", "where", "within")
 
     def __init__(self, root: int, root_path: str, where: str) -> None:
         self._root, self._lock = root, threading.Lock()
@@ -27,6 +28,7 @@ class State:
         inside = os.path.relpath(where, root_path)
         self.within: Final = None if inside == ".." or inside.startswith("../") else inside
         self.fd = self._conflicts = self.wal = self.staged = -1
+        self.journal = JournalFile(-1, -1)
         self.made: Callable[[int], None] | None = None
 
     def open(self) -> bool:
@@ -78,10 +80,12 @@ class State:
             self.made(self.fd)
         self.wal = _directory(self.fd, "wal", is_new=is_new)
         self.staged = _directory(self.fd, "staged", is_new=is_new)
+        self.journal = JournalFile(self.fd, self.wal)
 
     def _close(self) -> None:
         opened = self._conflicts, self.staged, self.wal, self.fd
         self.fd = self._conflicts = self.wal = self.staged = -1  # first: closing may fail, and must not be done twice
+        self.journal.close()
         for fd in (one for one in opened if one >= 0):
             os.close(fd)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import io
 import os
-import re
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -17,6 +16,8 @@ from wink.filesystem._change import FileVersion
 from wink.filesystem._store import Node, NodeKind, failure
 from wink.filesystem.disk._beneath import NEVER_BLOCK, NOT_A_FILE, Level, named
 from wink.filesystem.disk._change_set import DiskChangeSet
+from wink.filesystem.disk._journal import left_behind
+from wink.filesystem.disk._journal_file import NAME, TRANSACTION_ID
 from wink.filesystem.disk._lease import Lease
 from wink.filesystem.disk._log import Log
 from wink.filesystem.disk._recovery import discard, recover
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 Durability = Literal["process", "power"]
 
 _CAN_CONFINE = os.open in os.supports_dir_fd
-_TRANSACTION_ID = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
 
 
 class DiskStore:
@@ -150,7 +150,7 @@ class DiskStore:
 
     def begin(self, transaction_id: str) -> DiskChangeSet:
         """A change set for one transaction; O(1), touching nothing. Ids consist of letters, digits, `.`, `_` and `-`."""
-        if _TRANSACTION_ID.fullmatch(transaction_id) is None:
+        if TRANSACTION_ID.fullmatch(transaction_id) is None or transaction_id == NAME:
             raise ValueError(f"a transaction id cannot be {transaction_id!r}")
         return DiskChangeSet(self._root, Log(self._root, transaction_id))
 
@@ -258,6 +258,7 @@ class DiskStore:
 
     def unlease(self) -> None:
         """Let other processes change this tree."""
+        self._root.state.journal.is_free = False
         self._lease.give()
 
     def count_commit(self) -> int:
@@ -274,8 +275,12 @@ class DiskStore:
         # Whoever got the lease has looked for a state, and nobody makes one while it is held.
         if state.fd < 0 and (self._lease.is_held or not state.open()):
             return False
-        left = os.listdir(state.wal)
-        return bool(left) and not self._root.active.issuperset(left)
+        journal = state.journal
+        journal.look()
+        journal.is_free = self._lease.is_held
+        if not journal.owner and not journal.others:
+            return False
+        return not self._root.active.issuperset(left_behind(state))
 
     def recover(self, committed: Callable[[str], bool]) -> tuple[Recovered, ...]:
         """End the transactions of dead processes: keep those that `committed` knows, undo the others.

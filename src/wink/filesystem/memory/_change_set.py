@@ -71,6 +71,7 @@ class MemoryChangeSet:
         content: bytes | Staging,
         *,
         exclusive: bool = False,
+        existing: bool = False,
         mode: int | None = None,
         replacing: bytes | str | None = None,
     ) -> Node:
@@ -78,6 +79,8 @@ class MemoryChangeSet:
         place = self._store.find(path, follow=not exclusive)
         directory = check_place(place, path)
         old = place.entry
+        if existing and old is None:
+            raise failure(errno.ENOENT, path)
         if replacing is not None and (type(old) is not File or not _has_content(old, replacing)):
             raise FileConflict(path)
         if old is not None and exclusive:
