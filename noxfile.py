@@ -358,7 +358,7 @@ def histories(session: nox.Session) -> None:
 
 @nox.session(python=MAIN, default=False)
 def agents(session: nox.Session) -> None:
-    """Real agents from npm and PyPI, under `wink try` and as clients of `wink serve`; a scripted model drives them."""
+    """Real agents from npm and PyPI, under `wink try`, as clients of `wink serve`, and attached; a scripted model drives them."""
     session.install("-e", ".", *groups("test", "agents"))
     session.run("pytest", "tests/agents", *session.posargs, env=from_npm(session))
 

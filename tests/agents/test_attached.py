@@ -33,12 +33,12 @@ class Attached:
     def __init__(self, repository: Path, home: Path) -> None:
         self.repository, self.home = repository, home
 
-    def wink(self, *arguments: str) -> str:
+    def wink(self, *arguments: str, **environment: str) -> str:
         """What a command of wink prints."""
         done = subprocess.run(
             [sys.executable, "-m", "wink", *arguments],
             cwd=self.repository,
-            env={"PATH": os.environ["PATH"], "HOME": str(self.home)},
+            env={"PATH": os.environ["PATH"], "HOME": str(self.home), **environment},
             capture_output=True,
             text=True,
             check=False,
@@ -80,7 +80,7 @@ def attached(repository: Path, home: Path) -> Iterator[Attached]:
     settings.write_text(RULES)
     made = Attached(repository, home)
     yield made
-    for name in ("claude-code",):
+    for name in ("claude-code", "codex"):
         made.wink("detach", name)
 
 
@@ -155,6 +155,66 @@ def test_claude_code_is_judged_recorded_and_undone(attached: Attached) -> None:
     attached.wink("undo", "--turn")
     assert attached.files() == first
     attached.wink("undo", "--turn", "1")
+    assert attached.files() == before
+    attached.wink("redo")
+    assert attached.files() == first
+
+
+@pytest.mark.timeout(400)
+def test_claude_code_is_attached_for_one_run(attached: Attached) -> None:
+    """Nothing is written into the project."""
+    model = ScriptedModel([Turn("I write.", [("Bash", {"command": "echo new > new.txt"})]), Turn("Done.")])
+    with serving(model) as url:
+        command, environment = claude(url, "Write it")
+        attached.run([sys.executable, "-m", "wink", "attach", "claude-code", "--", *command], environment)
+
+    assert not (attached.repository / ".claude").exists()
+    assert [(call["tool"], [change["path"] for change in call["changes"]]) for call in attached.calls()] == [
+        ("Bash", ["new.txt"])
+    ]
+    attached.wink("undo", "--turn")
+    assert "new.txt" not in attached.files()
+
+
+def codex(attached: Attached, model: str, prompt: str) -> tuple[list[str], dict[str, str]]:
+    """Codex's command line for one prompt, and its environment."""
+    config = attached.home / ".codex/config.toml"
+    if not config.exists():
+        config.parent.mkdir(exist_ok=True)
+        config.write_text(
+            'model = "scripted"\nmodel_provider = "scripted"\ncheck_for_update_on_startup = false\n'
+            'approval_policy = "never"\nsandbox_mode = "danger-full-access"\n'
+            f'[model_providers.scripted]\nname = "scripted"\nbase_url = "{model}/v1"\nwire_api = "responses"\n'
+            f'env_key = "SCRIPTED_KEY"\n[projects."{attached.repository}"]\ntrust_level = "trusted"\n'
+        )
+    return [str(npm.program("codex")), "exec", prompt], {"SCRIPTED_KEY": "scripted", "CODEX_HOME": str(config.parent)}
+
+
+@pytest.mark.timeout(400)
+def test_codex_is_judged_recorded_and_undone(attached: Attached) -> None:
+    """Its shell works, fails and is denied; one call, a turn and its redo are exact."""
+    before = attached.files()
+    model = ScriptedModel(
+        [
+            Turn("I tidy up.", [("exec_command", {"cmd": "rm notes.txt && mkdir -p build && echo out > build/log"})]),
+            Turn("I run it.", [("exec_command", {"cmd": "echo half > half.txt; exit 3"})]),
+            Turn("I look for it.", [("exec_command", {"cmd": "cat secret"})]),
+            Turn("Done."),
+        ]
+    )
+    with serving(model) as url:
+        command, environment = codex(attached, url, "Tidy up")
+        path = f"{npm.program('codex').parent}:{npm.path()}"
+        assert "codex trusts wink's hooks" in attached.wink("attach", "codex", "--yes", PATH=path)
+        attached.run(command, environment)
+    first = attached.files()
+    assert {"build/log", "half.txt"} <= first.keys()
+
+    told = [(call["tool"], call["outcome"]) for call in attached.calls() if call["tool"] != "between"]
+    assert told == [("Bash", "ok"), ("Bash", "ok"), ("Bash", "denied")]
+    assert "the secret stays where it is" in model.heard()
+    assert "turn 1 of codex: Tidy up" in attached.wink("log")
+    attached.wink("undo", "--turn")
     assert attached.files() == before
     attached.wink("redo")
     assert attached.files() == first

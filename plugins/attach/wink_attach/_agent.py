@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final, Literal, NamedTuple, Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal, NamedTuple, Protocol, runtime_checkable
 
 from wink.tools import Effects
 
@@ -102,6 +102,28 @@ class Agent(Protocol):
 
     def detach(self, scope: Scope) -> Edit:
         """The configuration without wink's hooks. Raises `WrongInput`."""
+        ...
+
+    def once(
+        self, scope: Scope, command: Command, place: str, words: Sequence[str]
+    ) -> tuple[Sequence[str], Mapping[str, str]]:
+        """The command line `words` that starts the agent, changed so that this run has wink's hooks, and variables to set.
+
+        `place` is the path of a file that may be written for it, and is this user's alone. Raises `WrongInput` where there is no way.
+        """
+        ...
+
+
+@runtime_checkable
+class Trusting(Protocol):
+    """An agent that skips hooks until the user trusts them; what `Agent` has besides, where that can be settled from outside."""
+
+    def untrusted(self, scope: Scope) -> list[tuple[str, str]]:
+        """The hooks of wink's that are skipped, by key and hash; raises `WrongInput`."""
+        ...
+
+    def trust(self, scope: Scope, hooks: Sequence[tuple[str, str]]) -> None:
+        """Let the agent run these from now on; raises `WrongInput`."""
         ...
 
 

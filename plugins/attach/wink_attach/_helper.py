@@ -18,7 +18,6 @@ from contextlib import suppress
 from typing import Any, Final, Self, cast
 
 from wink.cli import open_workspace, wrong
-from wink.errors import WinkError
 from wink.filesystem import program_state
 from wink_attach._agent import Agent
 from wink_attach._baseline import Baseline
@@ -76,7 +75,7 @@ class Helper:
 
     def __init__(self, root: str) -> None:
         self.root = root
-        self._agents: dict[str, Agent | None] = {}
+        self._agents: dict[str, Agent] = {}
         self._is_over = False
         self._workspace = open_workspace(root)
         self._tree = Tree(root, SCRATCH)
@@ -136,24 +135,20 @@ class Helper:
 
     def _heard(self, name: str, payload: bytes, pid: int) -> bytes:
         agent = self._agent(name)
-        if agent is None:
-            return b""
         found: Any = json.loads(payload)
         if not isinstance(found, dict):
             raise ValueError("an event that is no object")
         mark_closed(self.root, closed=self._judge.is_closed())
         return self._calls.heard(agent, cast("dict[str, Any]", found), pid)
 
-    def _agent(self, name: str) -> Agent | None:
-        if name not in self._agents:
+    def _agent(self, name: str) -> Agent:
+        known = self._agents.get(name)
+        if known is None:
             from wink_attach._offers import agent_named
 
-            try:
-                self._agents[name] = agent_named(self.root, name)
-            except WinkError:
-                self._agents[name] = None
+            known = self._agents[name] = agent_named(self.root, name)
             mark_seen(self.root, name)
-        return self._agents[name]
+        return known
 
     def _failed(self, name: str, kind: bytes, error: Exception) -> tuple[int, bytes]:
         """What the hook is answered when its event cannot be dealt with, of which the log gets a line."""

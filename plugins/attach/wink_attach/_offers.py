@@ -16,7 +16,9 @@ def agent_named(workspace: str, name: str) -> Agent:
         made: Any = catalog.use("agent", name)
     except OfferNotFound:
         known = agent_names(workspace)
-        raise wrong(f"no agent {name!r} can be attached; {nearest(name, known, otherwise=', '.join(known))}") from None
+        raise wrong(
+            f"no agent {name!r} can be attached; {nearest(name, known, otherwise='there are ' + (', '.join(known) or 'none here'))}"
+        ) from None
     return made
 
 

@@ -83,12 +83,17 @@ def install_client() -> str:
     made_private(marks)
     made_private(f"{home}/seen")
     text = _MARK.sub(lambda _: f"known = {known!r}", source, count=1)
-    fresh = f"{place}.{os.getpid()}"
+    write_own(place, text)
+    return place
+
+
+def write_own(path: str, text: str) -> None:
+    """Write a file in a directory that is this user's alone."""
+    fresh = f"{path}.{os.getpid()}"
     fd = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     with open(fd, "w", encoding="utf-8") as stream:
         stream.write(text)
-    os.replace(fresh, place)
-    return place
+    os.replace(fresh, path)
 
 
 def hook_command(agent: str, event: str, root: str | None) -> str:

@@ -49,7 +49,7 @@ class Watch:
         """Hear nothing more."""
         if self.fd >= 0:
             os.close(self.fd)
-            self.fd = -1
+            self.fd, self.is_whole = -1, False
 
     def add(self, path: str, fd: int) -> None:
         """Watch a directory, which is open as `fd`: by that, and not by its name, which may lead elsewhere by now."""

@@ -1,5 +1,6 @@
 """The agents that wink knows how to attach, one module each."""
 
 from wink_attach.agents._claude_code import ClaudeCode
+from wink_attach.agents._codex import Codex
 
-__all__ = ["ClaudeCode"]
+__all__ = ["ClaudeCode", "Codex"]

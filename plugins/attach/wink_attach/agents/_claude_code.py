@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from wink.cli import wrong
 from wink_attach._agent import Command, Edit, Event, Kind, Meaning, Scope, Verdict, mapping, text
 from wink_attach._hooks_file import edited
+from wink_attach._place import write_own
 
 _KINDS: Final[Mapping[str, Kind]] = {
     "SessionStart": "start",
@@ -89,11 +91,26 @@ class ClaudeCode:
 
     def attach(self, scope: Scope, command: Command) -> Edit:
         """The settings with wink's hooks in them."""
+        return edited(_place(scope), self._hooks(scope, command), is_beneath=scope.root is not None)
+
+    def once(
+        self, scope: Scope, command: Command, place: str, words: Sequence[str]
+    ) -> tuple[Sequence[str], Mapping[str, str]]:
+        """With a file of settings of its own, which Claude Code reads beside the others."""
+        if "--settings" in words:
+            raise wrong(
+                "this command line has --settings already, and Claude Code takes one; put wink's hooks in by `wink attach claude-code`"
+            )
+        hooks = {event: [group] for event, group in self._hooks(scope, command).items()}
+        write_own(f"{place}.json", json.dumps({"hooks": hooks}))
+        return (words[0], "--settings", f"{place}.json", *words[1:]), {}
+
+    def _hooks(self, scope: Scope, command: Command) -> dict[str, Any]:
         hooks: dict[str, Any] = {}
         for event in _KINDS:
             one = {"type": "command", "command": command(self.name, event, scope.root), "timeout": 30}
             hooks[event] = {"matcher": "", "hooks": [one]} if event in _OF_TOOLS else {"hooks": [one]}
-        return edited(_place(scope), hooks, is_beneath=scope.root is not None)
+        return hooks
 
     def detach(self, scope: Scope) -> Edit:
         """The settings without wink's hooks."""

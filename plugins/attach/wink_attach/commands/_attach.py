@@ -5,17 +5,19 @@ from __future__ import annotations
 import difflib
 import os
 import shutil
+import sys
 from typing import TYPE_CHECKING
 
 import click
 
 from wink.cli import open_workspace, visible, workspace_option, wrong
-from wink_attach._agent import Agent, Edit, Scope
+from wink_attach._agent import Agent, Edit, Scope, Trusting
 from wink_attach._helper import baseline_place, stop
 from wink_attach._hooks_file import write_settings
 from wink_attach._judge import Judge
 from wink_attach._offers import agent_named, agent_names
 from wink_attach._place import hook_command, install_client, mark_closed, seen
+from wink_attach.commands._running import run_attached
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,14 +28,18 @@ _dry_run = click.option("--dry-run", is_flag=True, help="Only show what would be
 
 @click.command()
 @click.argument("agent", required=False)
+@click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- CMD...]")
 @workspace_option
 @_user
 @_dry_run
-def attach(agent: str | None, workspace: str, user: bool, dry_run: bool) -> None:
+@click.option(
+    "--yes", is_flag=True, help="Trust wink's hooks in the agent, where it asks for that, without being asked here."
+)
+def attach(agent: str | None, command: tuple[str, ...], workspace: str, user: bool, dry_run: bool, yes: bool) -> None:
     """Judge, record and make undoable what an agent's own tools do: each call, and each turn.
 
     AGENT is the agent's name. Its hooks are written beside what is in its configuration; what it does is not rewritten, only
-    compared with what was there before. Without AGENT, list what is attached here, and whether it was seen to work.
+    compared with what was there before. With CMD, which starts the agent, the hooks are for this run only. Without AGENT, list what is attached here, and whether it was seen to work.
     """
     root = os.path.realpath(workspace)
     if agent is None:
@@ -43,6 +49,13 @@ def attach(agent: str | None, workspace: str, user: bool, dry_run: bool) -> None
         return
     chosen = agent_named(root, agent)
     scope = scope_of(root, user=user)
+    if command:
+        if user or dry_run:
+            raise wrong("give --user or --dry-run, or a command to run, not both")
+        _refuse_odd(root)
+        if any(is_attached(chosen, scope_of(root, user=one)) for one in (False, True)):
+            raise wrong(f"{agent} is attached already: start it as it is, or `wink detach {agent}` first")
+        run_attached(chosen, root, command, closed=Judge.denies(root), environ=os.environ)
     if not user and is_attached(chosen, scope_of(root, user=True)):
         raise wrong(f"{agent} is attached for all projects already; `wink detach {agent} --user` first")
     edit = chosen.attach(scope, hook_command)
@@ -58,6 +71,8 @@ def attach(agent: str | None, workspace: str, user: bool, dry_run: bool) -> None
     click.echo(
         f"{agent} is {'still ' if edit.before == edit.after else ''}attached in {visible(where)}; its hooks run {visible(place)}"
     )
+    if isinstance(chosen, Trusting):
+        _settle_trust(chosen, agent, scope, yes=yes)
     click.echo("start it anew; then `wink log` shows its calls, and `wink undo --turn` takes a turn of its back")
 
 
@@ -131,6 +146,26 @@ def _standing(root: str) -> Iterator[str]:
             yield f"{name}: attached for {where}, {told}{state}"
     if not found:
         yield "no agent is attached here; `wink attach " + (agent_names(root) or ["AGENT"])[0] + "` attaches one"
+
+
+def _settle_trust(chosen: Trusting, name: str, scope: Scope, *, yes: bool) -> None:
+    """Have the hooks trusted with the user's yes; otherwise say loudly that they are not active."""
+    try:
+        found = chosen.untrusted(scope)
+        question = f"{name} runs hooks only when you trust them. Trust the {len(found)} of wink's?"
+        if found and (yes or (sys.stdin.isatty() and click.confirm(question))):
+            chosen.trust(scope, found)
+            found = chosen.untrusted(scope)
+    except click.UsageError as error:
+        click.echo(f"wink: {error.message}", err=True)
+        found = [("", "")]
+    if found:
+        click.echo(
+            f"wink: NOT ACTIVE: {name} skips wink's hooks until you trust them, here with --yes or in its own dialog",
+            err=True,
+        )
+    else:
+        click.echo(f"{name} trusts wink's hooks")
 
 
 def _show(edit: Edit) -> None:

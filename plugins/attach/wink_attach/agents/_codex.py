@@ -1,0 +1,191 @@
+"""Codex: its hooks stand in `.codex/hooks.json`, or in `$CODEX_HOME`, and are skipped until the user trusts each by its hash.
+
+What its events really hold was looked at with 0.169.0. The shell is always `Bash`, an edit is `apply_patch`; a patch typed into the
+shell, and a command that outlives its poll, have no after-event. What it is asked to ask about it lets run, so asking is denying.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, cast
+
+from wink.cli import wrong
+from wink_attach._agent import Command, Edit, Event, Kind, Meaning, Scope, Verdict, mapping, text
+from wink_attach._hooks_file import edited
+from wink_attach._place import client_path
+from wink_attach.agents._claude_code import meant
+
+_KINDS: Final[Mapping[str, Kind]] = {
+    "SessionStart": "start",
+    "UserPromptSubmit": "turn",
+    "PreToolUse": "before",
+    "PostToolUse": "after",
+    "Stop": "idle",
+    "Interrupt": "idle",
+    "SessionEnd": "end",
+}
+_TOOLS: Final[Mapping[str, tuple[str, str]]] = {
+    "Bash": ("run_command", "process"),
+    "apply_patch": ("edit_file", "workspace"),
+    "update_plan": ("update_plan", "read"),
+    "spawn_agent": ("agent", "read"),
+}
+_FILES: Final = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ")
+_SECONDS: Final = 30
+_SHORT: Final = 3
+"""Seconds that Codex gives the hooks at the end of a session."""
+
+
+class Codex:
+    """Implements `Agent`."""
+
+    name: Final = "codex"
+    asks: Final = False
+
+    def event(self, payload: Mapping[str, Any]) -> Event:
+        """Read what a hook was given."""
+        reply = text(payload.get("tool_response"))
+        return Event(
+            _KINDS.get(text(payload.get("hook_event_name")), "other"),
+            session=text(payload.get("session_id"), 200),
+            call_id=text(payload.get("tool_use_id"), 200),
+            tool=text(payload.get("tool_name"), 200),
+            arguments=mapping(payload.get("tool_input")),
+            reply=reply,
+            prompt=text(payload.get("prompt")),
+            subagent=" ".join(filter(None, (text(payload.get("agent_type"), 100), text(payload.get("agent_id"), 100)))),
+        )
+
+    def meaning(self, event: Event) -> Meaning:
+        """What a call is to rules; a patch is about the files that it names."""
+        found = meant(_TOOLS, event)
+        if event.tool != "apply_patch":
+            return found
+        lines = text(event.arguments.get("command"), 1 << 22).splitlines()
+        paths = [line[len(mark) :].strip() for line in lines for mark in _FILES if line.startswith(mark)]
+        return found._replace(arguments={**event.arguments, "paths": paths})
+
+    def answer(self, event: Event, verdict: Verdict, note: str) -> bytes:
+        """What the hook prints."""
+        told: dict[str, str] = {}
+        if event.kind == "before" and verdict.action != "allow":
+            reason = {"permissionDecision": "deny", "permissionDecisionReason": verdict.reason}
+            told = {"hookEventName": "PreToolUse", **reason}
+        elif note and event.kind == "turn":
+            told = {"hookEventName": "UserPromptSubmit", "additionalContext": note}
+        return json.dumps({"hookSpecificOutput": told}).encode() if told else b""
+
+    def attach(self, scope: Scope, command: Command) -> Edit:
+        """The hooks with wink's in them."""
+        hooks: dict[str, Any] = {}
+        for event in _KINDS:
+            seconds = _SHORT if event in ("SessionEnd", "Interrupt") else 30
+            one = {"type": "command", "command": command(self.name, event, scope.root), "timeout": seconds}
+            hooks[event] = {"hooks": [one]}
+        return edited(_place(scope), hooks, is_beneath=scope.root is not None)
+
+    def detach(self, scope: Scope) -> Edit:
+        """The hooks without wink's."""
+        return edited(_place(scope), {}, is_beneath=scope.root is not None)
+
+    def once(
+        self, scope: Scope, command: Command, place: str, words: Sequence[str]
+    ) -> tuple[Sequence[str], Mapping[str, str]]:
+        """Not possible without a home of Codex's that is not the user's."""
+        del scope, command, place, words
+        raise wrong(
+            "Codex takes no hooks for one run; `wink attach codex` attaches it, and `wink detach codex` takes it back"
+        )
+
+    def untrusted(self, scope: Scope) -> list[tuple[str, str]]:
+        """The hooks of wink's that Codex skips until they are trusted: key and hash of each; raises `WrongInput`."""
+        with _AppServer(scope) as server:
+            return [
+                (text(one.get("key")), text(one.get("currentHash")))
+                for one in server.hooks(scope.root or scope.home)
+                if one.get("trustStatus") != "trusted" and client_path() in json.dumps(one)
+            ]
+
+    def trust(self, scope: Scope, hooks: Sequence[tuple[str, str]]) -> None:
+        """Let Codex run these hooks from now on, as its own dialog does; raises `WrongInput`."""
+        with _AppServer(scope) as server:
+            state = {key: {"trusted_hash": digest} for key, digest in hooks}
+            edit = {"keyPath": "hooks.state", "value": state, "mergeStrategy": "upsert"}
+            server.ask("config/batchWrite", {"edits": [edit]})
+
+
+class _AppServer:
+    """`codex app-server`, which says what Codex makes of hooks, and writes what it trusts."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._number = 0
+        try:
+            self._process = subprocess.Popen(
+                ["codex", "app-server"],
+                cwd=scope.home,
+                env=dict(scope.environ),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                text=True,
+            )
+        except OSError:
+            raise wrong(
+                "Codex is not on the PATH, so its hooks cannot be trusted; start it, and trust them there"
+            ) from None
+
+    def __enter__(self) -> _AppServer:  # noqa: PYI034  # nobody derives from it
+        self.ask("initialize", {"clientInfo": {"name": "wink", "version": "0"}})
+        self._send({"method": "initialized"})
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+    def hooks(self, directory: str) -> list[Mapping[str, Any]]:
+        """What it knows of hooks in a directory."""
+        data: Any = self.ask("hooks/list", {"cwds": [directory]}).get("data")
+        found: list[Any] = data if isinstance(data, list) else []  # pyright: ignore[reportUnknownVariableType]
+        return [mapping(one) for each in found for one in cast("list[Any]", mapping(each).get("hooks") or [])]
+
+    def ask(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        """One question and its answer; raises `WrongInput`."""
+        self._number += 1
+        self._send({"id": self._number, "method": method, "params": params})
+        stream = self._process.stdout
+        assert stream is not None
+        from threading import Timer
+
+        timer = Timer(_SECONDS, self._process.kill)
+        timer.start()
+        try:
+            for line in stream:
+                said = mapping(json.loads(line))
+                if said.get("id") == self._number and "error" not in said:
+                    return mapping(said.get("result"))
+                if said.get("id") == self._number:
+                    break
+        except ValueError:
+            pass
+        finally:
+            timer.cancel()
+        raise wrong(f"Codex did not answer {method}; start it, and trust wink's hooks there")
+
+    def _send(self, message: Mapping[str, Any]) -> None:
+        stream = self._process.stdin
+        assert stream is not None
+        try:
+            stream.write(json.dumps(message) + "\n")
+            stream.flush()
+        except OSError:
+            pass  # it has ended, and will not answer either
+
+
+def _place(scope: Scope) -> str:
+    if scope.root is None:
+        return os.path.join(scope.environ.get("CODEX_HOME") or f"{scope.home}/.codex", "hooks.json")
+    return f"{scope.root}/.codex/hooks.json"
