@@ -155,3 +155,18 @@ def test_a_served_file_is_in_what_clients_are_told(cli: Cli, words: Path) -> Non
     done = cli("serve", str(words), "--print-config", "codex")
 
     assert f'"--tools", "{words}"' in done.out
+
+
+def test_progress_is_told_while_a_run_goes_on(cli: Cli, tmp_path: Path, script: Callable[[str], str]) -> None:
+    """A line for each, where nothing moves."""
+    file = tmp_path / "walk.py"
+    file.write_text(
+        "from wink import tool\n@tool\ndef walk(n: int):\n"
+        '    "Walk."\n    for i in range(1, n + 1):\n        yield i, n, "walking\x1b[31m"\n'
+    )
+    turns = script('[[turn]]\n[[turn.call]]\ntool = "walk"\narguments = { n = 2 }\n\n[[turn]]\ntext = "Done."\n')
+
+    done = cli("run", "Walk", "--tools", str(file), "--model", f"scripted:{turns}")
+
+    assert "(1 of 2)" in done.out + done.err
+    assert "\x1b[31m" not in done.out + done.err

@@ -187,3 +187,23 @@ async def test_a_file_of_functions_is_served(client: Connect, tmp_path: Path) ->
 
     assert tools["cry_out"].input_schema["properties"]["times"] == {"type": "integer", "default": 1}
     assert text_of(said) == "AA"
+
+
+@pytest.mark.anyio
+async def test_progress_of_a_generator_reaches_the_client(client: Connect, tmp_path: Path) -> None:
+    """How far it is, of how much, and a line; the number only grows."""
+    file = tmp_path / "walk.py"
+    file.write_text(
+        "from wink import tool\n\n@tool\ndef walk_along(n: int):\n"
+        '    """Walk."""\n    for i in range(1, n + 1):\n        yield i, n, f"step {i}"\n    yield "nearly"\n    return "there"\n'
+    )
+    told: list[tuple[float, float | None, str | None]] = []
+
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        told.append((progress, total, message))
+
+    async with client("auto", "--tools", str(file)) as connected:
+        said = await connected.call_tool("walk_along", {"n": 2}, progress_callback=hear)
+
+    assert text_of(said) == "there"
+    assert told == [(1, 2, "step 1"), (2, 2, "step 2"), (3, None, "nearly")]

@@ -18,7 +18,7 @@ from wink.runtime import Approvals, Place, ReadWriteQueue, ToolCall, ToolExecuto
 from wink.transactions import Transaction
 from wink_mcp._apart import Apart
 from wink_mcp._asking import asked_for
-from wink_mcp._progress import Progress
+from wink_mcp._progress import Progress, Step
 from wink_mcp._replies import answered, failed
 from wink_mcp._view import View, Views
 
@@ -63,7 +63,7 @@ class Calls:
         *,
         session: str | None = None,
         client: str | None = None,
-        progress: Callable[[int], Awaitable[object]] | None = None,
+        progress: Callable[[Step], Awaitable[object]] | None = None,
         approvals: Approvals | None = None,
         changed: Callable[[], Awaitable[object]] | None = None,
     ) -> Result:

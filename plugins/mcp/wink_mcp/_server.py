@@ -20,6 +20,7 @@ from wink.limits import is_interruption
 from wink.runtime import RESULT_LIMIT, in_thread
 from wink_mcp._asking import person_at
 from wink_mcp._calls import Calls, Result
+from wink_mcp._progress import Step
 from wink_mcp._prompts import INSTRUCTIONS, chosen, messages, offered
 from wink_mcp._replies import failed
 from wink_mcp._tools import described
@@ -170,7 +171,7 @@ def _named_session(ctx: Context) -> str | None:
     return name
 
 
-def _progress(ctx: Context) -> Callable[[int], Awaitable[object]] | None:
+def _progress(ctx: Context) -> Callable[[Step], Awaitable[object]] | None:
     if (ctx.meta or {}).get("progress_token") is None:
         return None
-    return lambda beat: ctx.session.report_progress(float(beat))
+    return lambda step: ctx.session.report_progress(float(step.number), step.total, step.message)

@@ -74,7 +74,7 @@ class ToolExecutor:
         return drive(self._execute(call, Blocking()))
 
     async def aexecute(self, call: ToolCall, *, apart: bool = False) -> ToolReply:
-        """Execute one call without blocking the event loop, except for sync handlers without a timeout.
+        """Execute one call without blocking the event loop: a sync handler runs on a thread.
 
         Calls that are made at once on one loop, as with `asyncio.gather`, run in the order in which they were made, those
         that run programs too; neighbouring calls of tools that only read run together. A call waits for those before it as
@@ -276,7 +276,14 @@ class ToolExecutor:
         except BaseException as worse:
             error = worse
         began = call.parsed.tool if isinstance(call, Judged) else None
-        failure = failure_of(error, name=asked.request.name, tool=began, prompt_name=self._around.rendered.prompt_name)
+        root = call.parsed.root if isinstance(call, TRANSACTED) else None
+        failure = failure_of(
+            error,
+            name=asked.request.name,
+            tool=began,
+            prompt_name=self._around.rendered.prompt_name,
+            root="" if root is None else root.root,
+        )
         text = self._recorder.bounded(asked, failure.text)
         kept_aside = "" if transaction is None else transaction.change.kept_aside()
         if kept_aside:

@@ -31,6 +31,7 @@ from wink.errors import (
 )
 from wink.limits import is_interruption, said_by
 from wink.runtime._results import printable
+from wink.runtime._words import words_of
 from wink.tools import Tool, ToolResult
 from wink.transactions import Outcome
 
@@ -45,7 +46,10 @@ class Ending(enum.Enum):
     RAISE_AS_EVALUATION_ERROR = "raised as PromptEvaluationError, phase `tool`"
     FAIL_WITH_MESSAGE = "a failed result with the exception's message"
     FAIL_WITH_EXPECTATION = "a failed result that says what was expected"
-    FAIL_WITH_ID = "a failed result with the exception's type and a short id; the event keeps the text"
+    FAIL_WITH_ID = (
+        "a failed result with the exception's type and a short id, and what it says of the workspace or of data; "
+        "the event keeps the text"
+    )
 
 
 OUTCOMES: Final[tuple[tuple[type[BaseException], Ending], ...]] = (
@@ -120,8 +124,13 @@ def _first(rows: Sequence[tuple[type[BaseException], Ending]], error: BaseExcept
     return next(ending for kind, ending in rows if isinstance(error, kind))
 
 
-def failure_of(error: BaseException, *, name: str, tool: Tool[Any, Any] | None, prompt_name: str) -> CallFailed:
-    """How a call of the tool called `name` ends; `tool` is None when the call ended before its handler's turn."""
+def failure_of(
+    error: BaseException, *, name: str, tool: Tool[Any, Any] | None, prompt_name: str, root: str = ""
+) -> CallFailed:
+    """How a call of the tool called `name` ends; `tool` is None when the call ended before its handler's turn.
+
+    `root` is the workspace's directory, so that paths can be told without it.
+    """
     if isinstance(error, CallFailed):
         error.text = _text(error.text, name)
         return error
@@ -144,7 +153,8 @@ def failure_of(error: BaseException, *, name: str, tool: Tool[Any, Any] | None, 
     if ending is Ending.FAIL_WITH_EXPECTATION:
         text = f"{name} failed with a TypeError (error {error_id}); it takes {_expected(tool)}"
     else:
-        text = f"{name} failed with {kind}{_place(error)} (error {error_id})"
+        words = words_of(error, root)
+        text = f"{name} failed with {kind}{f': {words}' if words else ''} (error {error_id})"
     return CallFailed(_text(text, name), "rolled back", detail)
 
 
@@ -193,21 +203,6 @@ def _log(name: str, error_id: str, error: BaseException) -> None:
 def _text(text: str, name: str) -> str:
     """What a model can be sent: never empty, and always encodable."""
     return printable(text if text.strip() else f"{name} failed")
-
-
-def _place(error: BaseException) -> str:
-    """The file that an error of the file layer is about; paths of the host are not for the model."""
-    if not isinstance(error, OSError):
-        return ""
-    try:
-        path, number = error.filename, error.errno
-    except BaseException as worse:  # foreign code: a subclass may make properties of them
-        if is_interruption(worse):
-            raise
-        return ""
-    if not isinstance(path, str) or path.startswith(("/", "~")) or "\\" in path:
-        return ""
-    return f": {path!r} {os.strerror(number) if isinstance(number, int) else ''}".rstrip()
 
 
 def _expected(tool: Tool[Any, Any]) -> str:

@@ -116,7 +116,7 @@ def in_own_loop(call: Callable[[], Any], timeout: float | None = None) -> Any:
 
 
 class Cooperative:
-    """Waits without blocking the event loop, except for sync handlers, which run on the loop's thread."""
+    """Waits without blocking the event loop: what is sync runs on a thread, which can be left behind."""
 
     __slots__ = ()
 
@@ -150,19 +150,15 @@ class Cooperative:
     async def handler(
         self, call: Callable[[], Any], *, is_async: bool, timeout: float | None, apart: bool = False
     ) -> Any:
-        """Run a handler: awaited if it is async, on a thread that can be left behind if its time is limited."""
-        apart = apart or timeout is not None
-        if not is_async and not apart:
-            returned = call()
-            if not hasattr(returned, "__await__"):
-                return returned
-            call = _awaited(returned)
+        """Run a handler: awaited if it is async, otherwise on a thread that can be left behind."""
+        del apart  # a sync one always is
         import asyncio
 
-        if is_async or not apart:
+        if is_async:
             work = _contained(call)
         else:
             on_thread = asyncio.wrap_future(in_thread(call))
+            on_thread.add_done_callback(_forget)
             work = _contained(lambda: _finished(on_thread))
         running = asyncio.ensure_future(work)
         try:

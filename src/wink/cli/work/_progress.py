@@ -14,6 +14,7 @@ from wink.cli._shorten import visible
 from wink.cli._wrong import ReaderGone
 from wink.cli.work._rows import json_of
 from wink.cli.work._view import LABEL, USUAL, Limits, Tone, lines_of
+from wink.limits import ProgressReport
 from wink.runtime import ApprovalAnswered, ApprovalRequested, PromptRendered, RenderedTools, ToolInvoked
 
 if TYPE_CHECKING:
@@ -50,6 +51,19 @@ EVENTS: Final = (
     ModelTold,
     ToolInvoked,
 )
+
+
+def said_of(report: ProgressReport) -> str:
+    """How far a call is, on one line.
+
+    >>> said_of(ProgressReport("reading", 3, 9))
+    'reading (3 of 9)'
+    """
+    count = (
+        "" if report.done is None else f"{report.done:g}" + ("" if report.total is None else f" of {report.total:g}")
+    )
+    words = " ".join(visible(report.message).split())[:_SHOWN]
+    return f"{words} ({count})" if words and count else words or count
 
 
 class Progress(Protocol):
@@ -96,6 +110,8 @@ class PlainLines(Lines):
     def texts(self, event: object) -> Iterator[str]:
         """What a person is shown."""
         yield from map(str, lines_of(event))
+        if isinstance(event, ProgressReport):
+            yield f"  {said_of(event)}"
 
 
 class JsonLines(Lines):
@@ -136,6 +152,8 @@ class LiveProgress:
         elif isinstance(event, ModelReplied) and event.turn.calls:
             names = ", ".join(dict.fromkeys(call.name for call in event.turn.calls))
             self._wait(f"running {names}")
+        elif isinstance(event, ProgressReport):
+            self._wait(said_of(event))
         elif isinstance(event, EVENTS):
             self._wait("waiting for the model")
 

@@ -22,6 +22,7 @@ from wink.cli.work._changes import ChangesSoFar
 from wink.cli.work._progress import progress, showing
 from wink.cli.work._story import Began, Differs, Ended
 from wink.errors import PromptEvaluationError, RunSuspended, ScriptMismatch
+from wink.limits import Heartbeat
 from wink.runtime import ToolInvoked
 from wink.tools import Image
 
@@ -166,7 +167,7 @@ def _work(
         adapter = RecordingAdapter(adapter, way.record, about=about)
     prompt = compose(opened, catalog, task=plan["task"], sections=plan["sections"], policies=plan["policies"])
     state = participants(catalog, plan["sections"], plan["policies"]).watch(opened.session(session))
-    changes = ChangesSoFar()
+    changes, heart = ChangesSoFar(), Heartbeat()
     state.dispatcher.subscribe(ToolInvoked, changes.see)
     text, problem, waits = "", None, None
     with (
@@ -174,11 +175,13 @@ def _work(
         prompt.resources,
         _begun(opened, session, plan, resumed) as journal,
     ):
+        heart.add_callback(lambda: None if heart.progress is None else shown.event(heart.progress))
         shown.event(Began("A run", os.path.abspath(opened.root), plan["task"], f"by {plan['model']}"))
         try:
             text = adapter.evaluate(
                 prompt,
                 session=state,
+                heartbeat=heart,
                 run_context=None if journal is None else journal.context,
                 journal=journal,
                 resume=None if journal is None else journal.state,
