@@ -25,6 +25,7 @@ SINCE_2 = ("folds", "folded", "full_checkpoints")
 SINCE_3 = ("approvals", "started", "runs", "run_turns")
 SINCE_4 = ("prompts", "run_prompts", "events")
 SINCE_5 = ("texts", "text_blocks")
+SINCE_7 = ("said",)
 MOVED = ("arguments_text", "rendered_text", "inverse_text")
 COLUMNS = {
     "calls": {"run": 3, "approval": 3, "error": 4, "plugin": 5} | dict.fromkeys(MOVED, 5) | {"written": 6},
@@ -55,7 +56,7 @@ def older(state: Path, version: int, entry: CommitEntry) -> None:
     connection.execute("DELETE FROM meta WHERE key = 'applied'")
     before_content = "before_content BLOB, " if version >= 4 else ""
     connection.execute(f"CREATE TABLE changes ({CHANGES.format(before_content)}) STRICT, WITHOUT ROWID")
-    for since, names in {2: SINCE_2, 3: SINCE_3, 4: SINCE_4, 5: SINCE_5}.items():
+    for since, names in {2: SINCE_2, 3: SINCE_3, 4: SINCE_4, 5: SINCE_5, 7: SINCE_7}.items():
         for name in names if version < since else ():
             connection.execute(f"DROP TABLE {name}")
     if version < 3:  # of decisions there were three parts

@@ -158,8 +158,10 @@ def _turn(blocks: list[dict[str, Any]], stop: str | None, usage: dict[str, Any])
     """The answer in wink's words; the input of a call is an object, or text where it came in pieces."""
     text = "".join(str(block.get("text") or "") for block in blocks if block.get("type") == "text")
     spent = _usage(usage)
+    thoughts = [block for block in blocks if block.get("type") in ("thinking", "redacted_thinking")]
+    thinking = "\n\n".join(str(block.get("thinking") or "") for block in thoughts if block.get("thinking"))
     if stop in ("max_tokens", "model_context_window_exceeded"):
-        return ModelTurn(text, (), spent, cut_off=True)
+        return ModelTurn(text, (), spent, cut_off=True, thinking=thinking)
     if stop == "refusal":
         return ModelTurn(text or "The model declined to answer.", (), spent)
     calls = tuple(
@@ -167,8 +169,8 @@ def _turn(blocks: list[dict[str, Any]], stop: str | None, usage: dict[str, Any])
         for block in blocks
         if block.get("type") == "tool_use"
     )
-    thoughts = [block for block in blocks if block.get("type") in ("thinking", "redacted_thinking")]
-    return ModelTurn(text, calls, spent, {"anthropic": json.loads(json.dumps(blocks))} if thoughts else None)
+    kept = {"anthropic": json.loads(json.dumps(blocks))} if thoughts else None
+    return ModelTurn(text, calls, spent, kept, thinking=thinking)
 
 
 def _argument_text(given: Any) -> str:

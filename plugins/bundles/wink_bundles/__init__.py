@@ -4,7 +4,7 @@ from wink_bundles._bundle import Bundle, read_bundle, write_bundle
 from wink_bundles._exporting import export
 from wink_bundles._git import git_bundle
 from wink_bundles._importing import write_import
-from wink_bundles._rows import Call, Change, Event, Exported, LeftOut, Manifest, Prompt, Run, Side, Slice
+from wink_bundles._rows import Call, Change, Event, Exported, LeftOut, Manifest, Prompt, Run, Side, Slice, Turn
 
 __all__ = [
     "Bundle",
@@ -18,6 +18,7 @@ __all__ = [
     "Run",
     "Side",
     "Slice",
+    "Turn",
     "export",
     "git_bundle",
     "read_bundle",

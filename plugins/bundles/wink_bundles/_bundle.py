@@ -160,7 +160,7 @@ def _manifest(path: str, data: bytes) -> Manifest:
         session_name(manifest.session)
     except (ParseError, SessionNameError) as error:
         raise BundleRefused(path, f"its manifest is not one: {error}") from error
-    if manifest.format != FORMAT:
+    if not 1 <= manifest.format <= FORMAT:
         raise BundleRefused(path, f"it has format {manifest.format}, which never was")
     return manifest
 
@@ -190,7 +190,7 @@ def _check(path: str, manifest: Manifest, session: Exported) -> None:
         *(run.started_at for run in session.runs),
     )
     times = (*times, *(event.at for event in session.events), *(run.changed_at for run in session.runs))
-    times = (*times, *(prompt.at for run in session.runs for prompt in run.prompts))
+    times = (*times, *(one.at for run in session.runs for one in (*run.prompts, *run.said)))
     if not all(0 <= time < 1 << 57 for time in times):
         raise BundleRefused(path, "it tells of a time that cannot be")
     series = {
@@ -198,6 +198,7 @@ def _check(path: str, manifest: Manifest, session: Exported) -> None:
         "events": [event.number for event in session.events],
         "runs": [run.number for run in session.runs],
         **{f"prompts of r{run.number}": [prompt.number for prompt in run.prompts] for run in session.runs},
+        **{f"turns of r{run.number}": [turn.number for turn in run.said] for run in session.runs},
     }
     for what, numbers in series.items():
         if any(not 0 < number < _LAST_NUMBER for number in numbers) or numbers != sorted(set(numbers)):
@@ -233,11 +234,13 @@ def _numbers(session: Exported) -> Iterator[int]:
     for event in session.events:
         yield from (event.position, event.run)
     for run in session.runs:
-        yield from (run.attempt, *_counts(run), *(prompt.position for prompt in run.prompts))
+        yield from (run.attempt, *_counts(run), *(one.position for one in (*run.prompts, *run.said)))
 
 
-def _counts(run: Run) -> tuple[int, ...]:
-    return run.turns, run.input_tokens, run.output_tokens, run.cached_tokens
+def _counts(run: Run) -> Iterator[int]:
+    for one in (run, *run.said):
+        yield from (one.input_tokens, one.output_tokens, one.cached_tokens)
+    yield run.turns
 
 
 def _is_inside(name: str) -> bool:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from wink.errors import UnknownSession
 from wink.filesystem import FileChange, FileVersion, Versions
-from wink.record import CallView, Masking, microseconds
-from wink_bundles._rows import Call, Change, Event, Exported, Prompt, Run, Side, Slice
+from wink.record import CallView, Masking, Said, microseconds
+from wink_bundles._rows import Call, Change, Event, Exported, Prompt, Run, Side, Slice, Turn
 
 if TYPE_CHECKING:
     from wink.workspace import Workspace
@@ -100,4 +100,12 @@ def _run(workspace: Workspace, number: int) -> Run:
     times = microseconds(row.started_at), microseconds(row.changed_at)
     tokens = used.input_tokens, used.output_tokens, used.cached_tokens
     problem = masking.text(row.problem)
-    return Run(number, masking.json(row.plan), row.state, problem, *times, row.attempt, row.turns, *tokens, prompts)
+    plan, said = masking.json(row.plan), tuple(_turn(one, masking) for one in table.said(number))
+    return Run(number, plan, row.state, problem, *times, row.attempt, row.turns, *tokens, prompts, said)
+
+
+def _turn(said: Said, masking: Masking) -> Turn:
+    model, text, thinking, note = map(masking.value, (said.model, said.text, said.thinking, said.note))
+    used = said.usage
+    tokens = used.input_tokens, used.output_tokens, used.cached_tokens
+    return Turn(said.number, said.position, microseconds(said.at), model, text, thinking, note, *tokens)

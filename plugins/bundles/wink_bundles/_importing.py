@@ -67,6 +67,10 @@ def _fill(connection: sqlite3.Connection, session: Exported) -> None:
             digest = f"{run.number}.{one.number}"
             put("prompts", digest, one.text)
             put("run_prompts", run.number, one.number, one.position, one.at, one.prompt, digest, json.dumps(one.tools))
+        for one in run.said:
+            tokens = one.input_tokens, one.output_tokens, one.cached_tokens
+            facts = run.number, one.number, one.position, one.at, one.model, *tokens, 0
+            put("said", *facts, one.text, one.thinking, one.note)
     for number, one in enumerate(session.slices, 1):
         put("slices", number, 1, one.type, one.policy)
         for n, (key, value) in enumerate(one.items):

@@ -7,8 +7,8 @@ from typing import Any, Final, Literal
 from wink.dataclass import dataclass
 from wink.transactions import Outcome
 
-FORMAT: Final = 1
-"""The format of bundles."""
+FORMAT: Final = 2
+"""The format of bundles; those of format 1 lack what models said."""
 
 Kind = Literal["file", "directory", "link", "other"]
 
@@ -84,8 +84,24 @@ class Prompt:
 
 
 @dataclass(frozen=True, slots=True)
+class Turn:
+    """What a model said in one turn of a run."""
+
+    number: int
+    position: int
+    at: int
+    model: str
+    text: str
+    thinking: str
+    note: str
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
-    """A run with its prompts."""
+    """A run with its prompts, and what the model said."""
 
     number: int
     plan: str
@@ -99,6 +115,7 @@ class Run:
     output_tokens: int
     cached_tokens: int
     prompts: tuple[Prompt, ...]
+    said: tuple[Turn, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -215,7 +215,8 @@ def _turn(message: dict[str, Any], finish: str | None, usage: Any) -> ModelTurn:
     thoughts = {name: message[name] for name in _THOUGHTS if message.get(name)}
     if any(call.get(_EXTRA) for call in given):
         thoughts[_EXTRA] = [call.get(_EXTRA) for call in given]
-    return ModelTurn(text, calls, usage_of(usage), {"openai-chat": thoughts} if thoughts else None)
+    thinking = next((thought for thought in thoughts.values() if isinstance(thought, str)), "")
+    return ModelTurn(text, calls, usage_of(usage), {"openai-chat": thoughts} if thoughts else None, thinking=thinking)
 
 
 def _text(content: Any) -> str:

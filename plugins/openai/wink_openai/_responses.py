@@ -165,4 +165,16 @@ def _turn(response: dict[str, Any]) -> ModelTurn:
         if not text.strip():
             return ModelTurn(f"The provider withheld the answer ({reason or 'no reason given'}).", (), usage)
         return ModelTurn(text, (), usage)
-    return ModelTurn(text, tuple(calls), usage, {"openai": json.loads(json.dumps(output))})
+    kept = {"openai": json.loads(json.dumps(output))}
+    return ModelTurn(text, tuple(calls), usage, kept, thinking=_thinking(output))
+
+
+def _thinking(output: list[dict[str, Any]]) -> str:
+    """What the model was thinking, or the summary that the provider gives of it, for people."""
+    parts = (
+        part
+        for item in output
+        if item.get("type") == "reasoning"
+        for part in cast("list[dict[str, Any]]", item.get("content") or item.get("summary") or [])
+    )
+    return "\n\n".join(str(part["text"]) for part in parts if part.get("text"))

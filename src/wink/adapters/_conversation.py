@@ -18,7 +18,8 @@ class ModelTurn:
 
     `provider_data` are plain JSON values that the adapter wants back with the conversation, such as the items of a
     provider that demands them unchanged. A turn that was `cut_off` at the provider's limit of output is no answer, and has
-    no calls: the model is told to go on.
+    no calls: the model is told to go on. `thinking` is the model's reasoning where the provider gives it, and `model` its
+    name where the adapter knows it, both for people.
     """
 
     text: str = ""
@@ -26,6 +27,8 @@ class ModelTurn:
     usage: TokenUsage = field(default_factory=TokenUsage)
     provider_data: Any = field(default=None, repr=False)
     cut_off: bool = False
+    thinking: str = field(default="", compare=False, repr=False)
+    model: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

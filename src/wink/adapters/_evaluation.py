@@ -359,4 +359,4 @@ class Evaluation:
                     call_id += "-again"
             self._ids.add(call_id)
             calls.append(call if call_id == call.call_id else replace(call, call_id=call_id))
-        return replace(turn, calls=tuple(calls))
+        return replace(turn, calls=tuple(calls), model=turn.model or str(getattr(self.adapter, "model", "")))

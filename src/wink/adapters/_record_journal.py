@@ -127,12 +127,14 @@ class RecordJournal:
     def turned(self, number: int, turn: ModelTurn) -> None:
         """Store what the model said, before anything of it is executed."""
         self._turn, self._is_told = turn, True
-        self._record.runs.turned(self._number, number, RunState(self._prompt_name, turn=turn).to_json(), turn.usage)
+        text = RunState(self._prompt_name, turn=turn).to_json()
+        said = turn.text, turn.thinking, turn.model or str(self.plan.get("model") or "")
+        self._record.runs.turned(self._number, number, text, turn.usage, said)
 
     def replied(self, number: int, replies: Sequence[ToolReply], note: str) -> None:
         """Store what it was answered."""
         exchange = Exchange(self._turn or ModelTurn(), tuple(replies), note)
-        self._record.runs.replied(self._number, number, RunState(self._prompt_name, (exchange,)).to_json())
+        self._record.runs.replied(self._number, number, RunState(self._prompt_name, (exchange,)).to_json(), note)
 
     def suspended(self, state: RunState) -> None:
         """Store the replies that there are, and that the run waits for a person."""
@@ -147,7 +149,7 @@ class RecordJournal:
         self._is_over = True
 
     def ended(self, text: str) -> None:
-        """The run has come to its end; what it said is in the session's events."""
+        """The run has come to its end; its answer is what the model said last."""
         del text
         self._record.runs.set(self._number, "ended")
         self._is_over = True

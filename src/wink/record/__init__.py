@@ -9,12 +9,12 @@ from wink.record._events import Noted, Place, Turn
 from wink.record._folds import Folds, Stored, Unfolded
 from wink.record._forgetting import KEEP, Keep
 from wink.record._past import Past
-from wink.record._queries import CallFilter, Queries, SessionRow, Sum
+from wink.record._queries import CallFilter, Queries, SessionRow, StoryTurn, Sum
 from wink.record._record import Loader, Record
 from wink.record._results import KEPT_BYTES, KEPT_RESULTS, Results
 from wink.record._view import WORDS, CallView, Role, role_of, values_of, word_of
 from wink.record.masking import MASK, Masking
-from wink.record.runs import PromptRow, RunLock, RunRow, RunTable, Started, TurnRow, is_locked, task_of
+from wink.record.runs import PromptRow, RunLock, RunRow, RunTable, Said, Started, TurnRow, is_locked, task_of
 from wink.session import ApprovalRow, ApprovalState
 
 CallRow = CallView  # what programs call it that knew it before the page did
@@ -48,9 +48,11 @@ __all__ = [
     "RunLock",
     "RunRow",
     "RunTable",
+    "Said",
     "SessionRow",
     "Started",
     "Stored",
+    "StoryTurn",
     "Sum",
     "Turn",
     "TurnRow",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from wink.dataclass import dataclass, replace
 from wink.filesystem import FileChange
@@ -16,6 +16,7 @@ from wink.record._past import read_undone
 from wink.record._slices import Delta, read_items, waiting
 from wink.record._texts import texts_with
 from wink.record._view import CallView, word_of
+from wink.record.runs import Said, read_said
 
 if TYPE_CHECKING:
     from wink.record._record import Record
@@ -63,6 +64,10 @@ EVERY: Final = CallFilter()
 """All calls."""
 
 
+UNTOLD: Final = 500
+"""So many calls of a run are given of which it is not known in which turn the model made them."""
+
+
 @dataclass(frozen=True, slots=True)
 class SessionRow:
     """A session, how many calls it has made, and the last of them."""
@@ -103,6 +108,13 @@ class Slice:
     type: str
     policy: str
     items: int
+
+
+class StoryTurn(NamedTuple):
+    """What the model said in a turn of a run, None where that is not kept, and the calls that it made then."""
+
+    said: Said | None
+    calls: tuple[CallView, ...]
 
 
 class Queries:
@@ -147,6 +159,33 @@ class Queries:
                 width=width,
             )
         return tuple(sorted(calls, key=lambda call: -call.position))
+
+    def story(self, run: int, *, after: int = 0, limit: int = 50, brief: bool = True) -> tuple[StoryTurn, ...]:
+        """Up to `limit` turns of a run after the one with a number, each with its calls, oldest first.
+
+        Calls of which no turn is kept come first, the newest `UNTOLD` of them. `brief` is that of `page`.
+        """
+        with self._ledger.snapshot():
+            turns = read_said(self._ledger.ask, run, after, limit + 1)
+            answer = read_calls(
+                self._ledger.ask,
+                after=turns[0].position if turns and after else 0,
+                before=turns[limit].position + 1 if len(turns) > limit else None,
+                where="run = ?" if turns or not after else "0",
+                values=(f"r{run}",) if turns or not after else (),
+                undone=read_undone(self._ledger.ask),
+                is_brief=brief,
+            )
+        calls = tuple(sorted(answer, key=lambda call: call.position))
+        found: list[StoryTurn] = []
+        at = 0
+        for said, following in zip((None, *turns[:limit]), (*turns, None), strict=False):
+            first = at
+            while at < len(calls) and (following is None or calls[at].position <= following.position):
+                at += 1
+            if said is not None or first < at:
+                found.append(StoryTurn(said, calls[first:at] if said is not None else calls[first:at][-UNTOLD:]))
+        return tuple(found)
 
     def count(self, wanted: CallFilter = EVERY) -> int:
         """How many calls fit."""

@@ -11,7 +11,7 @@ from wink.record._changes import move_changes
 if TYPE_CHECKING:
     import sqlite3
 
-VERSION: Final = 6
+VERSION: Final = 7
 """The format that is written, kept in `PRAGMA user_version`."""
 
 APPLICATION_ID: Final = 0x77696E6B
@@ -109,6 +109,14 @@ TABLES: Final = {
         digest TEXT NOT NULL, tools TEXT NOT NULL,
         PRIMARY KEY (run, n)
     ) STRICT, WITHOUT ROWID""",
+    # what models said in runs, masked and cut (see `runs/_said`). position: the last call before the turn; note: what the
+    # run said after it; upto: how many characters of the run are kept up to here
+    "said": """(
+        run INTEGER NOT NULL, n INTEGER NOT NULL, position INTEGER NOT NULL, at INTEGER NOT NULL, model TEXT NOT NULL,
+        input_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL, cached_tokens INTEGER NOT NULL,
+        upto INTEGER NOT NULL, text TEXT NOT NULL, thinking TEXT NOT NULL, note TEXT NOT NULL,
+        PRIMARY KEY (run, n)
+    ) STRICT, WITHOUT ROWID""",
     # what happened beside calls, in order. position: the last call before it; run: 0 where it belongs to none; data: JSON
     "events": """(
         seq INTEGER PRIMARY KEY, position INTEGER NOT NULL, at INTEGER NOT NULL, kind TEXT NOT NULL, session TEXT NOT NULL,
@@ -127,6 +135,7 @@ _SINCE: Final = {
     3: ("approvals", "started", "runs", "run_turns"),
     4: ("prompts", "run_prompts", "events"),
     5: ("texts", "text_blocks"),
+    7: ("said",),
 }
 """The tables that came with each format after the first."""
 _COLUMNS_SINCE: Final = {

@@ -16,6 +16,7 @@ from tests.adapters.providers.speaking import Fail, Say
 from wink.adapters import (
     Exchange,
     ModelDelta,
+    ModelReplied,
     ModelSettings,
     ModelTurn,
     ModelUnusable,
@@ -30,7 +31,9 @@ from wink_openai import OpenAIResponses
 
 
 def test_calls_are_executed_and_answered(agent: Agent) -> None:
-    """Several in one turn, with thinking that is returned unchanged; the usage adds up."""
+    """Several in one turn, with thinking that is returned unchanged, and told to who watches; the usage adds up."""
+    told: list[ModelReplied] = []
+    agent.session.dispatcher.subscribe(ModelReplied, told.append)
     response, server = agent.run(
         Say(
             "I write.", calls=(("append", '{"text": "a"}', "id-1"), ("append", '{"text": "b"}', "id-2")), thinking="hm"
@@ -46,6 +49,8 @@ def test_calls_are_executed_and_answered(agent: Agent) -> None:
     assert "hm" in json.dumps(server.bodies[1])
     (executed,) = agent.session[PromptExecuted].all()
     assert executed.usage == TokenUsage(300, 30, 120)
+    assert [one.turn.thinking for one in told] == ["hm", "", ""]
+    assert {bool(one.turn.model) for one in told} == {True}
 
 
 @pytest.mark.parametrize("is_async", [False, True])

@@ -13,7 +13,7 @@ from wink.record import Masking, moment, role_of, task_of, values_of, word_of
 from wink_bundles.commands._report_style import STYLE
 
 if TYPE_CHECKING:
-    from wink_bundles import Call, Change, Exported, Run, Side
+    from wink_bundles import Call, Change, Exported, Run, Side, Turn
 
 _LINES: Final = 400
 """So many lines of one diff or reply are shown."""
@@ -46,8 +46,13 @@ def _page(session: Exported, undone: Container[int], masking: Masking) -> Iterat
     yield "<h2>Calls</h2>"
     if not session.calls:
         yield "<p>None.</p>"
+    turns = sorted(((one.position, run.number, one) for run in session.runs for one in run.said), key=lambda at: at[:2])
     for call in session.calls:
+        while turns and turns[0][0] < call.number:
+            yield from _turn(*turns.pop(0)[1:])
         yield from _call(call, call.transaction in undone, masking)
+    for _, run, turn in turns:
+        yield from _turn(run, turn)
     yield "</main></body></html>\n"
 
 
@@ -61,6 +66,18 @@ def _run(run: Run) -> Iterator[str]:
     for one in run.prompts:
         yield f"<details><summary>prompt {one.number}, {len(one.text):,} characters</summary>{_pre(one.text)}"
         yield f"<p class=quiet>tools: {_text(', '.join(one.tools))}</p></details>"
+    yield "</section>"
+
+
+def _turn(run: int, turn: Turn) -> Iterator[str]:
+    if not (turn.text or turn.thinking or turn.note):
+        return
+    yield f'<section class="said" id="r{run}.{turn.number}"><h3>r{run}, turn {turn.number} <small>{_text(turn.model)}</small></h3>'
+    if turn.thinking:
+        yield f"<details><summary>thinking, {len(turn.thinking):,} characters</summary>{_pre(turn.thinking)}</details>"
+    yield _pre(turn.text) if turn.text else ""
+    if turn.note:
+        yield f"<details><summary>the run told the model</summary>{_pre(turn.note)}</details>"
     yield "</section>"
 
 

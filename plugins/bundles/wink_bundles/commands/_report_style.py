@@ -10,6 +10,7 @@ STYLE: Final = """
 body{margin:0;background:var(--paper);color:var(--ink);font:15px/1.5 system-ui,sans-serif}
 main{max-width:64rem;margin:0 auto;padding:1.5rem}
 h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2rem}h3{font-size:1rem;margin:0;font-weight:600;overflow-wrap:anywhere}
+section.said{border-left:3px solid var(--at)}
 section{border:1px solid var(--line);border-radius:6px;padding:.7rem 1rem;margin:.7rem 0}
 p{margin:.3rem 0;overflow-wrap:anywhere}a{color:inherit}small{color:var(--soft);font-weight:400}
 code,pre{font:13px/1.45 ui-monospace,monospace}

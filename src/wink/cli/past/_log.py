@@ -19,7 +19,7 @@ from wink.limits import utc_now
 from wink.record import WORDS
 
 if TYPE_CHECKING:
-    from wink.record import CallFilter, CallView, Turn
+    from wink.record import CallFilter, CallView, Said, Turn
     from wink.workspace import Workspace
 
 _WIDTH = 100
@@ -44,6 +44,7 @@ GUESSED = "guessed"
 )
 @click.option("--run", "run_name", metavar="RUN", help="Only the calls of one run, as `wink runs` names it.")
 @click.option("--limit", default=30, show_default=True, type=click.IntRange(min=1), help="How many calls at most.")
+@click.option("--story", is_flag=True, help="Oldest first, with what the models said between their calls.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON for machines, one call a line.")
 def log(
     workspace: str,
@@ -54,6 +55,7 @@ def log(
     since: str | None,
     run_name: str | None,
     limit: int,
+    story: bool,
     as_json: bool,
 ) -> None:
     """List the last calls, newest first: what was asked, what became of it, which files it changed.
@@ -73,6 +75,9 @@ def log(
     )
     with opened_for_reading(workspace) as opened:
         pages = _pages(opened, wanted, limit)
+        if story:
+            _tell(opened, pages, as_json=as_json)
+            return
         if as_json:
             for calls in pages:
                 click.echo("\n".join(json.dumps(json_of_call(call)) for call in calls))
@@ -91,6 +96,29 @@ def log(
         kept = opened.record.forgetting.first()
         if kept is not None and oldest == kept[0] > 1:
             click.echo(f"calls before c{oldest} are not kept any more")
+
+
+def _tell(opened: Workspace, pages: Iterator[tuple[CallView, ...]], *, as_json: bool) -> None:
+    """The last calls as parts of their runs."""
+    from wink.cli.past._story import call_line, json_of_said, note_lines, said_in, said_lines
+    from wink.record import CallView
+
+    calls = [call for page in pages for call in page][::-1]
+    notes: dict[str, Said] = {}
+    for one in said_in(opened, calls):
+        if as_json:
+            row = json_of_call(one) if isinstance(one, CallView) else json_of_said(one[1])
+            kind, run = ("call", one.run or None) if isinstance(one, CallView) else ("said", one[0])
+            click.echo(json.dumps({"event": kind, "run": run, **row}))
+        elif isinstance(one, CallView):
+            click.echo(call_line(one))
+        else:
+            run, said = one
+            before = note_lines(notes[run]) if run in notes else ()
+            click.echo("\n".join([*before, f"\n{run}, turn {said.number}:", *said_lines(said)]))
+            notes[run] = said
+    if not calls and not as_json:
+        click.echo("no calls yet")
 
 
 def moment_of(text: str, now: datetime) -> datetime:

@@ -12,7 +12,7 @@ import click
 from wink.cli._masked import use
 from wink.cli._standing import workspace_option
 from wink.cli.past._follow import echo_rows, follow, place_named
-from wink.cli.past._watch_lines import line_of, pending_lines
+from wink.cli.past._watch_lines import lines_about, pending_lines
 from wink.cli.settings import masking_for
 from wink.cli.work import STYLES
 from wink.record import Place, Record
@@ -52,7 +52,7 @@ def watch(workspace: str, session: str | None, since: str | None, as_json: bool)
         told: frozenset[str] = frozenset()
         for found in events:
             if found is not None:
-                shown.lines([line_of(record, found[1])])
+                shown.lines(lines_about(record, found[1]))
             else:
                 waiting = pending_lines(record, session)
                 shown.lines([line for key, line in waiting.items() if key not in told])

@@ -4,25 +4,43 @@ from __future__ import annotations
 
 import json
 import os
+import textwrap
 from collections import defaultdict
+from collections.abc import Iterator
 from typing import Final
 
 from wink.cli._calls import touched, when
 from wink.cli._masked import masked
-from wink.cli._shorten import arguments, fit
+from wink.cli._shorten import arguments, fit, visible
 from wink.cli.work import Line, Tone
 from wink.limits import utc_now
 from wink.record import CallView, Noted, Record, values_of
 
 _WIDE: Final = 100
+_SAID: Final = 6
+"""So many lines are shown of what a model says at once."""
 
 
-def line_of(record: Record, one: CallView | Noted) -> Line:
-    """One thing that happened."""
+def lines_about(record: Record, one: CallView | Noted) -> list[Line]:
+    """One thing that happened; what a model said takes several lines."""
     if isinstance(one, CallView):
-        return _call(one)
+        return [_call(one)]
     label, text, tone = _told(record, one)
-    return Line(fit(masked(text), _WIDE), tone, label, "title", when(one.at, utc_now()))
+    first = Line(fit(masked(text), _WIDE), tone, label, "title", when(one.at, utc_now()))
+    return [first, *_said(record, one)] if one.kind == "run-turn" else [first]
+
+
+def _said(record: Record, one: Noted) -> Iterator[Line]:
+    """What the model said in a turn, as far as it fits."""
+    turn = one.data.get("turn")
+    said = record.runs.said(one.run, after=turn - 1, limit=1) if isinstance(turn, int) else ()
+    for told in said:
+        texts: tuple[tuple[str, Tone], ...] = (told.thinking, "quiet"), (told.text, "plain")
+        for text, tone in texts:
+            lines = [part for line in masked(text).splitlines() for part in textwrap.wrap(visible(line), _WIDE)]
+            yield from (Line(line, tone, " ") for line in lines[:_SAID])
+            if len(lines) > _SAID:
+                yield Line(f"… {len(lines) - _SAID} more lines (`wink show r{one.run}`)", "quiet", " ")
 
 
 def pending_lines(record: Record, session: str | None) -> dict[str, Line]:

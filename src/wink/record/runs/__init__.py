@@ -3,6 +3,7 @@
 from wink.record.runs._prompts import PromptRow
 from wink.record.runs._run_lock import RunLock, is_locked
 from wink.record.runs._runs import RunRow, RunTable, TurnRow, task_of
+from wink.record.runs._said import Said, read_said
 from wink.record.runs._started import Started, write_start
 
 __all__ = [
@@ -10,9 +11,11 @@ __all__ = [
     "RunLock",
     "RunRow",
     "RunTable",
+    "Said",
     "Started",
     "TurnRow",
     "is_locked",
+    "read_said",
     "task_of",
     "write_start",
 ]

@@ -21,6 +21,16 @@ from wink.record._texts import text_of
 from wink.record.masking import is_masked, shown, stored
 from wink.record.runs._prompts import PromptRow, drop_prompts, read_prompts, write_prompt
 from wink.record.runs._run_lock import RunLock, is_locked
+from wink.record.runs._said import (
+    Said,
+    bounded,
+    drop_said,
+    read_said,
+    read_tokens,
+    read_turn_of,
+    write_note,
+    write_said,
+)
 from wink.record.runs._started import STARTED, Started
 
 if TYPE_CHECKING:
@@ -35,6 +45,8 @@ RunStatus = Literal["running", "suspended", "stopped", "ended"]
 
 KEPT: Final = 200
 """So many runs are kept."""
+LONGEST_PROMPT: Final = 1 << 19
+"""So many characters of a prompt are kept."""
 
 _COLUMNS: Final = """id, session, plan, place, state, problem, started_at, changed_at, attempt,
     turns, input_tokens, output_tokens, cached_tokens"""
@@ -128,6 +140,7 @@ class RunTable:
             connection.execute("DELETE FROM run_turns WHERE run <= ? - ?", (number, KEPT))
             connection.execute("DELETE FROM runs WHERE id <= ? - ?", (number, KEPT))
             drop_prompts(connection, number - KEPT)
+            drop_said(connection)
             write_event(connection, "run-begun", self._ledger.now(), session, number)
             return number
 
@@ -152,15 +165,27 @@ class RunTable:
 
         return self._ledger.change(work)
 
-    def turned(self, number: int, turn: int, text: str, usage: TokenUsage | None = None) -> None:
-        """Store what the model said, before anything of it is executed, and what it used."""
+    def turned(
+        self,
+        number: int,
+        turn: int,
+        text: str,
+        usage: TokenUsage | None = None,
+        said: tuple[str, str, str] = ("", "", ""),
+    ) -> None:
+        """Store a turn of the model, before anything of it is executed, and what it used.
+
+        `text` is all that going on needs, and `said` what people are shown: its words, its thinking, and the model's name.
+        """
         used = usage or TokenUsage()
+        words, thinking, model = (self._ledger.masking.value(one) for one in said)
         tokens = used.input_tokens, used.output_tokens, used.cached_tokens
         kept = self._hold(f"run-{number}-turn-{turn}", text)
 
         def work(connection: sqlite3.Connection) -> None:
             now = self._ledger.now()
             execute(connection, _TURN, (number, turn, kept))
+            write_said(connection, number, turn, now, (words, thinking, model), used)
             for (session,) in connection.execute(_USED, (*tokens, microseconds(now), number)).fetchall():
                 write_event(
                     connection,
@@ -179,7 +204,7 @@ class RunTable:
     def prompted(self, number: int, prompt: str, text: str, tools: Sequence[str]) -> None:
         """Store a prompt as it was rendered for a run, and the names of the tools that it shows."""
 
-        text = self._ledger.masking.text(text)
+        text = bounded(self._ledger.masking.text(text), LONGEST_PROMPT)
 
         def work(connection: sqlite3.Connection) -> None:
             now = self._ledger.now()
@@ -194,10 +219,28 @@ class RunTable:
         """The prompts of a run as they were rendered, oldest first."""
         return read_prompts(self._ledger.ask, number)
 
-    def replied(self, number: int, turn: int, replies: str) -> None:
-        """Store what a turn was answered."""
-        kept = self._hold(f"run-{number}-replies-{turn}", replies)
-        self._ledger.change(lambda connection: execute(connection, _REPLIES, (kept, number, turn)))
+    def said(self, number: int, *, after: int = 0, limit: int | None = None) -> tuple[Said, ...]:
+        """What the model said in a run, in its order: all of it, or up to `limit` turns after the one with a number."""
+        return read_said(self._ledger.ask, number, after, limit)
+
+    def turn_of(self, number: int, call: int) -> int:
+        """The number of the turn to which a call of a run belongs; 0 where that is not known."""
+        return read_turn_of(self._ledger.ask, number, call)
+
+    def tokens(self, number: int | None = None) -> tuple[tuple[str, int, TokenUsage], ...]:
+        """Each model with its turns and the tokens that they used, in one run or in all, those that used most first."""
+        return read_tokens(self._ledger.ask, number)
+
+    def replied(self, number: int, turn: int, replies: str, note: str = "") -> None:
+        """Store what a turn was answered; `note` is what the run itself said, for people."""
+        kept, note = self._hold(f"run-{number}-replies-{turn}", replies), self._ledger.masking.value(note)
+
+        def work(connection: sqlite3.Connection) -> None:
+            execute(connection, _REPLIES, (kept, number, turn))
+            if note:
+                write_note(connection, number, turn, note)
+
+        self._ledger.change(work)
         self._ledger.sealed.drop(f"run-{number}-turn-{turn}")
 
     def waits(self, number: int, turn: int, text: str) -> None:
@@ -290,7 +333,9 @@ class RunTable:
             connection.execute("DELETE FROM started WHERE at < ?", (before,))
             # The last one stays, so that no number is given twice.
             last = "(SELECT max(id) FROM runs)"
-            return connection.execute(f"DELETE FROM runs WHERE changed_at < ? AND id < {last}", (before,)).rowcount
+            gone = connection.execute(f"DELETE FROM runs WHERE changed_at < ? AND id < {last}", (before,)).rowcount
+            drop_said(connection)
+            return gone
 
         forgotten = self._ledger.change(work)
         waiting = {row.number for row in self.rows() if row.state != "ended" and row.changed_at >= moment(before)}
