@@ -357,6 +357,14 @@ def histories(session: nox.Session) -> None:
 
 
 @nox.session(python=MAIN, default=False)
+def dying(session: nox.Session) -> None:
+    """The helper of an attached agent, killed at every step; some 20 minutes."""
+    session.install("-e", ".", *groups("test"))
+    words = ["pytest", "plugins/attach/tests/test_dying.py", *session.posargs]
+    session.run(*words, env={"WINK_EVERY_STEP": "1"})
+
+
+@nox.session(python=MAIN, default=False)
 def agents(session: nox.Session) -> None:
     """Real agents from npm and PyPI, under `wink try`, as clients of `wink serve`, and attached; a scripted model drives them."""
     session.install("-e", ".", *groups("test", "agents"))

@@ -143,7 +143,7 @@ def test_claude_code_is_judged_recorded_and_undone(attached: Attached) -> None:
     log = attached.wink("log")
     assert "turn 1 of claude-code: Greet better\n" in log
     assert "turn 2 of claude-code: And more" in log
-    assert "seen to work" in attached.wink("attach")
+    assert ", seen to work" in attached.wink("attach")
 
     written = next(call for call in calls if call["tool"] == "Write")
     assert [change["path"] for change in written["changes"]] == ["new.txt"]

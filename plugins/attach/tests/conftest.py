@@ -44,7 +44,7 @@ class Project:
         """Attach it, and wait until the helper has answered once: on a busy machine the first hook may give up before."""
         self.wink("attach", AGENT)
         until = time.monotonic() + _SECONDS
-        while "seen to work" not in self.wink("attach"):
+        while ", seen to work" not in self.wink("attach"):
             assert time.monotonic() < until, "the helper never answered"
             self.hook("SessionStart")
 
