@@ -72,7 +72,8 @@ def test_a_run_waits_is_answered_and_goes_on(cli: Cli, model: str, place: Path) 
     shown = cli("approvals").out
     assert "a1  write_file\n  workspace-rules asks: write_file on 'release/notes.md': customers read it\n" in shown
     assert (
-        "  file_path: release/notes.md\n  --- /dev/null\n  +++ b/release/notes.md\n  @@ -0,0 +1,2 @@\n  +one\n" in shown
+        "  file_path: release/notes.md\n  diff --git a/release/notes.md b/release/notes.md\n  new file mode 100644\n  --- /dev/null\n  +++ b/release/notes.md\n  @@ -0,0 +1,2 @@\n  +one\n"
+        in shown
     )
     assert shown.endswith("\nanswer with `wink approve a1` or `wink deny a1`\n")
 

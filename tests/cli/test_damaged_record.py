@@ -272,7 +272,7 @@ def test_what_happened_can_be_read_on_a_full_disk(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     log, diff, call, gc, freeing = eval(done.stdout)
     assert (log[0], len(log[1].splitlines()), log[2]) == (0, 4, "")
-    assert diff[:2] == (0, "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+two\n")
+    assert diff[:2] == (0, "diff --git a/a.txt b/a.txt\n--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+two\n")
     assert call[0] == 1
     assert "full" in call[2] or "No space" in call[2]
     assert (gc[0], gc[1][:10]) == (0, "would free")

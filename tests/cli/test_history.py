@@ -70,7 +70,9 @@ def test_diff_of_a_call_and_of_everything(worked: Cli) -> None:
     """`c2`, `c1..`, `c1..c2` and nothing."""
     for arguments in (("c2",), ("c1..",), ("c1..c2",), ("2",), ()):
         out = worked("diff", *arguments).out
-        assert out == "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n", arguments
+        assert out == "diff --git a/a.txt b/a.txt\n--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n", (
+            arguments
+        )
     assert worked("diff", "c1").out == ""
 
 

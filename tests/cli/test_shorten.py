@@ -8,6 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wink.cli._shorten import arguments, changed_lines, counts, fit, visible
+from wink.filesystem import FileVersion
+from wink.filesystem.diffs import FileDiff
 
 
 @dataclass(frozen=True)
@@ -56,9 +58,17 @@ def test_a_line_that_was_made_to_fit_does(text: str, width: int) -> None:
     assert line.isprintable() or visible(line) == line
 
 
+def _diff(old: bytes | None, new: bytes | None) -> FileDiff:
+    sides = [
+        content if content is None else FileVersion("file", len(content), 0o644, load=lambda c=content: c)
+        for content in (old, new)
+    ]
+    return FileDiff("a", "a", *sides)
+
+
 def test_a_changed_line_may_look_like_a_header() -> None:
     """A removed line `-- x` reads `--- x` in a diff."""
-    diff = "--- a/q.sql\n+++ b/q.sql\n@@ -1,2 +1,2 @@\n same\n--- x\n+++ y\n"
+    diff = _diff(b"same\n-- x\n", b"same\n++ y\n")
 
     assert changed_lines(diff) == ("   2 - -- x", "   2 + ++ y")
     assert counts(diff) == "+1 -1"
@@ -66,12 +76,10 @@ def test_a_changed_line_may_look_like_a_header() -> None:
 
 def test_what_has_no_lines_is_told_as_it_is() -> None:
     """Binary files and links are summed up in a sentence."""
-    assert changed_lines("logo.png: 3 bytes became 5 bytes\n") == ("logo.png: 3 bytes became 5 bytes",)
-    assert counts("logo.png: 3 bytes became 5 bytes\n") == ""
+    assert changed_lines(_diff(b"\0", b"\0\0")) == ("a binary file of 1 bytes became a binary file of 2 bytes",)
+    assert counts(_diff(b"\0", b"\0\0")) == ""
 
 
 def test_a_new_file_has_only_added_lines() -> None:
     """Its hunk begins at line 0 on the old side."""
-    diff = "--- /dev/null\n+++ b/n\n@@ -0,0 +1,2 @@\n+one\n+two\n\\ No newline at end of file\n"
-
-    assert changed_lines(diff) == ("   1 + one", "   2 + two")
+    assert changed_lines(_diff(None, b"one\ntwo")) == ("   1 + one", "   2 + two")

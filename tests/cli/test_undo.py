@@ -57,7 +57,7 @@ def test_dry_run_prints_the_diff(worked: Cli, place: Path) -> None:
     """To be read before it is done."""
     out = worked("undo", "c2", "--dry-run").out
 
-    assert out.startswith("would undo c2\n--- a/a.txt\n")
+    assert out.startswith("would undo c2\ndiff --git a/a.txt b/a.txt\n--- a/a.txt\n")
     assert "-new\n+one\n+two\n" in out
     assert (place / "a.txt").read_text() == "new\n"
 

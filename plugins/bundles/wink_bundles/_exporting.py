@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wink.errors import UnknownSession
-from wink.filesystem import FileChange, FileVersion, Versions
+from wink.filesystem import DIFFABLE_BYTES, FileChange, FileVersion, Versions
 from wink.record import CallView, Masking, Said, microseconds
 from wink_bundles._rows import Call, Change, Event, Exported, Prompt, Run, Side, Slice, Turn
 
@@ -78,7 +78,7 @@ def _change(change: FileChange, masking: Masking) -> Change:
 def _side(version: FileVersion | None, masking: Masking) -> Side | None:
     if version is None:
         return None
-    content = version.content() if version.kind == "file" else None
+    content = version.content(DIFFABLE_BYTES) if version.kind == "file" else None
     text = None
     if content is not None:
         try:

@@ -348,15 +348,15 @@ def _version(place: str, status: os.stat_result | None, *, is_carried: bool = Fa
 
 
 def _content(place: str) -> bytes | None:
-    from wink.filesystem import DIFFABLE_BYTES
+    from wink.filesystem import COMPARED_BYTES
 
     try:
         fd = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return None
     with open(fd, "rb") as stream:
-        content = stream.read(DIFFABLE_BYTES + 1)
-    return content if len(content) <= DIFFABLE_BYTES else None
+        content = stream.read(COMPARED_BYTES + 1)
+    return content if len(content) <= COMPARED_BYTES else None
 
 
 def _is_same(change: FileChange) -> bool:

@@ -77,7 +77,7 @@ def test_code_is_coloured_across_lines() -> None:
     ("before", "after", "note"),
     [
         (_version(None), FileVersion("link", 3, 0o777, "b"), "created a link to b"),
-        (FileVersion("file", 2, 0o644, load=lambda: b"\0x"), None, "deleted a file of 2 bytes"),
+        (FileVersion("file", 2, 0o644, load=lambda: b"\0x"), None, "deleted a binary file of 2 bytes"),
         (FileVersion("file", 1 << 20, 0o644), FileVersion("file", 5, 0o644), "a file of 1048576 bytes became a file of 5 bytes"),
         (FileVersion("directory", 0, 0o755), FileVersion("directory", 0, 0o700), "mode 755 became 700"),
     ],

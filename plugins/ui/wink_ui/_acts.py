@@ -16,7 +16,7 @@ from starlette.responses import RedirectResponse, Response
 
 from wink.dataclass import dataclass
 from wink.errors import MergeRefused, TryConflict, UndoConflict, UnknownCheckpoint, WinkError
-from wink.filesystem import FileChange, FileVersion
+from wink.filesystem import DIFFABLE_BYTES, FileChange, FileVersion
 from wink.workspace import Reverted
 from wink_sandbox.tries import Accepted, Try
 from wink_ui._asked import Asked, path_of
@@ -226,7 +226,7 @@ def _change(change: FileChange) -> object:
 def _version(version: FileVersion | None) -> object:
     if version is None:
         return None
-    kept, content = version.kept, version.content()
+    kept, content = version.kept, version.content(DIFFABLE_BYTES)
     digest = None if content is None else hashlib.sha256(content).hexdigest()
     mark = None if kept is None else (kept.inode, kept.modified_ns, kept.staged, kept.digest)
     return version.kind, version.size, version.mode, version.target, mark, digest

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from difflib import SequenceMatcher
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Final, Literal
 
 from markupsafe import Markup
 
 from wink.dataclass import dataclass, field
-from wink.filesystem import FileChange, FileVersion
+from wink.filesystem import FileChange
+from wink.filesystem.diffs import Block
+from wink.filesystem.diffs import FileDiff as FileDifference
 from wink_ui._highlight import LARGEST, coloured
 from wink_ui._text import shown
 
@@ -17,11 +19,7 @@ ROWS: Final = 300
 """So many rows of one file are shown at first."""
 LONGEST: Final = 20_000
 """So many rows of one file are shown at most."""
-_ALIKE: Final = 4_000_000
-"""How many pairs of lines are compared at most; beyond, a block is shown as replaced as a whole."""
 _WIDEST: Final = 2000
-
-Opcode = tuple[str, int, int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,80 +48,47 @@ class FileDiff:
 
 def file_diff(change: FileChange, limit: int = ROWS) -> FileDiff:
     """The rows of one change, at most `limit` of them."""
-    old, new = _text(change.before), _text(change.after)
-    rows: list[Row] = []
-    note = _mode(change)
-    if old is None or new is None or (old == new and not note):
-        # What has no lines to show: binary, large, gone, a link, a directory.
-        note = change.diff().strip()
-        note = note.partition(": ")[2] if note.startswith(f"{change.path}: ") else note
-    elif old != new:
-        rows = _rows(change.path, old, new)
-    return FileDiff(
-        change.path,
-        change.kind,
-        change.moved_from,
-        note,
-        tuple(rows[:limit]),
-        sum(row.kind == "add" for row in rows),
-        sum(row.kind == "del" for row in rows),
-        max(len(rows) - limit, 0),
+    told = FileDifference(change.path, change.path, change.before, change.after)
+    is_link = any(side is not None and side.kind == "link" for side in (change.before, change.after))
+    rows = () if is_link else tuple(islice(_rows(change.path, told, limit), limit))
+    lines = sum(hunk.old_end - hunk.old for hunk in told.hunks) + told.added
+    gaps = sum(
+        hunk.old > before for hunk, before in zip(told.hunks, (0, *(one.old_end for one in told.hunks)), strict=False)
     )
+    more = max(lines + gaps - limit, 0) if len(rows) == limit else 0
+    added, removed = told.added, told.removed
+    return FileDiff(change.path, change.kind, change.moved_from, told.summary, rows, added, removed, more)
 
 
-def _text(version: FileVersion | None) -> str | None:
-    if version is None:
-        return ""
-    content = version.content() if version.kind == "file" else None
-    if content is None or b"\0" in content:
-        return None
-    try:
-        return content.decode()
-    except UnicodeDecodeError:
-        return None
-
-
-def _mode(change: FileChange) -> str:
-    before, after = change.before, change.after
-    if before is None or after is None or before.kind != after.kind or before.mode == after.mode:
-        return ""
-    return f"mode {before.mode:o} became {after.mode:o}"
-
-
-def _rows(path: str, old: str, new: str) -> list[Row]:
-    before, after = old.split("\n"), new.split("\n")
-    ends = not old or before[-1] == "", not new or after[-1] == ""
-    before, after = (lines[:-1] if lines[-1] == "" else lines for lines in (before, after))
-    whole = (coloured(path, old), coloured(path, new)) if max(len(old), len(new)) <= LARGEST else (None, None)
-    matcher = SequenceMatcher(None, before, after)
-    matcher.opcodes = _opcodes(before, after, at_ends=ends)  # type: ignore[assignment]
-    rows: list[Row] = []
+def _rows(path: str, told: FileDifference, limit: int) -> Iterator[Row]:
+    before, after = told.lines
+    whole: list[list[Markup] | None] = [None, None]
+    if told.hunks and max(len(content or b"") for content in told.contents) <= LARGEST:
+        whole = [coloured(path, _text(lines)) for lines in told.lines]
     seen = 0
-    for group in matcher.get_grouped_opcodes(3):
-        first, last = group[0], group[-1]
-        if first[3] > seen:
-            rows.append(Row("gap", html=Markup("{} lines").format(first[3] - seen)))
-        seen = last[4]
-        left = _side(path, before, whole[0], first[1], last[2])
-        right = _side(path, after, whole[1], first[3], last[4])
-        for tag, one, two, three, four in group:
-            if tag == "equal":
-                for at in range(two - one):
-                    rows.append(Row("same", one + at + 1, three + at + 1, right[three + at - first[3]]))
-                continue
-            rows += [Row("del", at + 1, None, left[at - first[1]]) for at in range(one, two)]
-            if two == len(before) and one < two and not ends[0]:
-                rows.append(Row("note", html=Markup("no newline at the end before")))
-            rows += [Row("add", None, at + 1, right[at - first[3]]) for at in range(three, four)]
-            if four == len(after) and three < four and not ends[1]:
-                rows.append(Row("note", html=Markup("no newline at the end")))
-    return rows
+    for hunk in told.hunks:
+        if hunk.new > seen:
+            yield Row("gap", html=Markup("{} lines").format(hunk.new - seen))
+        seen = hunk.new_end
+        left = _side(path, before, whole[0], hunk.old, min(hunk.old_end, hunk.old + limit))
+        right = _side(path, after, whole[1], hunk.new, min(hunk.new_end, hunk.new + limit))
+        old, new = hunk.old, hunk.new
+        for block in (*hunk.blocks, Block(hunk.old_end, hunk.old_end, hunk.new_end, hunk.new_end)):
+            for at in range(block.old - old):
+                yield Row("same", old + at + 1, new + at + 1, right[new + at - hunk.new])
+            yield from (Row("del", at + 1, None, left[at - hunk.old]) for at in range(block.old, block.old_end))
+            if block.old < block.old_end == len(before) and not before[-1].endswith(b"\n"):
+                yield Row("note", html=Markup("no newline at the end before"))
+            yield from (Row("add", None, at + 1, right[at - hunk.new]) for at in range(block.new, block.new_end))
+            if block.new < block.new_end == len(after) and not after[-1].endswith(b"\n"):
+                yield Row("note", html=Markup("no newline at the end"))
+            old, new = block.old_end, block.new_end
 
 
-def _side(path: str, lines: Sequence[str], whole: list[Markup] | None, first: int, last: int) -> list[Markup]:
+def _side(path: str, lines: Sequence[bytes], whole: list[Markup] | None, first: int, last: int) -> list[Markup]:
     if whole is not None:
         return whole[first:last]
-    part = lines[first:last]
+    part = [_text([line]).removesuffix("\n") for line in lines[first:last]]
     return coloured(path, "\n".join(part)) or [
         shown(line)
         if len(line) <= _WIDEST
@@ -132,27 +97,5 @@ def _side(path: str, lines: Sequence[str], whole: list[Markup] | None, first: in
     ]
 
 
-def _opcodes(before: Sequence[str], after: Sequence[str], *, at_ends: tuple[bool, bool]) -> list[Opcode]:
-    """How one becomes the other; what is the same at both ends is not searched through."""
-    shorter = min(len(before), len(after))
-    head = next((at for at in range(shorter) if before[at] != after[at]), shorter)
-    rest = shorter - head
-    tail = next((at for at in range(rest) if before[-1 - at] != after[-1 - at]), rest)
-    if at_ends[0] != at_ends[1]:
-        # The last line differs by its newline.
-        tail = 0
-        head = min(head, max(shorter - 1, 0)) if len(before) == len(after) else head
-    left, right = before[head : len(before) - tail], after[head : len(after) - tail]
-    if at_ends[0] != at_ends[1] and left and right and left[-1] == right[-1]:
-        left, right = [*left[:-1], f"{left[-1]}\n"], list(right)
-    opcodes: list[Opcode] = [("equal", 0, head, 0, head)] if head else []
-    if left and right and len(left) * len(right) <= _ALIKE:
-        found = SequenceMatcher(None, left, right).get_opcodes()
-    elif left or right:
-        found = [("replace", 0, len(left), 0, len(right))]
-    else:
-        found = []
-    opcodes += [(tag, one + head, two + head, three + head, four + head) for tag, one, two, three, four in found]
-    if tail:
-        opcodes.append(("equal", len(before) - tail, len(before), len(after) - tail, len(after)))
-    return opcodes
+def _text(lines: Sequence[bytes]) -> str:
+    return b"".join(lines).decode("utf-8", "backslashreplace")

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 from wink.cli._upward import guard_here
 
 if TYPE_CHECKING:
-    from wink.cli._calls import decided, echo_diff, echo_diff_text, echo_paths, opened_for_reading, paths_of, when
+    from wink.cli._calls import decided, opened_for_reading, when
+    from wink.cli._changed import Shown, echo_diff, echo_diff_text, echo_paths, paths_of
     from wink.cli._compose import compose, participants, workspace_options
     from wink.cli._main import COMMANDS, run, wink
     from wink.cli._model import model_adapter
@@ -40,6 +41,7 @@ __all__ = [
     "Finding",
     "Participants",
     "Pending",
+    "Shown",
     "WrongInput",
     "arguments",
     "compose",
@@ -86,7 +88,8 @@ _PLACES: Final = {
     "Participants": "_participants",
     "WrongInput nearest readable wrong": "_wrong",
     "compose participants workspace_options": "_compose",
-    "decided echo_diff echo_diff_text echo_paths opened_for_reading paths_of when": "_calls",
+    "Shown echo_diff echo_diff_text echo_paths paths_of": "_changed",
+    "decided opened_for_reading when": "_calls",
     "arguments diff_lines fit one_line visible": "_shorten",
     "installed_catalog persist_settings portable_names_for rule_policies settings_problem": "settings",
     "model_adapter": "_model",

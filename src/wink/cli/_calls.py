@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from wink.cli._shorten import diff_lines, fit, one_line, visible
-from wink.cli._standing import shown_path
+from wink.cli._shorten import one_line, visible
 from wink.cli._wrong import wrong
-from wink.filesystem import FileChange, is_git_data, path_in_json
+from wink.filesystem import FileChange, path_in_json
 
 if TYPE_CHECKING:
     from wink.record import CallView
     from wink.workspace import Workspace
 
-SHOWN: Final = 20
-"""So many paths are listed."""
-_SIGNS: Final = {"created": "+", "modified": "~", "deleted": "-"}
 _CALL: Final = re.compile(r"c?([0-9]{1,15})")
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -114,94 +110,6 @@ def when(moment: datetime, now: datetime) -> str:
     """The local time of day, with the date if it was not today."""
     here, today = moment.astimezone(), now.astimezone().date()
     return f"{here:%H:%M:%S}" if here.date() == today else f"{here:%Y-%m-%d %H:%M}"
-
-
-def git_last(changes: Iterable[FileChange]) -> tuple[FileChange, ...]:
-    """The same, what git keeps for itself (objects, refs, logs) after the files that people look for."""
-    return tuple(sorted(changes, key=lambda change: is_git_data(change.path)))
-
-
-def touched(changes: Sequence[FileChange]) -> str:
-    """The first paths that changed, on a line, and how many more; "" for none."""
-    shown = [fit(f"{_SIGNS[change.kind]}{shown_path(change.path)}", 40) for change in git_last(changes)[:3]]
-    more = len(changes) - len(shown)
-    return " ".join([*shown, f"and {more} more"] if more else shown)
-
-
-def all_option(command: F) -> F:
-    """The option of the commands that show what changed."""
-    return click.option("--all", "show_all", is_flag=True, help="Show the files too that git keeps for itself.")(
-        command
-    )
-
-
-def echo_diff(changes: Iterable[FileChange], *, exact: bool = True, show_all: bool = False, how: str = "") -> None:
-    """Print unified diffs, for people with control characters written out.
-
-    What is `exact` reaches a pipe as it is, since `git apply` may be behind it; whoever looks at it there is warned. What git
-    keeps for itself comes last: in one line, which ends with `how` to see it, unless `show_all`.
-    """
-    import sys
-
-    is_exact, is_warned = exact and not sys.stdout.isatty(), False
-    chosen = git_last(changes)
-    shown = chosen if show_all else _without_git(chosen)
-    for change in shown:
-        text = change.diff()
-        if is_exact:
-            if not is_warned and visible(text) != text:
-                is_warned = True
-                click.echo("wink: the diff has control characters or marks that turn the direction of text", err=True)
-            click.echo(text, nl=False)
-            continue
-        echo_diff_text(text)
-    _echo_git(chosen[len(shown) :], how, err=is_exact)
-
-
-def echo_diff_text(text: str) -> None:
-    """Print a diff, or a part of one, for people: in colours, and with control characters written out."""
-    for line in diff_lines(text):
-        click.echo(click.style(visible(line), fg=_colour(line)))
-
-
-def echo_paths(changes: Sequence[FileChange], *, err: bool = False, how: str = "") -> None:
-    """Print which paths changed and how, not more of them than can be read, and of git's own only how many."""
-    chosen = git_last(changes)
-    shown = _without_git(chosen)
-    for change in shown[:SHOWN]:
-        click.echo(one_line(f"  {_SIGNS[change.kind]} {shown_path(change.path)}"), err=err)
-    if len(shown) > SHOWN:
-        click.echo(f"  … {len(shown) - SHOWN} more", err=err)
-    _echo_git(chosen[len(shown) :], how, err=err, before="  ")
-
-
-def _without_git(changes: Iterable[FileChange]) -> tuple[FileChange, ...]:
-    return tuple(change for change in changes if not is_git_data(change.path))
-
-
-def _echo_git(changes: Sequence[FileChange], how: str, *, err: bool, before: str = "") -> None:
-    if changes:
-        places = sorted({re.sub(r"(^|/)\.git/.*", r"\1.git", change.path, flags=re.DOTALL) for change in changes})
-        where = ", ".join(map(shown_path, places[:3])) + (", …" if len(places) > 3 else "")
-        said = f"{before}… and {paths_of(len(changes))} of git's own in {where}"
-        click.echo(one_line(f"{said} ({how} shows them)" if how else said), err=err)
-
-
-def paths_of(number: int) -> str:
-    """A number of paths, in words.
-
-    >>> paths_of(1), paths_of(2)
-    ('1 path', '2 paths')
-    """
-    return f"{number} path{'' if number == 1 else 's'}"
-
-
-def _colour(line: str) -> str | None:
-    if line.startswith("@@"):
-        return "cyan"
-    if line.startswith("+") and not line.startswith("+++"):
-        return "green"
-    return "red" if line.startswith("-") and not line.startswith("---") else None
 
 
 def opened_for_reading(path: str) -> Workspace:

@@ -6,13 +6,15 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
+
+if TYPE_CHECKING:
+    from wink.filesystem.diffs import FileDiff
 
 ELLIPSIS: Final = "…"
 # What moves a cursor, colours a screen or turns the direction of text: all controls but tab and newline, and bidi marks.
 _CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _PLAIN_WORD: Final = re.compile(r"[\w./:@+-]+")
-_HUNK: Final = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 _VALUE_WIDTHS: Final = (1000, *range(160, 60, -20), *range(60, 3, -2))
 _SEEN: Final = 4 * _VALUE_WIDTHS[0]
 """Of a longer text only so many characters are looked at: the others are never shown."""
@@ -71,41 +73,25 @@ def arguments(params: object, width: int) -> str:
     return fit(text, width)
 
 
-def changed_lines(diff: str) -> tuple[str, ...]:
-    r"""Of one file's unified diff only the lines that changed, each with its number; all of what is no such diff.
+def changed_lines(diff: FileDiff) -> tuple[str, ...]:
+    """Of what became of one file only the lines that changed, each with its number; a sentence for what has none."""
+    from wink.filesystem.diffs import signed_lines
 
-    >>> print(*changed_lines("--- a/x\n+++ b/x\n@@ -4,3 +4,3 @@\n same\n-old\n+new\n same\n"), sep="\n")
-       5 - old
-       5 + new
-    """
-    found: list[str] = []
-    old = new = 0
-    for line in diff.split("\n"):
-        hunk = _HUNK.match(line)
-        if hunk is not None:
-            old, new = int(hunk[1]), int(hunk[2])
-        elif not old and not new:  # before the first hunk: the names of the two sides, or a sentence
-            if line and not line.startswith(("--- ", "+++ ")):
-                found.append(line)
-        elif line.startswith("-"):
-            found.append(f"{old:>4} - {line[1:]}".rstrip())
-            old += 1
-        elif line.startswith("+"):
-            found.append(f"{new:>4} + {line[1:]}".rstrip())
-            new += 1
-        elif line.startswith(" "):
-            old, new = old + 1, new + 1
+    found = [diff.summary] if diff.summary else []
+    for hunk in diff.hunks:
+        old, new = hunk.old, hunk.new
+        for sign, line in signed_lines(hunk, *diff.lines):
+            old, new = old + (sign != b"+"), new + (sign != b"-")
+            if sign != b" ":
+                text = line.decode("utf-8", "backslashreplace")
+                found.append(f"{old if sign == b'-' else new:>4} {sign.decode()} {text}".rstrip())
     return tuple(found)
 
 
-def counts(diff: str) -> str:
-    """How many lines a unified diff adds and removes: `+2 -1`."""
-    lines = changed_lines(diff)
-    return " ".join(
-        f"{sign}{count}"
-        for sign in "+-"
-        if (count := sum(line[5:6] == sign and line[:4].strip().isdigit() for line in lines))
-    )
+def counts(diff: FileDiff) -> str:
+    """How many lines are added and removed: `+2 -1`."""
+    numbers = (("+", diff.added), ("-", diff.removed))
+    return " ".join(f"{sign}{number}" for sign, number in numbers if number)
 
 
 def _given(params: object) -> Iterable[tuple[str, object]]:

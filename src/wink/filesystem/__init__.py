@@ -2,7 +2,15 @@
 
 from typing import TYPE_CHECKING
 
-from wink.filesystem._change import COPIED_BYTES, DIFFABLE_BYTES, ChangeKind, FileChange, FileVersion, Kept
+from wink.filesystem._change import (
+    COMPARED_BYTES,
+    COPIED_BYTES,
+    DIFFABLE_BYTES,
+    ChangeKind,
+    FileChange,
+    FileVersion,
+    Kept,
+)
 from wink.filesystem._filesystem import Filesystem
 from wink.filesystem._git_data import is_git_data
 from wink.filesystem._paths import (
@@ -66,6 +74,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BETWEEN",
     "CHANGED",
+    "COMPARED_BYTES",
     "COPIED_BYTES",
     "DIFFABLE_BYTES",
     "IGNORABLE",

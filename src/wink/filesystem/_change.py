@@ -1,4 +1,4 @@
-"""What a transaction did to one path, and how a unified diff shows it."""
+"""What a transaction did to one path."""
 
 from __future__ import annotations
 
@@ -6,19 +6,24 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from wink.dataclass import dataclass, field
-from wink.filesystem._quoting import quoted_path
 
 if TYPE_CHECKING:
     Load: TypeAlias = Callable[[], bytes | None]
+    FindDigest: TypeAlias = Callable[[], str | None]
 else:
-    Load = Any  # what is read back from JSON, such as the calls in a session's snapshot, has no content to load
+    Load = FindDigest = (
+        Any  # what is read back from JSON, such as the calls in a session's snapshot, has no content to load
+    )
 
 
 ChangeKind = Literal["created", "modified", "deleted"]
 """What became of a path."""
 
 DIFFABLE_BYTES = 64 * 1024
-"""Content above this size is not kept for a diff; the size and digest still are."""
+"""Content above this size is not read, kept or written down by a call itself; a diff that somebody asks for reads more."""
+
+COMPARED_BYTES = 16 << 20
+"""Content above this size is not compared: a diff has its size and digest."""
 
 COPIED_BYTES = 64 << 20
 """Larger content is not copied, neither into the history nor by an undo: as a pre-image it stays the inode that it is."""
@@ -47,8 +52,9 @@ class Kept:
 class FileVersion:
     """One side of a change: a file, directory or link as it was, or as it is.
 
-    `size` is in bytes; `target` is a link's body. `load` gives a small file's content, or None where it is gone or
-    larger than `DIFFABLE_BYTES`. `kept` is what a record needs to find the version again later.
+    `size` is in bytes; `target` is a link's body. `load` reads a file's content, and gives None where it is gone or larger
+    than 16 MiB. `kept` is what a record needs to find the version again later, and `find_digest` reads what nobody has
+    the digest of.
     """
 
     kind: Literal["file", "directory", "link", "other"]
@@ -57,10 +63,17 @@ class FileVersion:
     target: str | None = None
     load: Load | None = field(default=None, compare=False, repr=False)
     kept: Kept | None = field(default=None, compare=False, repr=False)
+    find_digest: FindDigest | None = field(default=None, compare=False, repr=False)
 
-    def content(self) -> bytes | None:
-        """The content, as long as it is small and still at hand."""
-        return None if self.load is None else self.load()
+    def content(self, most: int | None = None) -> bytes | None:
+        """The content, as long as it is still at hand, and with `most` as long as it has no more bytes than that."""
+        return None if self.load is None or (most is not None and self.size > most) else self.load()
+
+    def digest(self) -> str | None:
+        """The SHA-256 of a file's content in hexadecimal; None where nobody knows it and the content is not at hand."""
+        if self.kept is not None and self.kept.digest is not None:
+            return self.kept.digest
+        return None if self.find_digest is None else self.find_digest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +96,15 @@ class FileChange:
         """The same facts, holding no file's content."""
         return FileChange(self.path, _without_content(self.before), _without_content(self.after), self.moved_from)
 
-    def diff(self) -> str:
-        """A unified diff between `a/path` and `b/path`, one line for what is binary, large, or no longer at hand."""
-        return unified_diff(self)
+    def diff(self, most: int | None = None) -> str:
+        r"""The diff in git's extended format; one line for what has no lines.
+
+        That is what is binary, what is no longer at hand, and what has more bytes than `most`, or than 16 MiB.
+        A last line without a newline is followed by a line that says so, and what is no UTF-8 is written as `\xff`.
+        """
+        from wink.filesystem.diffs import diffs_of
+
+        return "".join(one.text() for one in diffs_of(self, most=most))
 
 
 def _without_content(version: FileVersion | None) -> FileVersion | None:
@@ -95,7 +114,9 @@ def _without_content(version: FileVersion | None) -> FileVersion | None:
 
 def with_load(version: FileVersion, load: Load) -> FileVersion:
     """The version with content that `load` gives."""
-    return FileVersion(version.kind, version.size, version.mode, version.target, load, version.kept)
+    return FileVersion(
+        version.kind, version.size, version.mode, version.target, load, version.kept, version.find_digest
+    )
 
 
 def backwards(changes: Iterable[FileChange]) -> tuple[FileChange, ...]:
@@ -106,80 +127,3 @@ def backwards(changes: Iterable[FileChange]) -> tuple[FileChange, ...]:
         FileChange(change.path, change.after, change.before, moved.get(change.path) if change.after is None else None)
         for change in changes
     )
-
-
-def unified_diff(change: FileChange) -> str:
-    """The diff between `a/path` and `b/path`; one line for what has no lines to show.
-
-    A last line without a newline is followed by a line that says so, as git writes it.
-    """
-    before, after = change.before, change.after
-    old_path, new_path = change.moved_from or change.path, change.path
-    if any(side is not None and side.kind != "file" for side in (before, after)):
-        return f"{_describe(change)}\n"
-    old, new = _text(before), _text(after)
-    header = _mode_lines(change)
-    if old is None or new is None:
-        return header + f"{_describe(change)}\n"
-    if old == new:
-        return header or f"{_describe(change)}\n"
-    from difflib import unified_diff as lines_of
-
-    lines = lines_of(
-        _lines(old),
-        _lines(new),
-        "/dev/null" if before is None else quoted_path(f"a/{old_path}"),
-        "/dev/null" if after is None else quoted_path(f"b/{new_path}"),
-    )
-    return header + "".join(
-        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
-    )
-
-
-def _text(version: FileVersion | None) -> str | None:
-    """One side's text; None where it is binary, large or gone."""
-    if version is None:
-        return ""
-    content = version.content()
-    if content is None or b"\0" in content:
-        return None
-    try:
-        return content.decode()
-    except UnicodeDecodeError:
-        return None
-
-
-def _lines(text: str) -> list[str]:
-    # Not splitlines(): a form feed or a Unicode separator is no end of a line.
-    lines = [line + "\n" for line in text.split("\n")]
-    lines[-1] = lines[-1][:-1]
-    return lines if lines[-1] else lines[:-1]
-
-
-def _mode_lines(change: FileChange) -> str:
-    before, after = change.before, change.after
-    if before is None or after is None or before.mode == after.mode:
-        return ""
-    return f"{quoted_path(change.path)}: mode {before.mode:o} became {after.mode:o}\n"
-
-
-def _describe(change: FileChange) -> str:
-    before, after = change.before, change.after
-    if before is None and after is not None:
-        moved = f", moved from {quoted_path(change.moved_from)}" if change.moved_from else ""
-        return f"{quoted_path(change.path)}: created {_what(after)}{moved}"
-    if after is None and before is not None:
-        return f"{quoted_path(change.path)}: deleted {_what(before)}"
-    assert before is not None
-    assert after is not None
-    if before.kind == after.kind == "directory":
-        return _mode_lines(change).rstrip("\n") or f"{quoted_path(change.path)}: directory touched"
-    return f"{quoted_path(change.path)}: {_what(before)} became {_what(after)}"
-
-
-def _what(version: FileVersion) -> str:
-    if version.kind == "file":
-        return f"a file of {version.size} bytes"
-    if version.kind == "link":
-        return f"a link to {quoted_path(version.target or '')}"
-    return "a directory" if version.kind == "directory" else "something that is no file"

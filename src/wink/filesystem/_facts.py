@@ -9,6 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
 
 from wink.errors import PathRefused
+from wink.filesystem._change import DIFFABLE_BYTES
 from wink.filesystem._store import Node, Store
 
 if TYPE_CHECKING:
@@ -159,7 +160,7 @@ def identify(store: Store, path: str, version: FileVersion, kept: Kept, stamp: S
     if stamp is not None and stamp.size == version.size:
         kept.digest = stamp.digest
     else:
-        content = version.content()
+        content = version.content(DIFFABLE_BYTES)
         kept.digest = None if content is None else digest(content)
     if kept.digest is not None:
         kept.left_ns = 0  # content says more

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from wink.filesystem._transaction import FileTransaction
     from wink.filesystem._tree import Seen
     from wink.filesystem._view import FilesystemView
-    from wink.filesystem.search import FileEntry, FileStat, GlobMatch, GrepMatch, Listing
+    from wink.filesystem.search import FileEntry, FileStat, GlobMatch, GrepMatch, Ignored, Listing
 
 
 class Filesystem:
@@ -264,6 +264,12 @@ class Filesystem:
         from wink.filesystem import _metadata
 
         self._transaction.run("chmod", _metadata.chmod, path, mode)
+
+    def ignored(self) -> Ignored:
+        """What the `.gitignore` files in the tree say now, to be asked for paths in the order of a walk."""
+        from wink.filesystem.search import Ignored
+
+        return Ignored(self._transaction.reading())
 
     def open_write(self, path: str, mode: WriteMode = "overwrite", create_parents: bool = True) -> WriteStream:
         """A binary stream whose content becomes the file's when it is closed, all at once."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from wink.filesystem import FileChange, FileVersion, Kept
+from wink.filesystem import DIFFABLE_BYTES, FileChange, FileVersion, Kept
 from wink.record._binding import as_text, loaded, refuse
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def _row(change: FileChange, content_as: Callable[[bytes], bytes] | None) -> tup
     # After a rollback the pre-image is back at its path.
     staged = None if content_as is not None or before is None or before.kept is None else before.kept.staged
     digest = None if after is None or after.kept is None else _identity(after.kept)
-    content = after.content() if content_as is not None and after is not None else None
+    content = after.content(DIFFABLE_BYTES) if content_as is not None and after is not None else None
     kept = None if content is None or content_as is None else content_as(content).hex()
     return (change.moved_from, *_side(before), staged, *_side(after), digest, kept, None)
 

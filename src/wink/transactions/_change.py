@@ -36,8 +36,10 @@ class Change:
         return tuple(change.path for change in self.files)
 
     def diff(self) -> str:
-        """One unified diff over all files; content above 64 KiB and binary content is summed up in a line."""
-        return "".join(change.diff() for change in self.files)
+        """One diff over all files in git's extended format; content above 16 MiB and binary content is summed up in a line."""
+        from wink.filesystem.diffs import diff_text
+
+        return diff_text(self.files)
 
     def kept_aside(self) -> str:
         """What became of other people's work that was in the way, as a sentence; empty when none was."""

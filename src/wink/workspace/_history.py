@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
 
-from wink.errors import UnknownCall, WinkError
-from wink.filesystem import DIFFABLE_BYTES, FileChange, Filesystem, FileVersion, HostFilesystem, Versions, net_changes
-from wink.record import CallView, Record
+from wink.errors import UnknownCall, UnknownRun, UnknownSession, WinkError
+from wink.filesystem import COMPARED_BYTES, FileChange, Filesystem, FileVersion, HostFilesystem, Versions, net_changes
+from wink.record import CallFilter, CallView, Record
 
 _FEW: Final = 100
 _LAST: Final = 1 << 63
@@ -45,6 +45,29 @@ def diff(
     return net_changes(versions, record.changes(call.transaction, end), until_now=False)
 
 
+def diff_of_some(
+    files: HostFilesystem, record: Record, *, session: str | None = None, run: int | None = None
+) -> tuple[FileChange, ...]:
+    """See `Workspace.diff`."""
+    if session is not None and session not in record.sessions():
+        raise UnknownSession(session, record.sessions())
+    if run is not None and (not 0 < run < _LAST or record.runs.find(run) is None):
+        raise UnknownRun(
+            f"r{run}",
+            "is not in this workspace",
+            tuple(f"r{row.number}" for row in record.runs.rows() if row.state != "ended"),
+        )
+    wanted = CallFilter(session=session, run=None if run is None else f"r{run}", changed=True)
+    theirs = {
+        call.transaction for call in record.queries.page(wanted, limit=None, brief=True, width=1) if call.committed
+    }
+    if not theirs:
+        return ()
+    changes = record.changes(min(theirs), max(theirs))
+    mine = [(position, change) for position, change in changes if position in theirs]
+    return net_changes(Versions(files.places, record.changes), mine, until_now=False)
+
+
 def _is_same(one: FileVersion | None, other: FileVersion | None) -> bool:
     if one is None or other is None or one != other:
         return one is other
@@ -65,31 +88,33 @@ def proposed_change(
 ) -> FileChange | None:
     """What a call that writes or edits a file would do, as far as its arguments say; None where that cannot be told.
 
-    `mask` takes secrets out of the file's content before and after. Of files above `DIFFABLE_BYTES` nothing is told.
+    `mask` takes secrets out of the file's content before and after. Of files above `COMPARED_BYTES` nothing is told.
     """
     path, content = arguments.get("file_path", arguments.get("path")), arguments.get("content")
     old, new = arguments.get("old_string"), arguments.get("new_string")
     if not isinstance(path, str):
         return None
-    before = _small_text(files, path)
+    try:
+        before, size = _text(files, path)
+    except (OSError, WinkError):
+        before, size = None, 0
+    if size > COMPARED_BYTES:
+        return None
     if isinstance(content, str):
         after = content
     elif isinstance(old, str) and isinstance(new, str) and before is not None and old and old in before:
         after = before.replace(old, new, -1 if arguments.get("replace_all") else 1)
     else:
         return None
-    if max(len(after), len(before or "")) > DIFFABLE_BYTES:
+    if len(after) > COMPARED_BYTES:
         return None
     return FileChange(path, None if before is None else _file(before, mask), _file(after, mask))
 
 
-def _small_text(files: Filesystem, path: str) -> str | None:
-    try:
-        if files.stat(path).size_bytes > DIFFABLE_BYTES:
-            return "x" * (DIFFABLE_BYTES + 1)
-        return files.read(path).content
-    except (OSError, WinkError):
-        return None
+def _text(files: Filesystem, path: str) -> tuple[str | None, int]:
+    """A text that can be compared, and how many bytes it has."""
+    size = files.stat(path).size_bytes
+    return (None if size > COMPARED_BYTES else files.read(path).content), size
 
 
 def _file(text: str, mask: Callable[[bytes], bytes]) -> FileVersion:

@@ -27,30 +27,30 @@ def test_the_files_that_people_look_for_come_first_and_gits_own_are_one_line(win
 
     assert tried.returncode == 0, tried.stderr
     number = len(json.loads(wink("tries", "--json").stdout)["changes"])
-    folded = f"… and {number - 2} paths of git's own in .git, src/.git"
-    assert tried.stderr.splitlines()[1:5] == [
-        f"wink: tried, nothing of this is real yet: {number} paths",
-        "  ~ a.txt",
-        "  ~ src/b.txt",
-        f"  {folded} (wink diff --try default --all shows them)",
-    ]
+    begin = tried.stderr.splitlines()
+    assert begin[1:4] == [f"wink: tried, nothing of this is real yet: {number} paths", "  ~ a.txt", "  ~ src/b.txt"]
+    folded = begin[4:6]
+    assert [line.partition(" of git's own")[0].rpartition(" ")[0] for line in folded] == ["  … .git:", "  … src/.git:"]
+    assert all("(1 commit on " in line and ": y, " in line and "index" in line for line in folded)
+    assert begin[6] == "    (wink diff --try default --all shows them)"
     shown = wink("diff")
-    assert shown.stdout.startswith("--- a/a.txt\n")
+    assert shown.stdout.startswith("diff --git a/a.txt b/a.txt\n")
     assert ".git/" not in shown.stdout
-    assert f"{folded} (--all shows them)" in shown.stderr
-    assert f"{folded} (wink diff --try default --all shows them)" in wink("accept", "--dry-run").stderr
+    assert shown.stderr.splitlines()[1:] == [folded[0][2:], folded[1][2:], "  (wink diff --all shows them)"]
+    assert begin[6][2:] in wink("accept", "--dry-run").stderr
     everything = wink("diff", "--all").stdout
     assert everything.startswith(shown.stdout)
     assert "\n--- a/.git/logs/HEAD\n" in everything
     accepted = wink("accept").stdout.splitlines()
-    assert accepted[1:] == ["  ~ a.txt", "  ~ src/b.txt", f"  {folded} (wink show c1 --all shows them)"]
+    assert accepted[1:] == ["  ~ a.txt", "  ~ src/b.txt", *folded, "    (wink show c1 --all shows them)"]
     called = wink("show", "c1").stdout
-    assert called.endswith(f"\n{folded} (--all shows them)\n")
+    assert called.endswith(f"\n{folded[0][2:]}\n{folded[1][2:]}\n  (wink show c1 --all shows them)\n")
     assert "--- a/.git/" not in called
     assert "--- a/.git/" in wink("show", "c1", "--all").stdout
     assert "[~a.txt ~src/b.txt" in wink("log").stdout
     undone = wink("undo").stdout.splitlines()
-    assert undone[1:] == ["  ~ a.txt", "  ~ src/b.txt", f"  {folded} (wink show c2 --all shows them)"]
+    assert undone[1:3] == ["  ~ a.txt", "  ~ src/b.txt"]
+    assert undone[-1] == "    (wink show c2 --all shows them)"
 
 
 def test_what_of_git_is_no_data_is_never_folded(wink: Wink, repository: Path) -> None:

@@ -9,10 +9,10 @@ import pytest
 from plugins.sandbox.tests.tries.conftest import Wink, tree
 
 from wink.errors import NothingTried, PathRefused
+from wink.filesystem.search import matching
 from wink.workspace import Workspace
 from wink_sandbox import Command, Sandbox
 from wink_sandbox.tries import Try
-from wink_sandbox.tries._pathspec import matching
 
 FILES = (
     "a.py", "ab", "a*b", "axxb", "src/a.py", "src/deep/er/b.py", "src/b.txt", "src/te.py", "src/test/x.py", "a/x/b",

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 from wink.cli import (
+    Shown,
     echo_diff,
+    echo_paths,
     fit,
     named_path,
     one_line,
@@ -35,6 +37,7 @@ from wink_sandbox.tries import KEPT, Accepted, Try, bring_back, dropped_tries, t
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from wink.filesystem import Ignored
     from wink.workspace import Workspace
 
 _FAILED, _WRONG = 1, 2
@@ -106,9 +109,9 @@ def accept(
         if dry_run:
             click.echo(f"would accept {paths_of(len(done.changes))} of the try {tried.name!r}")
             tell_notes(done.notes)
-            echo_diff(done.changes, how=f"wink diff --try {tried.name} --all")
+            echo_diff(done.changes, Shown(opened.filesystem.ignored()), how=f"wink diff --try {tried.name}")
         elif done.call is not None or done.git:
-            tell_accepted(done)
+            tell_accepted(done, ignored=opened.filesystem.ignored())
         elif patch:
             click.echo("nothing was chosen that changes anything")
         elif not done.left:
@@ -149,9 +152,9 @@ def drop(paths: tuple[str, ...], workspace: str, name: str | None, undo: bool, d
         done = tried.drop(*map(named_path, paths), dry_run=dry_run)
         if dry_run:
             click.echo(f"would forget {paths_of(len(done.changes))} of the try {tried.name!r}")
-            echo_diff(done.changes, how=f"wink diff --try {tried.name} --all")
+            echo_diff(done.changes, Shown(opened.filesystem.ignored()), how=f"wink diff --try {tried.name}")
             return None
-        tell_changes(done.changes, "forgotten")
+        tell_changes(done.changes, "forgotten", ignored=opened.filesystem.ignored())
         if home and done.is_over:
             click.echo(f"  and {paths_of(len(home))} in the home")
         for git in outside if done.is_over else ():
@@ -179,7 +182,8 @@ def _bring_back(workspace: Workspace, name: str | None, *, dry_run: bool) -> Non
             f"the try {one.name!r} was freed in this very moment; `wink tries --dropped` lists what can come back"
         )
     there = "" if back == one.name else f"; there is another one called {one.name!r} by now"
-    tell_changes(changes, f"tried as {back!r} again{there}", how=f"wink diff --try {back} --all")
+    ignored = workspace.filesystem.ignored()
+    tell_changes(changes, f"tried as {back!r} again{there}", ignored=ignored, how=f"wink diff --try {back}")
 
 
 @click.command(name="tries")
@@ -191,13 +195,13 @@ def list_tries(workspace: str, dropped: bool, as_json: bool) -> None:
     with open_workspace(workspace) as opened:
         if dropped:
             for one, tried in dropped_tries(opened):
-                _list_one(tried, one.at, as_json=as_json)
+                _list_one(tried, one.at, opened.filesystem.ignored(), as_json=as_json)
             return
         for one in tries(opened):
-            _list_one(one, None, as_json=as_json)
+            _list_one(one, None, opened.filesystem.ignored(), as_json=as_json)
 
 
-def _list_one(one: Try, dropped_at: datetime | None, *, as_json: bool) -> None:
+def _list_one(one: Try, dropped_at: datetime | None, ignored: Ignored, *, as_json: bool) -> None:
     now = utc_now()
     try:
         changes, home = one.differences().changes(), one.home()
@@ -233,6 +237,7 @@ def _list_one(one: Try, dropped_at: datetime | None, *, as_json: bool) -> None:
             is_running = number == len(runs) and one.overlay.is_in_use()
             status = "is running" if is_running else "ended from outside"
         click.echo(visible(f"  {when(run.started_at, now)}  {status}  {fit(shlex.join(run.argv), 80)}"))
+    echo_paths(changes, Shown(ignored), how=f"wink diff --try {one.name}" if dropped_at is None else "")
 
 
 def _named(name: str) -> str:

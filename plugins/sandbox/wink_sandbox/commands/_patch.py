@@ -10,6 +10,7 @@ import click
 
 from wink.cli import echo_diff, echo_diff_text, one_line, wrong
 from wink.filesystem import quoted_path
+from wink.filesystem.diffs import diffs_of
 from wink_sandbox.tries import Hunk, Picked, Unit, split
 
 _HELP: Final = {
@@ -57,7 +58,7 @@ def pick(units: Iterable[Unit]) -> Iterator[Picked]:
 
 
 def _ask_hunks(unit: Unit, chosen: list[Hunk], where: str) -> None:
-    echo_diff_text(unit.changes[0].diff().partition("@@ ")[0])
+    echo_diff_text(diffs_of(unit.changes[0])[0].header())
     waiting = list(unit.hunks)
     while waiting:
         hunk = waiting.pop(0)

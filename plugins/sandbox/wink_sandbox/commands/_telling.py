@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wink.cli import echo_paths, one_line, paths_of, shown_path
+from wink.cli import Shown, echo_paths, one_line, paths_of, shown_path
 from wink.filesystem import FileChange, quoted_path
 from wink_sandbox import Notes
 
 if TYPE_CHECKING:
+    from wink.filesystem import Ignored
     from wink_sandbox import RemoteSetting
     from wink_sandbox.tries import Accepted, Try
 
@@ -34,14 +35,20 @@ def tell_refusals(left: tuple[tuple[str, str], ...]) -> None:
 
 
 def tell_tried(
-    changes: tuple[FileChange, ...], notes: Notes, name: str, left: Notes, *, only_git: bool = False
+    changes: tuple[FileChange, ...],
+    notes: Notes,
+    name: str,
+    left: Notes,
+    *,
+    ignored: Ignored | None = None,
+    only_git: bool = False,
 ) -> None:
     """Say what was changed in a try, and how to go on."""
     if not changes and not notes:
         click.echo(f"wink: it changed nothing{' else' if only_git else ''}", err=True)
         return
     what = f"tried{'' if name == 'default' else ' as ' + name}, nothing of this is real yet"
-    tell_changes(changes, what, err=True, how=f"wink diff --try {name} --all")
+    tell_changes(changes, what, ignored=ignored, err=True, how=f"wink diff --try {name}")
     tell_notes(notes, err=True)
     tell_refusals(left)
     if changes:
@@ -50,10 +57,10 @@ def tell_tried(
         click.echo(f"wink: see it: wink diff --try {name}; {keep}; forget it: wink drop{which}", err=True)
 
 
-def tell_accepted(done: Accepted, *, err: bool = False) -> None:
+def tell_accepted(done: Accepted, *, ignored: Ignored | None = None, err: bool = False) -> None:
     """Say what is the workspace's now."""
     if done.call is not None:
-        tell_changes(done.changes, f"accepted (c{done.call})", err=err, how=f"wink show c{done.call} --all")
+        tell_changes(done.changes, f"accepted (c{done.call})", ignored=ignored, err=err, how=f"wink show c{done.call}")
     for main, call in done.git:
         import shlex
 
@@ -140,9 +147,11 @@ def tell_left(left: Iterable[tuple[str, str]]) -> None:
         click.echo(f"  … and for {len(reasons) - SHOWN} more reasons", err=True)
 
 
-def tell_changes(changes: tuple[FileChange, ...], what: str, *, err: bool = False, how: str = "") -> None:
-    """Say which files changed, not too many of them."""
+def tell_changes(
+    changes: tuple[FileChange, ...], what: str, *, ignored: Ignored | None = None, err: bool = False, how: str = ""
+) -> None:
+    """Say which files changed, not too many of them, and of those that are `ignored` only how many."""
     click.echo(f"wink: {what}: {paths_of(len(changes))}", err=err)
-    echo_paths(changes, err=err, how=how)
+    echo_paths(changes, Shown(ignored), err=err, how=how)
     gone = (change.path for change in changes if change.before is not None and change.before.kind == "other")
     tell_notes(tuple((path, "is a socket, a FIFO or a device, which no undo brings back") for path in gone), err=err)

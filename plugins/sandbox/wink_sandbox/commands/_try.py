@@ -128,7 +128,7 @@ def try_(
                 if quiet:
                     tell_lost(found.notes)
                 else:
-                    tell_accepted(accepted, err=True)
+                    tell_accepted(accepted, ignored=opened.filesystem.ignored(), err=True)
                 tell_home(() if accepted.is_over else home, name, err=True)
                 return status
         if quiet:
@@ -140,7 +140,8 @@ def try_(
         else:
             steers = steering(changes, opened.root, portable_names=portable)
             notes = (*(one for one in steers if one not in left), *found.notes)
-            tell_tried(changes, notes, name, () if is_refused else left, only_git=bool(outside))
+            refused, ignored = () if is_refused else left, opened.filesystem.ignored()
+            tell_tried(changes, notes, name, refused, ignored=ignored, only_git=bool(outside))
         tell_home(home, name, err=True)
     return _KILLED if status is None else _REFUSED if is_refused else status
 

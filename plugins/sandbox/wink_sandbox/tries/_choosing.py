@@ -58,7 +58,7 @@ def _at(path: str, found: Differences, name: str) -> list[str]:
     gone = [step.path for step in found.steps if step.kind == "drop" and is_at(place or "", step.path)]
     if gone and os.path.lexists(f"{found.overlay.root}/{place}"):
         raise PathRefused(path, f"was deleted with {gone[0]!r}, of which a part cannot be taken alone; name that")
-    from wink_sandbox.tries._pathspec import matching  # few paths are patterns
+    from wink.filesystem.search import matching  # few paths are patterns
 
     fits = matching(path)
     places = [

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import stat
 from collections.abc import Iterable, Iterator
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from wink.filesystem import FileChange
+from wink.filesystem.diffs import diffs_of, hunk_text, lines_of, signed_lines
 from wink_sandbox import Differences, repository_of
-
-_HEADER: Final = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
 
 class Edit(NamedTuple):
@@ -18,15 +16,29 @@ class Edit(NamedTuple):
 
     start: int
     length: int
-    lines: tuple[str, ...]
+    lines: tuple[bytes, ...]
 
 
 class Hunk(NamedTuple):
-    """A part of the change of one text: as a diff shows it, and what it does; or `mode`, that the permission bits change."""
+    """A part of the change of one text: `lines`, each after its sign, or `mode`, that the permission bits change.
 
-    text: str
-    edits: tuple[Edit, ...] = ()
+    They begin at line `old` of the text as it was, and at line `new` of what it became, counted from 0.
+    """
+
+    lines: tuple[tuple[bytes, bytes], ...] = ()
+    old: int = 0
+    new: int = 0
     mode: int | None = None
+
+    @property
+    def text(self) -> str:
+        """The hunk as a diff shows it."""
+        return hunk_text(self.old, self.new, self.lines).decode("utf-8", "backslashreplace")
+
+    @property
+    def edits(self) -> tuple[Edit, ...]:
+        """What it does."""
+        return tuple(_edits(self.lines, self.old))
 
 
 class Unit(NamedTuple):
@@ -87,32 +99,27 @@ def units(found: Differences) -> tuple[Unit, ...]:
 def hunks_of(change: FileChange) -> tuple[Hunk, ...]:
     """The parts of a text's change, that of its mode first; none for what has no lines, or is new, or deleted."""
     before, after = change.before, change.after
-    if before is None or after is None:
+    if before is None or after is None or before.kind != "file" or after.kind != "file":
         return ()
-    head, *bodies = re.split(r"^(?=@@ )", change.diff(), flags=re.MULTILINE)
-    if not bodies:
+    diff = diffs_of(change)[0]
+    if not diff.hunks:
         return ()
-    modes = () if before.mode == after.mode else (Hunk(head.partition("\n")[0] + "\n", (), after.mode),)
-    return (*modes, *(_hunk(body) for body in bodies))
+    modes = () if before.mode == after.mode else (Hunk(mode=after.mode),)
+    return (*modes, *(Hunk(tuple(signed_lines(one, *diff.lines)), one.old, one.new) for one in diff.hunks))
 
 
 def split(hunk: Hunk) -> tuple[Hunk, ...]:
     """The same in as many parts as have unchanged lines between them."""
-    start, new_start = _starts(hunk.text)
-    lines = hunk.text.split("\n")[1:-1]
-    changed = [line[:1] in "+-\\" for line in lines]
+    lines = hunk.lines
+    changed = [sign != b" " for sign, _ in lines]
     runs = [at for at in range(len(lines)) if changed[at] and (not at or not changed[at - 1])]
     ends = [next((at for at in range(run, len(lines)) if not changed[at]), len(lines)) for run in runs]
     parts: list[Hunk] = []
     for number in range(len(runs)):
         first = ends[number - 1] if number else 0
         last = runs[number + 1] if number + 1 < len(runs) else len(lines)
-        body = lines[first:last]
-        olds, news = (sum(line[:1] in kinds for line in body) for kinds in (" -", " +"))
-        old = start + sum(line[:1] in " -" for line in lines[:first])
-        new = new_start + sum(line[:1] in " +" for line in lines[:first])
-        header = f"@@ -{old + bool(olds)},{olds} +{new + bool(news)},{news} @@"
-        parts.append(_hunk("\n".join((header, *body)) + "\n"))
+        old, new = (sum(sign != other for sign, _ in lines[:first]) for other in (b"+", b"-"))
+        parts.append(Hunk(lines[first:last], hunk.old + old, hunk.new + new))
     return tuple(parts)
 
 
@@ -124,40 +131,23 @@ def content_of(picked: Picked) -> Content | None:
     assert change.before is not None, "only what was and is a text has hunks"
     before = change.before.content()
     assert before is not None, "its diff has just been shown"
-    lines = re.findall(r"[^\n]*\n|[^\n]+", before.decode())
+    lines = lines_of(before)
     for edit in sorted((edit for hunk in picked.hunks for edit in hunk.edits), reverse=True):
         lines[edit.start : edit.start + edit.length] = edit.lines
     mode = next((hunk.mode for hunk in picked.hunks if hunk.mode is not None), change.before.mode)
-    made = Content(before, "".join(lines).encode(), change.before.mode, mode)
+    made = Content(before, b"".join(lines), change.before.mode, mode)
     # All of it, too, where each part of a hunk that was split was chosen.
     is_whole = change.after is not None and (made.after, made.mode) == (change.after.content(), change.after.mode)
     return None if is_whole else made
 
 
-def _hunk(text: str) -> Hunk:
-    return Hunk(text, tuple(_edits(text.split("\n")[1:-1], _starts(text)[0])))
-
-
-def _starts(text: str) -> tuple[int, int]:
-    """How many lines come before a hunk, in the old text and in the new one; without lines, the number is that of the one before."""
-    found = _HEADER.match(text)
-    assert found is not None, "a unified diff"
-    old, olds, new, news = (1 if one is None else int(one) for one in found.groups())
-    return old - bool(olds), new - bool(news)
-
-
-def _edits(lines: Iterable[str], at: int) -> Iterator[Edit]:
-    start, new, last = at, list[str](), ""
-    for line in (*lines, " "):
-        if line[:1] == "\\":
-            if last == "+":
-                new[-1] = new[-1].removesuffix("\n")
+def _edits(lines: Iterable[tuple[bytes, bytes]], at: int) -> Iterator[Edit]:
+    start, new = at, list[bytes]()
+    for sign, line in (*lines, (b" ", b"")):
+        if sign == b"+":
+            new.append(line)
             continue
-        last = line[:1]
-        if last == "+":
-            new.append(f"{line[1:]}\n")
-            continue
-        if last == " ":
+        if sign == b" ":
             if at > start or new:
                 yield Edit(start, at - start, tuple(new))
             start, new = at + 1, []

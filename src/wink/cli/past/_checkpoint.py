@@ -74,5 +74,7 @@ def restore(to: str, paths: tuple[str, ...], workspace: str, dry_run: bool) -> N
         named = any(one.name == to for one in opened.checkpoints())
         target = call_number(to) if not named and to.isascii() and to[:1] == "c" and to[1:].isdecimal() else to
         tell(
-            opened.restore(target, *map(named_path, paths), dry_run=dry_run), "would restore" if dry_run else "restored"
+            opened.restore(target, *map(named_path, paths), dry_run=dry_run),
+            "would restore" if dry_run else "restored",
+            opened,
         )

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wink.cli._calls import json_of_call, opened_for_reading, touched, when
+from wink.cli._calls import json_of_call, opened_for_reading, when
+from wink.cli._changed import touched
 from wink.cli._shorten import arguments, fit
 from wink.cli._standing import workspace_option
 from wink.cli._wrong import wrong

@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from wink.cli._calls import (
-    all_option,
     argument_lines,
     call_number,
     decided,
-    echo_diff,
     json_of_call,
     json_of_change,
     opened_for_reading,
     plugin_of,
 )
+from wink.cli._changed import Shown, all_option, echo_diff
 from wink.cli._shorten import visible
 from wink.cli._standing import workspace_option
 from wink.cli._wrong import wrong
@@ -37,7 +36,7 @@ _RUN: Final = re.compile(r"r([1-9][0-9]{0,14})")
 @all_option
 @click.option("--prompt", "prompts", is_flag=True, help="Of a run, show its prompts whole.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
-def show(call: str, workspace: str, show_all: bool, prompts: bool, as_json: bool) -> None:
+def show(call: str, workspace: str, unfolded: bool, show_all: bool, prompts: bool, as_json: bool) -> None:
     """Show one CALL: what the model said before it, arguments, policies, the reply, and what it did to the files.
 
     Of a call that was rolled back, what it had done is shown as far as it is known. CALL can be a run as well, such as r3:
@@ -61,7 +60,8 @@ def show(call: str, workspace: str, show_all: bool, prompts: bool, as_json: bool
         if changes:
             stayed = "changed:" if found.committed else "had changed, before it was taken back:"
             click.echo(f"\n{stayed}\n")
-            echo_diff(changes, exact=False, show_all=show_all, how="--all")
+            shown = Shown(opened.filesystem.ignored(), unfolded, show_all, f"wink show c{number}")
+            echo_diff(changes, shown, exact=False)
 
 
 def _show_run(workspace: str, number: int, *, prompts: bool, as_json: bool) -> None:

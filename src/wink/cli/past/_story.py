@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from wink.cli._calls import json_of_call, touched
+from wink.cli._calls import json_of_call
+from wink.cli._changed import touched
 from wink.cli._shorten import arguments, fit, visible
 
 if TYPE_CHECKING:

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wink.cli._calls import call_number, echo_diff, echo_paths, opened_for_reading, turn_option
+from wink.cli._calls import call_number, opened_for_reading, turn_option
+from wink.cli._changed import Shown, echo_diff, echo_paths
 from wink.cli._shorten import one_line
 from wink.cli._standing import shown_path, workspace_option
 from wink.cli._wrong import wrong
 
 if TYPE_CHECKING:
-    from wink.workspace import Reverted
+    from wink.workspace import Reverted, Workspace
 
 _dry_run = click.option("--dry-run", is_flag=True, help="Only show what would change.")
 _session = click.option("--session", metavar="NAME", help="Only the calls of one session.")
@@ -43,7 +44,7 @@ def undo(what: str, workspace: str, session: str | None, turn: int | None, dry_r
         raise wrong("give a call, a number of calls, --session or --turn, not several of them")
     with opened_for_reading(workspace) as opened:
         done = opened.undo(call, turn=turn, n=1 if call is not None else int(what), session=session, dry_run=dry_run)
-        tell(done, "undone" if not dry_run else "would undo")
+        tell(done, "undone" if not dry_run else "would undo", opened)
 
 
 @click.command()
@@ -53,18 +54,19 @@ def undo(what: str, workspace: str, session: str | None, turn: int | None, dry_r
 def redo(workspace: str, session: str | None, dry_run: bool) -> None:
     """Take back the last undo that stands."""
     with opened_for_reading(workspace) as opened:
-        tell(opened.redo(session=session, dry_run=dry_run), "redone" if not dry_run else "would redo")
+        tell(opened.redo(session=session, dry_run=dry_run), "redone" if not dry_run else "would redo", opened)
 
 
-def tell(done: Reverted, what: str) -> None:
+def tell(done: Reverted, what: str, opened: Workspace) -> None:
     """Say what was taken back, or show what would be."""
     calls = ", ".join(f"c{call}" for call in done.calls) or "what others changed"
     by = "" if done.call is None else f" (c{done.call})"
     click.echo(f"{what} {calls}{by}")
+    shown = Shown(opened.filesystem.ignored())
     if done.call is None:
-        echo_diff(done.changes)
+        echo_diff(done.changes, shown)
     else:
-        echo_paths(done.changes, how=f"wink show c{done.call} --all")
+        echo_paths(done.changes, shown, how=f"wink show c{done.call}")
     if done.types:
         click.echo(f"  session state: {', '.join(name.rpartition(':')[2] for name in done.types)}")
     for path in done.kept:

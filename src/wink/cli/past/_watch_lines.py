@@ -9,7 +9,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final
 
-from wink.cli._calls import touched, when
+from wink.cli._calls import when
+from wink.cli._changed import touched
 from wink.cli._masked import masked
 from wink.cli._shorten import arguments, fit, visible
 from wink.cli.work import Line, Tone

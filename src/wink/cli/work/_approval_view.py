@@ -62,11 +62,13 @@ def json_of(request: ApprovalRequest) -> dict[str, Any]:
 def preview(arguments: dict[str, Any], files: Filesystem | None) -> list[str]:
     """The diff that writing or editing a file would make, where the arguments say so much; otherwise nothing."""
     change = None if files is None else proposed_change(arguments, files)
-    if change is None or (change.before and change.after and change.before.content() == change.after.content()):
+    if change is None:
         return []
-    lines = diff_lines(change.diff())
+    from wink.filesystem.diffs import file_diffs
+
+    (diff,) = file_diffs([change])
     # Of what is no text it says only how large it is; then a person judges by the arguments.
-    return [visible(line) for line in lines] if any(line.startswith("@@ ") for line in lines) else []
+    return [visible(line) for line in diff_lines(diff.text())] if diff.hunks else []
 
 
 def _bounded(lines: list[str]) -> list[str]:

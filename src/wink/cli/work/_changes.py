@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from wink.filesystem import DIFFABLE_BYTES, FileChange
+
 if TYPE_CHECKING:
-    from wink.filesystem import FileChange, FileVersion
+    from wink.filesystem import FileVersion
     from wink.runtime import ToolInvoked
 
 
@@ -50,10 +52,9 @@ def _holding_content(change: FileChange) -> FileChange:
 
 
 def _loaded(version: FileVersion | None) -> FileVersion | None:
-    if version is None or version.load is None:
-        return version
-    content = version.content()
-    return replace(version, load=lambda: content)
+    content = version and version.content(DIFFABLE_BYTES)
+    # What is larger is found again where the transaction has put it.
+    return version if version is None or content is None else replace(version, load=lambda: content)
 
 
 def _is_nothing(change: FileChange) -> bool:

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, Literal
 
 from wink.adapters import ModelReplied, ModelTold, RequestFailed
-from wink.cli._calls import git_last
+from wink.cli._changed import source_first
 from wink.cli._masked import masked_lines
-from wink.cli._shorten import arguments, changed_lines, counts, fit, visible
+from wink.cli._shorten import arguments, changed_lines, counts, diff_lines, fit, visible
 from wink.cli._standing import shown_path
 from wink.cli.work._story import Began, Differs, Ended, Suggested, TestsRan
 from wink.dataclass import dataclass, replace
@@ -24,6 +24,8 @@ WIDTH: Final = 100
 """How many columns lines take where nobody says how many there are."""
 LABEL: Final = 13
 """The columns of the word at the beginning of a line, with the space after it."""
+LIVE_BYTES: Final = 1 << 20
+"""While a run goes on larger files are not compared, so that it need not wait."""
 COMPLAINT_LINES: Final = 12
 """How many lines of a reply that says what is wrong are shown."""
 FAILURES: Final = 5
@@ -145,13 +147,14 @@ def _what_changed(changes: Sequence[FileChange], room: int, limit: int) -> Itera
     """The changed lines of each file; when there are many, each file gets its share."""
     share = max(limit // len(changes), 2)
     left = limit
-    for index, change in enumerate(changes):
+    from wink.filesystem.diffs import file_diffs
+
+    for index, diff in enumerate(file_diffs(changes, most=LIVE_BYTES)):
         if left <= 0:
             yield _beside(f"… {len(changes) - index} more files", "quiet")
             return
-        diff = change.diff()
         lines = changed_lines(diff)
-        yield _beside(f"{fit(shown_path(change.path), room - 16)}  {counts(diff)}".rstrip(), "place")
+        yield _beside(f"{fit(shown_path(diff.new_path), room - 16)}  {counts(diff)}".rstrip(), "place")
         shown = lines if len(lines) <= share + 1 else lines[:share]
         yield from (_beside(fit(text, room), _tone_of_change(text)) for text in shown)
         if len(shown) < len(lines):
@@ -197,9 +200,10 @@ def _differs(event: Differs, width: int) -> Iterable[Line]:
     """The whole unified diff, each line as it is, but for the space that an empty line of context is marked with."""
     del width
     yield Line()
-    for change in event.changes:
-        for text in change.diff().rstrip("\n").split("\n"):
-            yield Line("" if text == " " else visible(text), _tone_of_diff(text))
+    from wink.filesystem.diffs import diff_text
+
+    for text in diff_lines(diff_text(event.changes)):
+        yield Line("" if text == " " else visible(text), _tone_of_diff(text))
 
 
 def _suggested(event: Suggested, width: int) -> Iterable[Line]:
@@ -230,7 +234,7 @@ def _beside(text: str, tone: Tone) -> Line:
 
 
 def _paths(changes: Sequence[FileChange]) -> str:
-    names = ", ".join(shown_path(change.path) for change in git_last(changes)[:5])
+    names = ", ".join(shown_path(change.path) for change in source_first(changes)[:5])
     return names if len(changes) <= 5 else f"{names} and {len(changes) - 5} more"
 
 

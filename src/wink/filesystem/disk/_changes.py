@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Literal, NamedTuple
 
 from wink.errors import PathRefused
-from wink.filesystem._change import DIFFABLE_BYTES, FileChange, FileVersion, Kept, backwards
+from wink.filesystem._change import COMPARED_BYTES, DIFFABLE_BYTES, FileChange, FileVersion, Kept, backwards
 from wink.filesystem.disk._journal import Mark, Record, mark
 from wink.filesystem.disk._log import Log
 from wink.filesystem.disk._root import DiskRoot, kind_of
@@ -50,14 +50,14 @@ class Side:
         return Kept(self.mark.ino, self.mark.modified_ns, staged)
 
     def load(self) -> bytes | None:
-        """The content, while it is small and still there."""
-        if self.content is not None or self.mark.size > DIFFABLE_BYTES:
+        """The content, while it is still there, and can be compared."""
+        if self.content is not None or self.mark.size > COMPARED_BYTES:
             return self.content
         fd = self.open()
         if fd is None:
             return None
         try:
-            return os.read(fd, DIFFABLE_BYTES + 1)
+            return os.read(fd, self.mark.size + 1)
         finally:
             os.close(fd)
 

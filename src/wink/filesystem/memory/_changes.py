@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from wink.filesystem._change import DIFFABLE_BYTES, FileChange, FileVersion, backwards
+from wink.filesystem._change import COMPARED_BYTES, FileChange, FileVersion, backwards
 from wink.filesystem.memory._entries import Directory, Entry, File, Segment, Step
 
 
@@ -129,7 +129,7 @@ def _same(before: Entry | None, after: Entry | None, old: FileVersion | None, ne
 
 
 def _loader(content: bytes) -> Callable[[], bytes | None]:
-    kept = content if len(content) <= DIFFABLE_BYTES else None
+    kept = content if len(content) <= COMPARED_BYTES else None
     return lambda: kept
 
 

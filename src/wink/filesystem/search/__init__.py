@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from wink.filesystem.search._grep import grep, igrep
     from wink.filesystem.search._ignored import Ignored, IgnoreRules
     from wink.filesystem.search._listing import FileEntry, FileStat, GlobMatch, GrepMatch, Listing
+    from wink.filesystem.search._pathspec import matching
     from wink.filesystem.search._pattern import Pattern
     from wink.filesystem.search._walk import entries
 
@@ -30,6 +31,7 @@ __all__ = [
     "grep",
     "iglob",
     "igrep",
+    "matching",
 ]
 
 # What only some programs need is imported when it is asked for (PEP 562).
@@ -40,6 +42,7 @@ _LATER = {
     "entries": "_walk",
     "glob iglob": "_glob",
     "grep igrep": "_grep",
+    "matching": "_pathspec",
 }
 
 if not TYPE_CHECKING:

@@ -8,7 +8,7 @@ from io import BufferedReader, FileIO
 from typing import TYPE_CHECKING, cast
 
 from wink.errors import UndoConflict
-from wink.filesystem._change import COPIED_BYTES, FileChange, FileVersion, with_load
+from wink.filesystem._change import COPIED_BYTES, DIFFABLE_BYTES, FileChange, FileVersion, with_load
 from wink.filesystem._git_data import restoring
 from wink.filesystem._store import Staging
 from wink.filesystem._transaction import FileTransaction
@@ -194,8 +194,9 @@ def preview(versions: Versions, targets: Mapping[str, Target]) -> tuple[FileChan
 
 
 def _loaded(version: FileVersion) -> FileVersion:
-    content = version.content()
-    return version if version.load is None else with_load(version, lambda: content)
+    content = version.content(DIFFABLE_BYTES)
+    # Larger ones are looked for when they are shown, so that an undo need not hold them: in a dry run nothing moves meanwhile.
+    return version if content is None else with_load(version, lambda: content)
 
 
 def _must_leave(target: Target) -> bool:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Container, Iterable
+from dataclasses import replace
 from functools import cached_property
 from io import BytesIO
 from typing import Any, BinaryIO, Protocol
 
 from wink.errors import HistoryDamaged, PathRefused
-from wink.filesystem._change import DIFFABLE_BYTES, FileChange, FileVersion, with_load
+from wink.filesystem._change import COMPARED_BYTES, DIFFABLE_BYTES, FileChange, FileVersion, with_load
 from wink.filesystem.disk import Attributes
 
 _MOST_MOVES = 100
@@ -315,8 +316,10 @@ class Versions:
 
     def loading(self, path: str, version: FileVersion, position: int) -> FileVersion:
         """The version with content that can be shown, as far as it is still known."""
-        if version.kind != "file" or version.size > DIFFABLE_BYTES:
+        if version.kind != "file":
             return version
+        if version.size > COMPARED_BYTES:
+            return replace(version, find_digest=lambda: self.digest(path, version, position))
 
         def load() -> bytes | None:
             # The transaction itself may still know; later ones may have put the content elsewhere since.
@@ -330,7 +333,7 @@ class Versions:
             if stream is None:
                 return None
             with stream:
-                return stream.read(DIFFABLE_BYTES + 1)
+                return stream.read(version.size + 1)
 
         return with_load(version, load)
 

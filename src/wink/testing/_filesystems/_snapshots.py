@@ -63,8 +63,14 @@ class Snapshots(Promises):
         files.write("dir/new.txt", "new\n")
 
         assert facts(files.diff(first, second)) == [("modified", "a.txt")]
-        assert files.diff(first, second)[0].diff() == "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+two\n"
-        assert files.diff(second, first)[0].diff() == "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-two\n+one\n"
+        assert (
+            files.diff(first, second)[0].diff()
+            == "diff --git a/a.txt b/a.txt\n--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+two\n"
+        )
+        assert (
+            files.diff(second, first)[0].diff()
+            == "diff --git a/a.txt b/a.txt\n--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-two\n+one\n"
+        )
         assert sorted(facts(files.diff(first))) == [
             ("created", "dir"), ("created", "dir/new.txt"), ("deleted", "a.txt"),
         ]  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from wink.filesystem import IgnoreRules
+from wink.filesystem.search._ignored import IgnoreRules
 
 _MOST: Final = 6
 """Stars that may stand for a `/`, of which each doubles the number of lines; the others stay within a name."""
