@@ -23,6 +23,7 @@ from wink.errors import (
     UnknownApproval,
     UnknownCall,
     UnknownCheckpoint,
+    UnknownRun,
     UnknownTry,
     WinkError,
 )
@@ -30,15 +31,17 @@ from wink.workspace import Workspace
 from wink_ui._acts import ACTS, act
 from wink_ui._asked import LONGEST_FORM, Answer, Asked, fields_of
 from wink_ui._calls import call, file_of_call, prompt_of_call, rows, show_glance, timeline
+from wink_ui._changed import all_changes, one_change
 from wink_ui._gate import Gate
 from wink_ui._live import Live
 from wink_ui._pages import STATIC, problem
+from wink_ui._runs import run, runs
 from wink_ui._state import items, make_checkpoint, state, ways_back
 from wink_ui._sums import Sums
 from wink_ui._waiting import answer_request, file_of_try, one_try, waiting
 
 _logger: Final = logging.getLogger("wink.ui")
-_MISSING: Final = (UnknownCall, UnknownApproval, UnknownCheckpoint, UnknownTry)
+_MISSING: Final = (UnknownCall, UnknownApproval, UnknownCheckpoint, UnknownRun, UnknownTry)
 _STATIC: Final = {
     "page.css": "text/css",
     "page.js": "text/javascript",
@@ -92,6 +95,8 @@ def page_app(page: Page | str, token: str) -> Gate:
         *_answered(
             page, "GET", {"/waiting": waiting, "/tries/{try}": one_try, "/tries/{try}/files/{file:int}": file_of_try}
         ),
+        *_answered(page, "GET", {"/runs": runs, "/runs/{run:int}": run}),
+        *_answered(page, "GET", {"/changes": all_changes, "/changes/file": one_change}),
         *_answered(page, "GET", {"/state": state, "/back": ways_back}),
         *_answered(page, "GET", {"/slices/{slice:int}": items}),
         *_answered(page, "POST", {"/approvals/{request:int}": answer_request, "/checkpoints": make_checkpoint}),

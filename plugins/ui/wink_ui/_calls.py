@@ -9,11 +9,12 @@ from starlette.responses import Response
 
 from wink.errors import UnknownCall
 from wink.filesystem import FileChange
-from wink.record import WORDS, CallView, PromptRow
+from wink.record import WORDS, CallView, PromptRow, Said
 from wink.workspace import UNSEEN
 from wink_ui._asked import Asked
 from wink_ui._diffs import LONGEST, FileDiff, file_diff
 from wink_ui._glance import glance
+from wink_ui._images import image_of
 from wink_ui._pages import address, answer
 from wink_ui._words import arguments_of
 
@@ -60,6 +61,8 @@ def file_of_call(asked: Asked) -> Response:
     if number >= len(row.changes):
         raise UnknownCall(row.position)
     change = asked.workspace.diff(row.position)[number]
+    if asked.value("side"):
+        return image_of(change, asked.value("side"))
     back = f"/calls/{row.position}"
     return answer(asked, "file.html", diff=file_diff(change, LONGEST), back=back, name=f"c{row.position}")
 
@@ -87,6 +90,10 @@ def _row(asked: Asked) -> CallView:
 
 def _list(asked: Asked) -> dict[str, object]:
     before, query = asked.number("before"), asked.filters
+    if before is None and "call" in asked.place and not asked.is_part:
+        # A link to an old call opens where that is, with those around it.
+        around = int(asked.place["call"]) + PAGE // 2
+        before = around if around <= asked.queries.marks()[0] - PAGE // 2 else None
     limit = min(asked.number("limit") or PAGE, _MOST)
     found = asked.queries.page(asked.wanted, before=before, limit=limit + 1, brief=True, width=_WIDTH)
     shown = found[:limit]
@@ -116,11 +123,23 @@ def _details(asked: Asked, row: CallView) -> dict[str, object]:
         "call": row,
         "arguments": arguments_of(row),
         "files": files_of(changes),
+        "changes": changes,
+        "said": _said(asked, row),
         "files_left": max(len(changes) - LISTED, 0),
         "query": asked.filters,
         "has_prompt": bool(row.run) and _prompt(asked, row) is not None,
         "can_undo": row.word == "ok" and _has_effect(asked, row),
     }
+
+
+def _said(asked: Asked, row: CallView) -> Said | None:
+    """What the model said in the turn that made a call."""
+    number = row.run.removeprefix("r")
+    if not (number.isascii() and number.isdigit()):
+        return None
+    runs = asked.workspace.record.runs
+    turn = runs.turn_of(int(number), row.position)
+    return next(iter(runs.said(int(number), after=turn - 1, limit=1)), None) if turn else None
 
 
 def _has_effect(asked: Asked, row: CallView) -> bool:

@@ -61,7 +61,7 @@ class Gate:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
-                    headers[name] = value
+                    headers.setdefault(name, value)  # an image has a stricter policy of its own
                 if not is_static or refusal is not None:
                     headers["cache-control"] = "no-store"
             await send(message)

@@ -80,7 +80,9 @@ def _environment() -> Environment:
         count=_counted,
     )
     names: dict[str, Any] = made.globals  # whose type knows only what Jinja itself puts there
-    names |= {"address": address, "asset": _asset, "plural": plural}
+    from wink_ui._images import sides_of  # which makes pages of this module where there is no image
+
+    names |= {"image_sides": sides_of, "address": address, "asset": _asset, "plural": plural}
     return made
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Final
 
 from starlette.responses import RedirectResponse, Response
 
 from wink.dataclass import dataclass, replace
 from wink.errors import ApprovalChanged, NothingTried, ParseError
+from wink.filesystem import FileChange
 from wink.record import Masking
 from wink.runtime import Answer, ApprovalRequest, PolicyVerdict, answer_approval, pending_approvals, request_to_answer
 from wink.workspace import proposed_change
@@ -20,6 +23,9 @@ from wink_ui._diffs import LONGEST, FileDiff, file_diff
 from wink_ui._pages import answer
 from wink_ui._text import is_plain
 from wink_ui._words import as_text
+
+GROUPED: Final = 40
+"""A directory in which more paths were changed is one line of a try, with one tick."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +67,38 @@ def one_try(asked: Asked) -> Response:
     tried = Try(asked.workspace, asked.place["try"])
     found = tried.differences()
     changes = found.changes()
+    groups, singles = grouped(changes)
+    shown = files_of([change for _, change in singles], ROWS)
     return answer(
         asked,
         "try.html",
         tried=tried,
         runs=[(" ".join(run.argv), run) for run in tried.runs],
-        files=list(zip(changes, files_of(changes, ROWS), strict=False)),
-        files_left=max(len(changes) - LISTED, 0),
+        files=[(number, change, file) for (number, change), file in zip(singles, shown, strict=False)],
+        groups=groups,
+        files_left=max(len(singles) - LISTED, 0),
         notes=found.notes,
         total=len(changes),
     )
+
+
+def grouped(
+    changes: Sequence[FileChange],
+) -> tuple[list[tuple[str, int, Counter[str]]], list[tuple[int, FileChange]]]:
+    """Directories of the first level with so many paths that they would hide the others, and the other changes, numbered.
+
+    Of each directory its path, how many paths changed there, and how often which kind of change was made.
+    """
+    kinds: dict[str, Counter[str]] = {}
+    for change in changes:
+        first, slash, _ = change.path.partition("/")
+        if slash:
+            kinds.setdefault(first, Counter())[change.kind] += 1
+    many = {first: made for first, made in kinds.items() if made.total() > GROUPED}
+    if len(changes) <= GROUPED:
+        many = {}
+    singles = [(n, one) for n, one in enumerate(changes) if one.path.partition("/")[0] not in many]
+    return [(first, made.total(), made) for first, made in sorted(many.items())], singles
 
 
 def file_of_try(asked: Asked) -> Response:

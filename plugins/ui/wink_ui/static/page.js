@@ -3,6 +3,10 @@
   "use strict";
   const one = (selector) => document.querySelector(selector);
   const rows = () => [...document.querySelectorAll("#calls a.to")];
+  const stops = () => {
+    const found = rows();
+    return found.length ? found : [...document.querySelectorAll(".turns a.to, .reading > summary, li.turn:not(:has(a.to)), a.to-run")];
+  };
 
   // -- following the record
 
@@ -140,7 +144,7 @@
   // -- keys
 
   function step(by) {
-    const all = rows();
+    const all = stops();
     if (!all.length) return;
     let at = all.indexOf(document.activeElement);
     if (at < 0) {
@@ -158,8 +162,54 @@
     k: () => step(-1),
     g: () => { rows()[0]?.focus(); window.scrollTo(0, 0); },
     "/": () => { one("#search")?.focus(); one("#search")?.select(); },
+    v: () => { document.activeElement?.closest?.(".reading")?.querySelector(".viewed input")?.click(); },
     "?": () => one("#help").showModal(),
   };
+
+  // -- which files of all changes were viewed: this browser knows, by a mark that is another when the change is
+
+  const seen = () => { try { return JSON.parse(localStorage.getItem("viewed") ?? "[]"); } catch { return []; } };
+
+  function showViewed() {
+    if (!one(".changes")) return;
+    const marks = new Set(seen());
+    let count = 0;
+    for (const file of document.querySelectorAll(".reading")) {
+      const box = file.querySelector(".viewed input");
+      box.checked = marks.has(file.dataset.mark);
+      if (box.checked) file.open = false;
+    }
+    for (const link of document.querySelectorAll(".tree a[data-mark]")) {
+      const is = marks.has(link.dataset.mark);
+      link.classList.toggle("is-viewed", is);
+      if (is) count += 1;
+    }
+    const told = one("#viewed-count");
+    if (told) told.textContent = count ? `· ${count} viewed` : "";
+  }
+
+  document.addEventListener("change", (event) => {
+    const file = event.target.closest?.(".viewed") && event.target.closest(".reading");
+    if (!file) return;
+    const marks = seen().filter((mark) => mark !== file.dataset.mark);
+    if (event.target.checked) marks.push(file.dataset.mark);
+    localStorage.setItem("viewed", JSON.stringify(marks.slice(-5000)));
+    file.open = !event.target.checked;
+    showViewed();
+  });
+
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest?.(".tree a[data-mark]");
+    if (!link) return;
+    const file = document.getElementById(`f-${link.dataset.mark}`);
+    event.preventDefault();
+    if (!file) { location.href = link.dataset.to; return; }
+    file.open = true;
+    file.scrollIntoView({ block: "start" });
+    file.querySelector("summary").focus({ preventScroll: true });
+  });
+
+  document.addEventListener("htmx:after:swap", showViewed);
 
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
@@ -179,6 +229,9 @@
     one("#help-open")?.addEventListener("click", keys["?"]);
     const named = location.hash.match(/^#c\d+$/) && document.getElementById(location.hash.slice(1));
     if (named) named.focus();
+    showViewed();
+    const current = one(".turns [aria-current], #calls [aria-current]");
+    if (current && !location.hash) current.scrollIntoView({ block: "center" });
     listen();
   }
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
