@@ -93,6 +93,7 @@ def test_every_public_name_is_in_the_reference() -> None:
             "wink.mcp.clients",
             "wink.prompt.prompt",
             "wink.history",
+            "wink.http",
             "wink.prompts",
             "wink.ui",
             "wink.sandbox",

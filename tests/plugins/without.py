@@ -45,7 +45,6 @@ def take_out(package: str) -> list[str]:
     assert folder.is_relative_to(sys.prefix), f"{folder} is a source tree; this is for an environment with a wheel"
     distribution = metadata.distribution("wink")
     offers = [point for point in distribution.entry_points if point.module.partition(".")[0] == package]
-    assert offers, f"{package} offers nothing"
     shutil.rmtree(folder)
     points = Path(str(distribution.locate_file(""))) / f"wink-{distribution.version}.dist-info" / "entry_points.txt"
     lines = points.read_text(encoding="utf-8").splitlines()

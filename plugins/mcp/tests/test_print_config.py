@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from wink.cli import run
-from wink.http import kept_token
+from wink_http import kept_token
 from wink_mcp.clients import CLIENTS
 
 WINK = os.path.join(os.path.dirname(sys.executable), "wink")

@@ -13,8 +13,8 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from wink.http import Access, Address, HttpServer, admit, bearer_problem, names_in
 from wink.limits import Stopping
+from wink_http import Access, Address, HttpServer, admit, bearer_problem, names_in
 from wink_mcp._lines import LONGEST_LINE
 from wink_mcp._server import SESSION_IN_SCOPE
 from wink_mcp._serving import Serving

@@ -18,7 +18,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from wink.http import LOOPBACK, admit, host_name
+from wink_http import LOOPBACK, admit, host_name
 
 _SAFE: Final = ("GET", "HEAD")
 _POLICY: Final = (

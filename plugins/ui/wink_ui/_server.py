@@ -7,9 +7,9 @@ import secrets
 from collections.abc import Callable
 from typing import Any
 
-from wink.http import Access, Address, HttpServer
 from wink.limits import Stopping
 from wink.workspace import Workspace
+from wink_http import Access, Address, HttpServer
 from wink_ui._app import Page, page_app
 
 

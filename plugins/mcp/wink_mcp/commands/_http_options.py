@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 
 from wink.cli import readable, wrong
-from wink.http import Access, Address, address_of, host_name, kept_token, token_in
+from wink_http import Access, Address, address_of, host_name, kept_token, token_in
 
 if TYPE_CHECKING:
     import ssl

@@ -20,8 +20,8 @@ from typing import Final, cast
 import uvicorn
 from starlette.types import ASGIApp, Scope
 
-from wink.http._access import Access
-from wink.http._connection import ADMIT, Connection, Limits
+from wink_http._access import Access
+from wink_http._connection import ADMIT, Connection, Limits
 
 __all__ = ["HttpServer", "Limits", "admit"]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from wink.errors import TokenUnusable
-from wink.http import kept_token
+from wink_http import kept_token
 
 
 @pytest.fixture

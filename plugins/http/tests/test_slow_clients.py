@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from starlette.types import Receive, Scope, Send
 
-from wink.http import Access, Address, HttpServer, Limits, admit
+from wink_http import Access, Address, HttpServer, Limits, admit
 
 PATIENCE = 60
 """Seconds after which what should happen is taken not to; the machine may be busy."""

@@ -10,12 +10,12 @@ Rules of this package:
 
 from typing import TYPE_CHECKING, Any, Final
 
-from wink.http._access import Access, bearer_problem, names_in
-from wink.http._address import LOOPBACK, Address, address_of, host_name
-from wink.http._token import kept_token, token_in
+from wink_http._access import Access, bearer_problem, names_in
+from wink_http._address import LOOPBACK, Address, address_of, host_name
+from wink_http._token import kept_token, token_in
 
 if TYPE_CHECKING:
-    from wink.http._server import HttpServer, Limits, admit
+    from wink_http._server import HttpServer, Limits, admit
 
 __all__ = [
     "LOOPBACK",
@@ -32,7 +32,7 @@ __all__ = [
     "token_in",
 ]
 
-_PLACES: Final = dict.fromkeys(("HttpServer", "Limits", "admit"), "wink.http._server")
+_PLACES: Final = dict.fromkeys(("HttpServer", "Limits", "admit"), "wink_http._server")
 
 if not TYPE_CHECKING:  # a checker that saw this would take any name for granted
 

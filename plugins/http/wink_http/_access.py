@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from wink.errors import AddressRefused
-from wink.http._address import LOOPBACK, Address, bracketed, host_name
+from wink_http._address import LOOPBACK, Address, bracketed, host_name
 
 if TYPE_CHECKING:
     import ssl
