@@ -17,7 +17,7 @@ from wink.runtime import ToolCall, ToolExecutor
 from wink.workspace import Workspace
 from wink_files import VfsToolsSection
 
-FILES, FUNCTIONS, SWITCHES = 75, 395, 327
+FILES, FUNCTIONS, SWITCHES = 75, 394, 325
 """What overwriting a file by `write_file` takes, with the policy that the file has to be known: lower them when it is less.
 
 A switch is a function of one file that is entered after one of another.

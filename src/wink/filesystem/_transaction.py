@@ -79,6 +79,7 @@ class FileTransaction:
 
     __slots__ = (
         "_handle",
+        "_is_cut_off",
         "_observed",
         "_outer",
         "_revoked",
@@ -116,7 +117,7 @@ class FileTransaction:
         recorded = tree.recorder is not None if recorded is None else recorded
         self._shared = _Shared(transaction_id, is_recorded=recorded) if outer is None else outer._shared
         self._since: int | None = None
-        self._revoked = False
+        self._revoked = self._is_cut_off = False
         self.before_first_change: Callable[[], None] | None = None if outer is None else outer.before_first_change
         """What has to happen before anything is changed, for calls that have not done it when they begin."""
         self._observed: dict[str, Stamp | None] = {}
@@ -182,10 +183,13 @@ class FileTransaction:
 
     def revoke(self) -> None:
         """From here on the handle changes and reads nothing; waits for a change that is under way."""
+        if self._is_cut_off:
+            return
         self._revoked = True
         with self._shared.gate:
             # Whoever holds the handle keeps it; both would hold each other until the garbage collector comes.
             self._handle = None
+            self._is_cut_off = True
 
     @property
     def transaction_id(self) -> str | None:

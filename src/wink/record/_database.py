@@ -43,6 +43,17 @@ _IMPORTED: Final = "imported"
 _IO_ERROR: Final = 10
 _FULL: Final = 13
 
+_pid = os.getpid()  # kept, since it is asked for twice a call
+
+
+def _forked() -> None:
+    global _pid
+    _pid = os.getpid()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
+
 
 class Database:
     """Opens the record when it is first needed, again after a fork, and again when its file was replaced."""
@@ -76,23 +87,23 @@ class Database:
         self._connection: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None
         self._lock = threading.RLock()
-        self._pid = os.getpid()
+        self._pid = _pid
         self._read_only = self._is_crammed = False
         self.imported: str | None = None
         """Where the record was brought from, as JSON; None for one that was made here."""
 
     def hold(self) -> threading.RLock:
         """The lock under which everything here must be called."""
-        if self._pid != os.getpid():
+        if self._pid != _pid:
             # Another thread of the parent may have held the lock when the process forked.
-            self._lock, self._pid = threading.RLock(), os.getpid()
+            self._lock, self._pid = threading.RLock(), _pid
             _leak(self._connection)
             self._connection = None
         return self._lock
 
     def existing(self) -> sqlite3.Connection | None:
         """The connection, or None while there is no record."""
-        found = _file_at(self.path)
+        found = _file_at(self.path, self._file)
         if self._connection is not None and found == self._file:
             return self._connection
         self.abandon()
@@ -104,7 +115,7 @@ class Database:
     def writable(self) -> sqlite3.Connection:
         """The connection, with the record created when there is none; raises `WorkspaceReadOnly`."""
         # Where there was no room, there may be some now.
-        if self._connection is None or self._is_crammed or _file_at(self.path) != self._file:
+        if self._connection is None or self._is_crammed or _file_at(self.path, self._file) != self._file:
             self.abandon()
             os.close(state_directory(self.state))
             self._open()
@@ -239,7 +250,7 @@ def _check_plain(path: str, found: os.stat_result) -> None:
         raise RecordCorrupt(path, "it is not a plain file of yours, with one name only")
 
 
-def _file_at(path: str) -> tuple[int, int] | None:
+def _file_at(path: str, known: tuple[int, int] | None = None) -> tuple[int, int] | None:
     # Never by opening it: closing any descriptor of a database gives up all locks that this process has on it.
     try:
         found = os.stat(path, follow_symlinks=False)
@@ -247,9 +258,10 @@ def _file_at(path: str) -> tuple[int, int] | None:
         return None
     except OSError as error:
         raise RecordUnavailable(path, error.strerror or str(error)) from error
-    if not stat.S_ISREG(found.st_mode):
+    place = found.st_dev, found.st_ino
+    if place != known and not stat.S_ISREG(found.st_mode):
         raise RecordCorrupt(path, "it is not a plain file")
-    return found.st_dev, found.st_ino
+    return place
 
 
 def create_imported(path: str, origin: str, fill: Callable[[sqlite3.Connection], None]) -> None:

@@ -93,9 +93,9 @@ def encode(deltas: Sequence[SliceDelta]) -> tuple[Encoded, ...]:
     """The JSON of every item; raises `SerdeError` for what JSON cannot hold."""
     if not deltas:
         return ()
-    from wink.serde import dumps
+    import wink.serde as serde
 
-    return tuple((delta, tuple([dumps(item) for item in delta.items])) for delta in deltas)
+    return tuple([(delta, tuple([serde.dumps(item) for item in delta.items])) for delta in deltas])
 
 
 def waiting(ask: Ask) -> dict[int, list[Delta]]:

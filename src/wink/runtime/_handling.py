@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, cast
+from typing import Any
 
 from wink.errors import SerdeError, WorkspaceBusy
 from wink.runtime._beginning import Surroundings
@@ -43,7 +43,8 @@ async def settle(
     problem = check_result(tool, returned)
     if problem is not None:
         raise CallFailed(problem)
-    result, step = cast("ToolResult[Any]", returned), "its result could not be rendered"
+    result: ToolResult[Any] = returned  # pyright: ignore[reportAssignmentType]  # as `check_result` has said
+    step = "its result could not be rendered"
     preface, approval = "", 0
     try:
         if consent is not None:

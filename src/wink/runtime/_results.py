@@ -17,10 +17,7 @@ def check_result(tool: Tool[Any, Any], returned: object) -> str | None:
     returned = cast("ToolResult[Any]", returned)
     if type(returned.success) is not bool or not isinstance(cast("object", returned.message), str):
         return f"{tool.name} returned a ToolResult whose message is not text or whose success is not a bool"
-    attached = cast("object", returned.attachments)
-    if not isinstance(attached, tuple) or not all(
-        isinstance(one, get_args(Attachment)) for one in cast("tuple[object, ...]", attached)
-    ):
+    if returned.attachments != () and not _are_attachments(returned.attachments):
         return (
             f"{tool.name} returned a ToolResult whose attachments are not a tuple of Image, Audio and EmbeddedResource"
         )
@@ -71,7 +68,7 @@ def new_values(result: ToolResult[Any]) -> tuple[Any, ...]:
     value = result.value
     if value is None:
         return ()
-    if is_dataclass(value):
+    if hasattr(value, "__dataclass_fields__"):  # as `is_dataclass` asks, in one step
         return (value,)
     if isinstance(value, list | tuple):
         return tuple(item for item in cast("Sequence[Any]", value) if is_dataclass(item))
@@ -101,6 +98,12 @@ def unknown_tool(name: str, names: Sequence[str]) -> str:
 
 def _mismatch(tool: Tool[Any, Any], expected: str, got: str) -> str:
     return f"{tool.name} returned a value of the wrong type: {expected} was expected, not {got}"
+
+
+def _are_attachments(found: object) -> bool:
+    if not isinstance(found, tuple):
+        return False
+    return all(isinstance(one, get_args(Attachment)) for one in cast("tuple[object, ...]", found))
 
 
 def _kind(value: object) -> str:

@@ -137,11 +137,18 @@ class Ended:
         error: str | None = None,
         raising: BaseException | None = None,
     ) -> None:
-        parsed = call.parsed if isinstance(call, TRANSACTED) else call
-        self.asked: Final = parsed.asked if isinstance(parsed, Parsed) else parsed
-        self.params: Final = parsed.params if isinstance(parsed, Parsed) else None
-        self.transaction: Final = call.transaction if isinstance(call, TRANSACTED) else None
-        self.verdicts: Final = call.verdicts if isinstance(call, Judged) else self.asked.verdicts
+        transaction: Transaction | None = None
+        if isinstance(call, Requested):
+            asked, params, verdicts = call, None, call.verdicts
+        elif isinstance(call, Parsed):
+            asked, params, verdicts = call.asked, call.params, call.asked.verdicts
+        else:
+            asked, params, transaction = call.parsed.asked, call.parsed.params, call.transaction
+            verdicts = call.verdicts if isinstance(call, Judged) else asked.verdicts
+        self.asked: Final = asked
+        self.params: Final = params
+        self.transaction: Final = transaction
+        self.verdicts: Final = verdicts
         self.outcome: Final = outcome
         self.text: Final = text
         self.result: Final = ToolResult[Any].error(text) if result is None else result

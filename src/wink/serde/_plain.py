@@ -59,8 +59,23 @@ def _refuse(name: str) -> Any:
     raise NotPlain(name)
 
 
-_decode = json.JSONDecoder(parse_constant=_refuse).decode
+_decoder = json.JSONDecoder(parse_constant=_refuse)
+_scan: Callable[[str, int], tuple[object, int]] | None = getattr(
+    _decoder, "scan_once", None
+)  # in C, and not in typeshed
 _decode_each = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_refuse).decode
+
+
+def _decode(text: str) -> Any:
+    if _scan is not None:
+        try:
+            found, end = _scan(text, 0)
+        except StopIteration:
+            pass  # it begins with white space, or is wrong
+        else:
+            if end == len(text):
+                return found
+    return _decoder.decode(text)
 
 
 def _decoded(text: str | bytes) -> Any:
@@ -71,8 +86,8 @@ def _decoded(text: str | bytes) -> Any:
             raise NotPlain
         if text.count("{") <= 1 and text.count("[") <= 1:
             found: Any = _decode(text)
-            if type(found) is not dict or text.count(":") == len(typing.cast("dict[str, Any]", found)):
-                return typing.cast("object", found)  # one colon a key: no key is there twice
+            if type(found) is not dict or text.count(":") == len(found):  # pyright: ignore[reportUnknownArgumentType]
+                return found  # pyright: ignore[reportUnknownVariableType]  # one colon a key: no key is there twice
         elif too_deep(text):
             raise NotPlain
         return _decode_each(text)

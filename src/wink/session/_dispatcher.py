@@ -126,6 +126,11 @@ class InProcessDispatcher:
                 failures.append(SubscriberFailure(subscriber, error))
         return DispatchResult(event, len(subscribers), tuple(failures))
 
+    def hears(self, event_type: type) -> bool:
+        """Whether anybody is subscribed to events of this type."""
+        subscribers = self._plan.get(event_type)
+        return bool(self._plan_for(event_type) if subscribers is None else subscribers)
+
     def _plan_for(self, event_type: type) -> tuple[Subscriber, ...]:
         with self._lock:
             plan = tuple(subscriber for heard, subscriber in self._subscribers if issubclass(event_type, heard))

@@ -6,7 +6,7 @@ import weakref
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final
 
-from wink.session._dispatcher import Dispatcher, DispatchResult
+from wink.session._dispatcher import Dispatcher, DispatchResult, InProcessDispatcher
 
 if TYPE_CHECKING:
     from wink.session._state import State
@@ -49,6 +49,8 @@ class ReducerSubscriber:
 
 def tell_subscribers(dispatcher: Dispatcher, event: object) -> DispatchResult:
     """Dispatch an event that the reducers of its session have seen, and that is no other session's business."""
+    if isinstance(dispatcher, InProcessDispatcher) and not dispatcher.hears(type(event)):
+        return DispatchResult(event, 0)
     published = _Published(event)
     token = _published.set(published)
     try:

@@ -108,9 +108,9 @@ class ToolContext:
     @property
     def filesystem(self) -> "Filesystem":
         """The files, through the call's own handle: what is written here is undone if the call fails."""
-        from wink.filesystem import Filesystem
+        import wink.filesystem as module  # a name of it would be looked up again with each call
 
-        return self.resources.get(Filesystem)
+        return self.resources.get(module.Filesystem)
 
     @property
     def event_bus(self) -> "Dispatcher":

@@ -87,6 +87,8 @@ class ToolResult(Generic[ResultT_co]):
         if not shows_value and not self.attachments:
             return self.message
         value = render_value(self.value) if shows_value else ""
+        if not self.attachments:
+            return f"{self.message}\n\n{value}" if self.message and value else self.message or value
         return "\n\n".join(part for part in (self.message, value, *(one.text for one in self.attachments)) if part)
 
 

@@ -226,7 +226,9 @@ class _Effects:
             case "X":
                 assert old is not None
                 assert new is not None
-                yield Effect(path, self._kept(old, kept, at_path), self._new(record, new), keeps_origin=True)
+                before = self._kept(old, kept, at_path)
+                before.content = self._log.originals.get(record.seq)
+                yield Effect(path, before, self._new(record, new), keeps_origin=True)
             case "C":
                 assert new is not None
                 yield Effect(path, None, self._new(record, new))

@@ -25,7 +25,8 @@ SPILL_BYTES: Final = 256 * 1024
 class Log:
     """What one transaction did. Nothing is on the disk before the first record or the first large content.
 
-    `contents` keeps small new contents, and `rewritten` how files were after writing in place; both by record. `frozen`
+    `contents` keeps small new contents, `originals` old ones of the same size, which had to be told from them, and `rewritten`
+    how files were after writing in place; all by record. `frozen`
     are the records whose files in staging nobody can write to, as the kernel says.
     """
 
@@ -43,6 +44,7 @@ class Log:
         "contents",
         "frozen",
         "is_doomed",
+        "originals",
         "records",
         "rewritten",
         "root",
@@ -58,6 +60,7 @@ class Log:
         self._renumbered: dict[int, int] = {}
         self.records: list[Record] = []
         self.contents: dict[int, bytes] = {}
+        self.originals: dict[int, bytes] = {}
         self.rewritten: dict[int, Mark] = {}
         self.frozen: set[int] = set()
         self._leftovers: Leftovers | None = None
@@ -239,6 +242,7 @@ class Log:
         if self.records and self.records[-1] is record:
             self.records.pop()
         self.contents.pop(record.seq, None)
+        self.originals.pop(record.seq, None)
         self.rewritten.pop(record.seq, None)
 
     def _compensate(self, seq: int) -> None:

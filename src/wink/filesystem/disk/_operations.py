@@ -13,6 +13,7 @@ import stat
 from typing import Final
 
 from wink.errors import FileConflict, PathRefused
+from wink.filesystem._change import DIFFABLE_BYTES
 from wink.filesystem._store import Node, Staging, failure
 from wink.filesystem.disk import _copies as copies
 from wink.filesystem.disk._content import (
@@ -115,6 +116,7 @@ class Operations:
         log, root, is_linked = self._log, self._root, found.st_nlink > 1
         old = mark(found)
         extended: list[tuple[str, bytes]] = []
+        original: bytes | None = None
         try:
             old_fd = os.open(at.name, _READ, dir_fd=at.fd)
         except PermissionError:
@@ -130,6 +132,8 @@ class Operations:
                     self._abandon(content)
                     raise FileConflict(at.asked, problem)
                 extended = extended_attributes(old_fd)
+                if isinstance(content, bytes) and len(content) == old.size <= DIFFABLE_BYTES:
+                    original = os.pread(old_fd, old.size + 1, 0)  # whether it changes anything will be asked
                 if replacing is None and not root.has_fine_times and root.is_racy(old.modified_ns):
                     replacing = digest_of(old_fd)
             wanted = found.st_mode & 0o777 if mode is None else mode
@@ -150,6 +154,8 @@ class Operations:
                 known = content if isinstance(content, bytes) else None
                 record = log.record("X", at.path, times_of(at.fd), staged=staged, old=old, new=mark(new), content=known)
                 if self._exchange(at, record, -1 if is_linked else old_fd, replacing):
+                    if original is not None and record.seq in log.frozen:
+                        log.originals[record.seq] = original
                     return self._node(at, new)
         finally:
             if old_fd >= 0:
