@@ -38,7 +38,7 @@ def test_log_lists_calls_newest_first(worked: Cli) -> None:
 def test_log_can_be_shortened_and_filtered(worked: Cli) -> None:
     """A session of a thousand calls must fit a screen."""
     assert worked("log", "--limit", "1").out.startswith("c3")
-    assert worked("log", "--session", "other").out == "no calls yet\n"
+    assert worked("log", "--session", "other").out == "no call fits\n"
 
 
 def test_log_for_machines_is_one_object_a_line(worked: Cli) -> None:

@@ -215,7 +215,7 @@ def odd(workspace, dry_run): return 3
         ("frees", "freed 2 pages\n"),
         ("nothing", ""),
         ("raises", "wink: collection 'notes.raises' of wink-notes is broken: ZeroDivisionError: division by zero\n"),
-        ("odd", "wink: fake_notes:odd did not return a line of text\n"),
+        ("odd", "wink: fake_notes:odd did not return text\n"),
     ],
 )
 def test_gc_lets_plugins_free_what_they_keep(cli: Cli, add: Callable[..., None], function: str, said: str) -> None:

@@ -34,7 +34,7 @@ class Shown(NamedTuple):
     """How changes are shown.
 
     `ignored` are the rules by which files are folded; None goes by names alone. With `unfolded` nothing is, and with
-    `everything` what git keeps for itself is shown, too. `how` is the command that shows what is left out.
+    `everything` what git keeps for itself is shown, too, and nothing is folded. `how` is the command that shows what is left out.
     """
 
     ignored: Ignored | None = None
@@ -50,7 +50,9 @@ USUAL: Final = Shown()
 def all_option(command: F) -> F:
     """The options of the commands that show what changed, by which nothing is left out."""
     for option in (
-        click.option("--all", "show_all", is_flag=True, help="Show the files too that git keeps for itself."),
+        click.option(
+            "--all", "show_all", is_flag=True, help="Show everything, the files too that git keeps for itself."
+        ),
         click.option(
             "--ignored", "unfolded", is_flag=True, help="Show each of the files that are ignored or generated."
         ),
@@ -174,6 +176,7 @@ def _grouped(changes: Iterable[FileChange], shown: Shown) -> Grouped:
     from wink.filesystem.diffs import grouped
 
     found = grouped(changes, shown.ignored)
+    shown = shown._replace(unfolded=shown.unfolded or shown.everything)
     opened = (change for heap in found.folded if shown.unfolded for change in heap.changes)
     git = (change for heap in found.repositories if shown.everything for change in heap.changes)
     return found._replace(
@@ -199,9 +202,9 @@ def _echo_rest(found: Grouped, shown: Shown, *, err: bool = False, before: str =
         click.echo(f"{before}… {paths_of(files)} in {len(found.folded) - SHOWN} more directories", err=err)
     for git in found.repositories[:SHOWN]:
         click.echo(one_line(f"{before}… {_from_here(git.directory, str(git))}"), err=err)
-    left = [word for word, heaps in (("--ignored", found.folded), ("--all", found.repositories)) if heaps]
-    if left and shown.how:
-        click.echo(one_line(f"{before}  ({shown.how} {' '.join(left)} shows them)"), err=err)
+    if shown.how and (found.folded or found.repositories):
+        word = "--all" if found.repositories else "--ignored"
+        click.echo(one_line(f"{before}  ({shown.how} {word} shows them)"), err=err)
 
 
 def _from_here(directory: str, told: str) -> str:

@@ -72,7 +72,10 @@ def test_a_virtual_environment_is_accepted_undone_and_redone(wink: Wink, place: 
     assert links, tried.stderr
     said = next(text for text in tried.stderr.splitlines() if f"{links[0]} leads out" in text)
     assert said.startswith(f"  {links[0]} leads out of the workspace, to /")
-    assert f"{links[0]}: created a link to {said.rpartition(' ')[2]}" in wink("diff", "--all").stdout
+    assert (
+        f"new file mode 120000\n--- /dev/null\n+++ b/{links[0]}\n@@ -0,0 +1 @@\n+{said.rpartition(' ')[2]}\n"
+        in wink("diff").stdout
+    )
     assert said in wink("accept", "--dry-run").stdout
     assert tree(place) == before
     accepted = wink("accept")
@@ -109,7 +112,10 @@ def test_a_deleted_virtual_environment_comes_back(wink: Wink, place: Path) -> No
     assert wink("try", "--", "rm", "-rf", ".venv").returncode == 0
     accepted = wink("accept")
     assert "leads out" not in accepted.stdout
-    assert ".venv/bin/python3: deleted a link to /usr/bin/python3" in wink("show", "c1", "--all").stdout
+    assert (
+        "--- a/.venv/bin/python3\n+++ /dev/null\n@@ -1 +0,0 @@\n-/usr/bin/python3\n"
+        in wink("show", "c1", "--all").stdout
+    )
 
     assert wink("undo", "--dry-run").returncode == 0
     undone = wink("undo")
