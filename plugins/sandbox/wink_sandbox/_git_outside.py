@@ -20,6 +20,7 @@ from wink.errors import RecordCorrupt
 from wink.filesystem import git_index_meaning, protected_as
 from wink.state import open_directory
 from wink.trust import is_inside
+from wink_sandbox._opened import Opened
 from wink_sandbox._overlay import Overlay
 from wink_sandbox._upper import Reader, Step
 
@@ -262,7 +263,7 @@ def _is_changed(place: str, upper: str, git: str) -> bool:
         os.close(open_directory(written))
     except (OSError, RecordCorrupt):
         return False  # nothing is there, or no directory any more
-    steps = Reader(git, written, ignored=lambda _: None, is_scratch=lambda _: False, opened={}).read().steps
+    steps = Reader(git, written, ignored=lambda _: None, is_scratch=lambda _: False, opened=Opened()).read().steps
     return any(not _is_index_still(git, written, step) for step in steps)
 
 

@@ -18,6 +18,7 @@ from wink_sandbox import _rules
 from wink_sandbox._bare import planted
 from wink_sandbox._deep import walk_tree
 from wink_sandbox._held_index import PATH as INDEX
+from wink_sandbox._opened import Changeable
 from wink_sandbox._overlay import Overlay
 from wink_sandbox._upper import Step, attributes, clean
 
@@ -216,21 +217,26 @@ def _is_moved(found: Differences, path: str) -> bool:
 
 def _apply(found: Differences, to: Merging, keep: bool) -> None:
     upper = found.overlay.upper
-    directories: list[Step] = []
+    above = {os.path.dirname(step.path) for step in found.steps}
+    # A directory is renamed out of the way only by whoever may write to it.
+    above.update(step.path for step in found.steps if step.kind == "drop" and step.found and _is_directory(step.found))
+    # Open, until everything is in them.
+    modes = to.open_directories(above)
+    directories: dict[str, Step] = {}
     taken = Counter(step.made.st_ino for step in found.steps if step.kind == "file" and step.made is not None)
     for step in found.steps:
         path, status = step.path, step.made
         if step.kind == "drop":
             to.drop(path, step.found)
+            modes.pop(path, None)
             continue
         assert status is not None, "only what is deleted has left nothing"
         mode = stat.S_IMODE(status.st_mode) & (0o3777 if stat.S_ISDIR(status.st_mode) else 0o777)
         if step.kind == "link":
             to.take_link(path, step.target)
         elif step.kind == "directory":
-            # Open, until everything is in it.
             to.take_directory(path, mode | 0o700, attributes(f"{upper}/{path}"))
-            directories.append(step)
+            modes[path], directories[path] = mode, step
         elif step.kind == "file":
             source = found.source(path)
             clean(source)
@@ -239,14 +245,14 @@ def _apply(found: Differences, to: Merging, keep: bool) -> None:
             to.take_file(path, source, mode, step.found, keep=keep, is_shared=is_shared)
         elif stat.S_ISDIR(status.st_mode):
             to.take_mode(path, mode | 0o700)
-            directories.append(step)
+            modes[path] = mode
         else:
             to.take_mode(path, mode)
-    for step in reversed(directories):
-        assert step.made is not None, "a directory was made or its mode was changed"
-        if step.kind == "directory":
-            to.set_times(step.path, (step.made.st_atime_ns, step.made.st_mtime_ns))
-        to.take_mode(step.path, stat.S_IMODE(step.made.st_mode) & 0o3777)
+    for path in sorted(modes, reverse=True):
+        made = directories[path].made if path in directories else None
+        if made is not None:
+            to.set_times(path, (made.st_atime_ns, made.st_mtime_ns))
+        to.take_mode(path, modes[path])
 
 
 def lay_aside(found: Differences, upper: str) -> None:
@@ -257,22 +263,31 @@ def lay_aside(found: Differences, upper: str) -> None:
     source = found.overlay.upper
     made = {step.path for step in found.steps if step.kind != "drop"}
     shutil.copystat(source, upper, follow_symlinks=False)
-    for step in found.steps:
-        if step.is_too_deep or (step.kind == "drop" and step.path in made):
-            continue
-        for above in sorted(_above(step.path)):
-            if not os.path.lexists(f"{upper}/{above}"):
-                _make_like(f"{source}/{above}", f"{upper}/{above}", is_through=True)
-        if step.made is not None and stat.S_ISDIR(step.made.st_mode):
-            _make_like(f"{source}/{step.path}", f"{upper}/{step.path}")
-        else:
-            os.rename(f"{source}/{step.path}", f"{upper}/{step.path}")
+    modes: dict[str, int] = {}
+    with Changeable() as changeable:
+        for step in found.steps:
+            if step.is_too_deep or (step.kind == "drop" and step.path in made):
+                continue
+            for above in sorted(_above(step.path)):
+                if not os.path.lexists(f"{upper}/{above}"):
+                    modes[above] = stat.S_IMODE(os.lstat(f"{source}/{above}").st_mode)
+                    _make_like(f"{source}/{above}", f"{upper}/{above}", is_through=True)
+            if step.made is not None and stat.S_ISDIR(step.made.st_mode):
+                _make_like(f"{source}/{step.path}", f"{upper}/{step.path}")
+            else:
+                changeable.open(os.path.dirname(f"{source}/{step.path}"))
+                os.rename(f"{source}/{step.path}", f"{upper}/{step.path}")
+            if step.made is not None and step.kind != "link":
+                modes[step.path] = stat.S_IMODE(step.made.st_mode)
+        for path in sorted(modes, reverse=True):
+            os.chmod(f"{upper}/{path}", modes[path])
 
 
 def _make_like(source: str, target: str, *, is_through: bool = False) -> None:
-    """Make a directory with another one's mode, times and attributes; one that is `through` hides nothing below it."""
+    """Make a directory with another one's times and attributes, open to its owner; one that is `through` hides nothing below it."""
     os.mkdir(target, 0o700)
     shutil.copystat(source, target, follow_symlinks=False)
+    os.chmod(target, 0o700)
     if is_through:
         with suppress(OSError):
             os.removexattr(target, "user.overlay.opaque")
@@ -282,12 +297,15 @@ def forget(found: Differences) -> None:
     """Take out of an overlay what has been merged, so that the rest of it can be looked at and merged later."""
     upper = found.overlay.upper
     made = {step.path for step in found.steps if step.kind != "drop"}
-    for step in reversed(found.steps):
-        place = f"{upper}/{step.path}"
-        if step.made is not None and stat.S_ISDIR(step.made.st_mode):
-            _let_through(place)
-        elif step.kind != "drop" or step.path not in made:
-            _unlink(place)
+    with Changeable() as changeable:
+        for step in reversed(found.steps):
+            place = f"{upper}/{step.path}"
+            changeable.open(os.path.dirname(place))
+            if step.made is not None and stat.S_ISDIR(step.made.st_mode):
+                changeable.open(place)
+                _let_through(place)
+            elif step.kind != "drop" or step.path not in made:
+                _unlink(place)
 
 
 def _let_through(directory: str) -> None:
@@ -318,6 +336,10 @@ def _seen_again(step: Step, root: str) -> Step:
 def _file(place: str) -> os.stat_result | None:
     found = _status(place)
     return found if found is not None and stat.S_ISREG(found.st_mode) else None
+
+
+def _is_directory(found: os.stat_result) -> bool:
+    return stat.S_ISDIR(found.st_mode)
 
 
 def _status(place: str) -> os.stat_result | None:

@@ -16,6 +16,7 @@ from wink.errors import RecordCorrupt
 from wink.state import open_directory, opened_directory, read_file
 from wink_sandbox._deep import LOCK, remove_tree
 from wink_sandbox._held_index import HeldIndex
+from wink_sandbox._opened import Opened
 from wink_sandbox._upper import Reader, Reading, attributes
 from wink_sandbox.programs import Mount
 
@@ -61,7 +62,6 @@ class Overlay:
     is_copy: bool = False
     index: HeldIndex | None = field(default=None, repr=False)
     _lock: int = field(default=-1, repr=False)
-    _opened: dict[str, os.stat_result] = field(default_factory=dict[str, os.stat_result], repr=False)
 
     @property
     def upper(self) -> str:
@@ -89,6 +89,7 @@ class Overlay:
             _lock(lock)
             if not os.fstat(lock).st_nlink or not _is_at(place, self.directory):
                 raise BlockingIOError(errno.EAGAIN, "it was removed, or moved, in this very moment", self.directory)
+            Opened(self.directory).close()
             is_new = _is_made(place, "upper", self.directory)
             if afresh and not is_new:
                 self._empty()
@@ -134,7 +135,7 @@ class Overlay:
         if mode & stat.S_IRWXU != stat.S_IRWXU:
             os.chmod(self.upper, stat.S_IMODE(mode) | stat.S_IRWXU)  # a program closed its root, to us too
         holds = _none if self.scratch is None else self.scratch.holds
-        return Reader(self.root, self.upper, ignored=ignored, is_scratch=holds, opened=self._opened).read()
+        return Reader(self.root, self.upper, ignored=ignored, is_scratch=holds, opened=Opened(self.directory)).read()
 
     def close(self) -> None:
         """Let go of it."""

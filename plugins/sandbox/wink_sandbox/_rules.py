@@ -27,6 +27,7 @@ _PLANTED: Final = "would plant a git repository, whose hooks and settings the ne
 _DELETED: Final = "is a git repository, which programs must not delete"
 _ANOTHERS: Final = "is in a directory of another user, or has one in it, that you may not change"
 _CLOSED: Final = "holds something that cannot be read here, and would be deleted"
+_SEALED: Final = "has a mode by which not even you can read it, or take it back; give it another with chmod u+r in the try, a directory u+rx"
 _DEEP: Final = "is so deep that what is in it has no path; make fewer levels, or shorter names"
 _INSTALLED: Final = (
     "names a distribution, and is where the running Python finds it: its entry points are loaded by other programs"
@@ -53,6 +54,8 @@ def problem(step: Step, root: str, *, check: Callable[[str], None]) -> str | Non
         return _DEEP
     if _is_anothers(os.path.dirname(f"{root}/{path}")):
         return _ANOTHERS
+    if _is_sealed(step.made):
+        return _SEALED
     at, inside = repository_of(path)
     if at is not None:
         return _git_problem(step, root, at, inside)
@@ -72,6 +75,14 @@ def problem(step: Step, root: str, *, check: Callable[[str], None]) -> str | Non
     except PathRefused as error:
         return error.reason
     return None
+
+
+def _is_sealed(made: os.stat_result | None) -> bool:
+    """Whether its owner, who asks, could not read what a program left: to take it back, somebody has to look at it."""
+    if made is None or os.geteuid() == 0:
+        return False
+    needed = 0o500 if stat.S_ISDIR(made.st_mode) else 0o400 if stat.S_ISREG(made.st_mode) else 0
+    return made.st_mode & needed != needed
 
 
 def _is_anothers(directory: str) -> bool:

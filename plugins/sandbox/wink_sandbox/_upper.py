@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from typing import Final, Literal
 
 from wink.dataclass import dataclass
+from wink_sandbox._opened import Opened
 
 _PREFIXES: Final = ("user.overlay.", "trusted.overlay.")
 """What the kernel's marks begin with: in overlays that we mount, and in those that the host's root mounts."""
@@ -62,7 +63,7 @@ class Reader:
     """Walks one upper directory beside the lower one.
 
     `ignored` says of a path why it is left out, or None; `is_scratch` whether a directory stays out of the transaction.
-    `opened` remembers what had to be opened to be read, and how it was before.
+    `opened` knows how what had to be opened to be read was before.
     """
 
     def __init__(
@@ -72,7 +73,7 @@ class Reader:
         *,
         ignored: Callable[[str], str | None],
         is_scratch: Callable[[str], bool],
-        opened: dict[str, os.stat_result],
+        opened: Opened,
     ) -> None:
         self._lower, self._upper, self._ignored, self._is_scratch = lower, upper, ignored, is_scratch
         self._opened = opened
@@ -101,7 +102,8 @@ class Reader:
 
     def _entry(self, path: str, has_lower: bool) -> bool | None:
         """Note what became of one path; for a directory to look into, whether there is something in the lower one too."""
-        made = self._accessible(path, os.lstat(self._at(self._upper, path)))
+        place = self._at(self._upper, path)
+        made = self._opened.as_left(place, os.lstat(place))
         reason = self._ignored(path)
         if reason is not None:
             self._notes.append((path, reason))
@@ -123,18 +125,6 @@ class Reader:
             if found is not None:
                 self._drop(path, found)
         return None
-
-    def _accessible(self, path: str, made: os.stat_result) -> os.stat_result:
-        """See that we can look into what a program closed even for its owner; gives the status that it left."""
-        # Not more than that: another process finds the mode that is left here, and would take it for the program's.
-        needed = 0o700 if stat.S_ISDIR(made.st_mode) else 0o400 if stat.S_ISREG(made.st_mode) else 0
-        before = self._opened.get(path)
-        if before is not None and before.st_ino == made.st_ino:
-            return before
-        if made.st_mode & needed != needed and os.geteuid() != 0:
-            os.chmod(self._at(self._upper, path), stat.S_IMODE(made.st_mode) | needed)
-            self._opened[path] = made
-        return made
 
     def _made_directory(
         self, path: str, made: os.stat_result, found: os.stat_result | None, has_lower: bool

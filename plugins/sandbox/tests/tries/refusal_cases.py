@@ -60,6 +60,9 @@ CASES: Final = {
     "A directory that has a repository in it": Case((0, 2, 0), f"test ! -e lib; {_OVER}", _LIB),
     "A link in a repository": Case((0, 2, 0), f"{_TAKEN}; git rev-parse trunk"),
     "What is too deep": Case((0, 2, 0, 0), f"{_OVER}; test ! -e 0*"),
+    "What not even its owner may read": Case(
+        (0, 2, 0, 1, 0), f"test $(cat new/x) = x; test ! -e dark; {_OVER}", "mkdir -m 0 dark", around=_as_ordinary()
+    ),
     "Names that Windows cannot hold": Case(
         (0, 2, 0, 0),
         f"{_TAKEN}; test -e auxiliary; {_OVER}",

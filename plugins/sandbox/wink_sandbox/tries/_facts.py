@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -155,6 +156,11 @@ class Facts:
         known = cast("list[object]", known)
         if is_git_index(path) and mark[-1] is not None:
             return (known[MODE], known[-1]) == (mark[MODE], mark[-1])  # git writes it anew, and it says the same
+        if stat.S_ISDIR(mark[MODE]):
+            return (known[0], known[MODE]) == (
+                mark[0],
+                mark[MODE],
+            )  # what is in it has marks of its own, and gives it other times
         if known[:CHANGED] != mark[:CHANGED]:
             return False
         return known[-1] == mark[-1] if mark[-1] is not None else known == mark

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import errno
 import stat
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
@@ -164,6 +164,10 @@ class DiskChangeSet:
             if not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode):
                 raise PathRefused(path, NOT_A_FILE)
             self._operations.change_mode(at, found, mode)
+
+    def open_directories(self, paths: Iterable[str]) -> dict[str, int]:
+        """Open this user's own directories that are closed to changes; gives the mode of each, to be given back last."""
+        return self._operations.open_directories(paths)
 
     def give_directory(self, path: str, mode: int, like: Attributes | None) -> None:
         """Give a directory exactly these permission bits, and one that this change set has made all that another had."""

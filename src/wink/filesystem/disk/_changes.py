@@ -16,6 +16,7 @@ from wink.filesystem.disk._root import DiskRoot, kind_of
 from wink.filesystem.disk._trees import below
 
 Where = tuple[Literal["staged", "path"], str]
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class Side:
@@ -369,4 +370,21 @@ def _open_path(root: DiskRoot, path: str) -> int:
 def open_staged(root: DiskRoot, path: str) -> int:
     """A file in staging, perhaps in a directory that was deleted with it, and never through a link in there."""
     with root.in_staging(path) as (fd, name):
-        return os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=fd)
+        try:
+            return os.open(name, _READ, dir_fd=fd)
+        except PermissionError:
+            return _open_closed(fd, name)
+
+
+def _open_closed(fd: int, name: str) -> int:
+    """A file of this user's by whose mode not even its owner may read it."""
+    at = os.open(name, getattr(os, "O_PATH", os.O_RDONLY) | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=fd)
+    try:
+        place, mode = f"/proc/self/fd/{at}", stat.S_IMODE(os.fstat(at).st_mode)
+        os.chmod(place, mode | stat.S_IRUSR)
+        try:
+            return os.open(place, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        finally:
+            os.chmod(place, mode)
+    finally:
+        os.close(at)

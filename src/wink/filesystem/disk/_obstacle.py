@@ -12,6 +12,7 @@ from typing import Final
 from wink.errors import PathRefused
 from wink.filesystem._change import FileVersion
 from wink.filesystem.disk._content import is_being_written
+from wink.filesystem.disk._operations import is_closed
 from wink.filesystem.disk._preimages import IN_USE
 from wink.filesystem.disk._root import DiskRoot, ResolvedPath, check_permitted, resolve
 from wink.filesystem.disk._undo import GONE
@@ -56,7 +57,9 @@ def room(root: DiskRoot) -> int:
 
 
 def _at(root: DiskRoot, at: ResolvedPath, wanted: FileVersion | None, *, is_replaced: bool) -> str | None:
-    found, is_open = at.found, os.access(".", os.W_OK | os.X_OK, dir_fd=at.fd, effective_ids=True)
+    found = at.found
+    # One's own is opened for as long as that takes.
+    is_open = os.access(".", os.W_OK | os.X_OK, dir_fd=at.fd, effective_ids=True) or is_closed(os.fstat(at.fd))
     if wanted is not None and (found is None or is_replaced):
         root.check_kind(at.path, at.asked, _MODES.get(wanted.kind, 0))
     if found is None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Iterable
 from typing import Final
 
 from wink.errors import FileConflict, PathRefused
@@ -34,12 +35,14 @@ from wink.filesystem.disk._log import DiskStaging, Log
 from wink.filesystem.disk._preimages import IN_USE, is_in_use, marks_within, set_aside, touched_within
 from wink.filesystem.disk._root import DiskRoot, ResolvedPath, node_of, times_of
 from wink.filesystem.disk._trees import is_empty
+from wink.filesystem.disk._undo import GONE
 
 SAVED: Final = "was saved by somebody else while it was being changed; read it again"
 
 Content = bytes | tuple[str, int]
 """New content in memory, or the name of a file in staging and its descriptor."""
 
+_CHANGES: Final = stat.S_IWUSR | stat.S_IXUSR
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
@@ -248,6 +251,31 @@ class Operations:
             self._log.record("P", at.path, (), old=mark(found), note=str(wanted))
             set_mode(at.fd, at.name, wanted)
 
+    def open_directories(self, paths: Iterable[str]) -> dict[str, int]:
+        """Open this user's own directories that are closed to changes, such as those of mode 0555; gives the mode of each.
+
+        Whoever asks gives it back when all is done in them, the deepest first. What is no directory is passed by.
+        """
+        root, modes = self._root, dict[str, int]()
+        for path in sorted({one[:at] for one in paths for at in _ends(one)}):
+            try:
+                fd = root.beneath.directory(path.rpartition("/")[0])
+            except OSError as error:
+                if error.errno in GONE:
+                    continue
+                raise
+            try:
+                name = path.rpartition("/")[2]
+                found = root.status(fd, name)
+                if found is None or not is_closed(found):
+                    continue
+                modes[path] = stat.S_IMODE(found.st_mode)
+                self._log.record("P", path, (), old=mark(found), note=str(modes[path] | stat.S_IRWXU))
+                set_mode(fd, name, modes[path] | stat.S_IRWXU)
+            finally:
+                root.beneath.close(fd)
+        return modes
+
     def give_directory(self, at: ResolvedPath, found: os.stat_result, mode: int, like: Attributes | None) -> None:
         """Give a directory exactly these permission bits, and what else another had; of that a rollback knows nothing."""
         if like is not None:
@@ -396,6 +424,16 @@ class Operations:
         if self._root.has_fine_times is None:
             self._root.learn_times(new.st_mtime_ns, now.st_ctime_ns)
         return node_of(now)
+
+
+def is_closed(found: os.stat_result) -> bool:
+    """Whether a directory's owner, who asks, has closed it to changes, and may open it."""
+    me = os.geteuid()
+    return stat.S_ISDIR(found.st_mode) and me == found.st_uid != 0 and found.st_mode & _CHANGES != _CHANGES
+
+
+def _ends(path: str) -> list[int]:
+    return [at for at, letter in enumerate(path) if letter == "/"] + [len(path)] if path else []
 
 
 def taken(content: bytes | Staging) -> Content:

@@ -49,6 +49,8 @@ class PuttingBack:
     def _run(self) -> tuple[FileChange, ...]:
         with self._transaction.changing(".") as change_set:
             start = change_set.position
+            above = {path.rpartition("/")[0] for path in self._targets}
+            closed = cast("DiskChangeSet", change_set).open_directories(above)
         for path, target in self._targets.items():
             wanted = target.wanted
             if wanted is not None and self._needs_content(target):
@@ -77,21 +79,27 @@ class PuttingBack:
                 self._remove_directory(target)
         for target in targets:
             self._make(target)
-        for target in reversed(targets):
+        for path in sorted({*self._targets, *closed}, reverse=True):
             # Last, and the deepest first: a mode may close a directory.
-            wanted = target.wanted
-            if wanted is None or wanted.kind == "link" or target.path in self._done:
-                continue
-            now = self._versions.present(target.path)
-            if now is None:  # its directory is not there any more, or another link
-                raise UndoConflict([(target.path, CHANGED)])
-            if now.kind == "directory":
-                like = self._versions.attributes(wanted) if target.path in made else None
-                if like is not None or now.mode != wanted.mode:
-                    self._do(target.path, "give_directory", wanted.mode, like)
-            elif now.mode != wanted.mode:
-                self._do(target.path, "chmod", wanted.mode)
+            if path in self._targets:
+                self._give_mode(self._targets[path], is_made=path in made)
+            else:
+                self._do(path, "give_directory", closed[path], None)
         return self._checked(self._transaction.changes(start))
+
+    def _give_mode(self, target: Target, *, is_made: bool) -> None:
+        wanted = target.wanted
+        if wanted is None or wanted.kind == "link" or target.path in self._done:
+            return
+        now = self._versions.present(target.path)
+        if now is None:  # its directory is not there any more, or another link
+            raise UndoConflict([(target.path, CHANGED)])
+        if now.kind == "directory":
+            like = self._versions.attributes(wanted) if is_made else None
+            if like is not None or now.mode != wanted.mode:
+                self._do(target.path, "give_directory", wanted.mode, like)
+        elif now.mode != wanted.mode:
+            self._do(target.path, "chmod", wanted.mode)
 
     def _make(self, target: Target) -> None:
         wanted = target.wanted

@@ -184,13 +184,19 @@ class Versions:
                 continue
             now = self._places.version(path)
             if now is not None and now.kind == "file" and has_mark_of(version, now):
-                return (self._places.open(path)[0], None) if self._has_content_of(path, version, now) else None
+                return self._opened(path) if self._has_content_of(path, version, now) else None
             after = self._next(path, version, position)
             if after is None:
                 is_there = now is not None and self._is_copy(path, version, now, position)
-                return (self._places.open(path)[0], None) if is_there else None
+                return self._opened(path) if is_there else None
             path, version, position = after
         return None
+
+    def _opened(self, path: str) -> tuple[BinaryIO, None] | None:
+        try:
+            return self._places.open(path)[0], None
+        except PermissionError:
+            return None  # what its owner has closed is known by its mark alone
 
     def attributes(self, version: FileVersion) -> Attributes | None:
         """What a directory that was deleted had besides what was in it, as far as that is kept."""
