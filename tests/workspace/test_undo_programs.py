@@ -168,3 +168,42 @@ def test_a_fifo_or_socket_that_a_program_deleted_holds_up_nothing(workspace: Wor
     os.mkfifo(root / "taken")
     with pytest.raises(UndoConflict, match="taken was changed since by somebody else"):
         workspace.undo()
+
+
+def test_a_snapshot_that_is_restored_names_what_does_not_come_back(workspace: Workspace, root: Path) -> None:
+    """It passed over a FIFO that a program had deleted, without a word."""
+    (root / "a.txt").write_text("one")
+    os.mkfifo(root / "pipe")
+    before = workspace.filesystem.snapshot()
+
+    def take(files: Filesystem, _: object) -> None:
+        def steps_of(part: Any) -> None:
+            with merging(part, "pipe") as steps:
+                steps.drop("pipe", (root / "pipe").lstat())
+
+        files._transaction.run("change", steps_of)  # pyright: ignore[reportPrivateUsage]
+        files.write("a.txt", "two")
+
+    call(workspace, take)
+
+    assert workspace.filesystem.restore(before) == ("pipe",)
+    assert (root / "a.txt").read_text() == "one"
+    assert workspace.filesystem.restore(before) == ("pipe",)
+
+
+def test_what_is_to_go_and_was_changed_names_the_way_on(workspace: Workspace, root: Path) -> None:
+    """A redo of a deleted environment, whose Python has written a .pyc anew: moving that away is enough."""
+    (root / "env").mkdir()
+    (root / "env/a.pyc").write_bytes(b"one")
+    call(workspace, lambda files, _: files.delete("env", recursive=True))
+    workspace.undo()
+    (root / "env/a.pyc").write_bytes(b"two")
+
+    with pytest.raises(
+        UndoConflict, match=r"a\.pyc was changed since .*, and is to go: move it away, and do the same again"
+    ):
+        workspace.redo()
+
+    (root / "env/a.pyc").rename(root / "kept.pyc")
+    workspace.redo()
+    assert sorted(os.listdir(root)) == [".wink", "kept.pyc"]

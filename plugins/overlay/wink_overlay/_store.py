@@ -116,10 +116,12 @@ class OverlayPast:
         self._store.marks.add(mark)
         return mark
 
-    def restore(self, transaction: FileTransaction, to: object) -> None:
+    def restore(self, transaction: FileTransaction, to: object) -> tuple[str, ...]:
         """Bring the upper layer back, in the change set of the transaction."""
+        lost: list[str] = []
         with transaction.changing(".") as change_set:
-            cast("OverlayChangeSet", change_set).lend(lambda inner: self._past.restore(inner, to))
+            cast("OverlayChangeSet", change_set).lend(lambda inner: lost.extend(self._past.restore(inner, to)))
+        return tuple(lost)
 
     def check(self, transaction: FileTransaction, to: int) -> None:
         """Raise `UndoConflict` where undoing would put aside what somebody else saved in the upper layer."""

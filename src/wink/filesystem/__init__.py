@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from wink.filesystem.undo import (
         BETWEEN,
         CHANGED,
+        GOES,
         Archived,
         Places,
         PuttingBack,
@@ -162,7 +163,7 @@ Turns = WriteLock
 
 # What only some programs need is imported when it is asked for (PEP 562).
 _LATER = {
-    "Archived BETWEEN CHANGED Places PuttingBack Target Versions changed_by_others net_changes obstacles plan preview": "undo",
+    "Archived BETWEEN CHANGED GOES Places PuttingBack Target Versions changed_by_others net_changes obstacles plan preview": "undo",
     "Attributes Conflict SETTINGS distribution_at import_places Recovered attributes_of copy_with_holes Merging Was check_program_may_change merging program_state can_exchange": "disk",
     "FileEntry FileStat GlobMatch GrepMatch IgnoreRules Ignored Listing Pattern": "search",
     "FilesystemSnapshot Past": "_past",

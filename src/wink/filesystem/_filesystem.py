@@ -287,15 +287,16 @@ class Filesystem:
         """
         return self._transaction.snapshot(tag)
 
-    def restore(self, snapshot: FilesystemSnapshot) -> None:
+    def restore(self, snapshot: FilesystemSnapshot) -> tuple[str, ...]:
         """Make everything as it was at a snapshot of these files, in one transaction.
 
         Bytes, names, permission bits, links and empty directories go back, of all that was changed through wink since; other
         snapshots, later ones too, can still be restored afterwards. In a workspace it is a call that can be undone; in a call
         it is a part of it. What somebody else changed since stays: where that is in the way nothing is changed, and
-        `UndoConflict` names the paths. Raises `SnapshotMismatch`.
+        `UndoConflict` names the paths. Gives the paths of sockets, FIFOs and devices that a program took away, which do not
+        come back. Raises `SnapshotMismatch`.
         """
-        self._transaction.restore(snapshot)
+        return self._transaction.restore(snapshot)
 
     def diff(self, snapshot: FilesystemSnapshot, until: FilesystemSnapshot | None = None) -> tuple[FileChange, ...]:
         """What is different at `until`, or now, of what was changed through wink since `snapshot`: one change for each path.

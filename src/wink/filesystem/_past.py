@@ -23,8 +23,11 @@ class Past(Protocol):
         """What is committed now; can be come back to as long as somebody holds it."""
         ...
 
-    def restore(self, transaction: FileTransaction, to: object, /) -> None:
-        """Make everything as it was at a moment, as changes of the transaction; raises `UndoConflict`, with nothing changed."""
+    def restore(self, transaction: FileTransaction, to: object, /) -> tuple[str, ...]:
+        """Make everything as it was at a moment, as changes of the transaction; raises `UndoConflict`, with nothing changed.
+
+        Gives the paths of what was there and does not come back.
+        """
         ...
 
     def check(self, transaction: FileTransaction, to: int, /) -> None:
@@ -48,10 +51,11 @@ class StorePast:
     def __init__(self, store: MarkingStore) -> None:
         self._store, self.mark = store, store.mark
 
-    def restore(self, transaction: FileTransaction, to: object) -> None:
+    def restore(self, transaction: FileTransaction, to: object) -> tuple[str, ...]:
         """Let the change set do it."""
         with transaction.changing(".") as change_set:
             cast("MarkingChangeSet", change_set).rewind(to)
+        return ()
 
     def check(self, transaction: FileTransaction, to: int) -> None:
         """Nobody else can save anything here."""
@@ -99,8 +103,8 @@ class DiskPast:
         """The last position in the history."""
         return self._history.mark()
 
-    def restore(self, transaction: FileTransaction, to: object) -> None:
-        """Put back what has changed since; what somebody else has changed stays, or is in the way."""
+    def restore(self, transaction: FileTransaction, to: object) -> tuple[str, ...]:
+        """Put back what has changed since; what somebody else has changed stays, or is in the way. Gives what does not come back."""
         from wink.filesystem.undo import PuttingBack, obstacles, plan
 
         with transaction.changing(".") as change_set:
@@ -111,6 +115,8 @@ class DiskPast:
             if conflicts:
                 raise UndoConflict(conflicts)
             PuttingBack(transaction, versions, targets).run()
+        gone = ((one.path, one.before) for _, one in changes)
+        return tuple(sorted({path for path, before in gone if before is not None and before.kind == "other"}))
 
     def check(self, transaction: FileTransaction, to: int) -> None:
         """See that everything that changed since is as the transaction left it."""

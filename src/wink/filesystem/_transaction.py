@@ -351,13 +351,13 @@ class FileTransaction:
         mark = (tree.past or past_of(tree)).mark() if self.autocommit else self._position()
         return _snapshot(FilesystemSnapshot, (tree, next(tree.numbers), tree.clock(), tag, mark))
 
-    def restore(self, snapshot: FilesystemSnapshot) -> None:
-        """Come back to a snapshot of the call, or to one of the files from before it."""
+    def restore(self, snapshot: FilesystemSnapshot) -> tuple[str, ...]:
+        """Come back to a snapshot of the call, or to one of the files from before it; gives what does not come back."""
         to, past = self._moment(snapshot), past_of(self.tree)
         if self.autocommit:
             with self.transaction("restore", snapshot) as own:
-                past.restore(own, to)
-            return
+                return past.restore(own, to)
+        lost: tuple[str, ...] = ()
         with self.changing(".") as change_set:
             start = change_set.position
             if isinstance(to, int) and self._since is not None and self._since <= to and self._is_last(to):
@@ -366,11 +366,12 @@ class FileTransaction:
                 changed = change_set.between(to)
                 self._cut(change_set, to)
             else:
-                past.restore(self, to)
+                lost = past.restore(self, to)
                 changed = change_set.between(start)
             for change in changed:
                 # What was known before is judged by what is there now.
                 self._observed.pop(change.path, None)
+        return lost
 
     def diff(self, snapshot: FilesystemSnapshot, until: FilesystemSnapshot | None) -> tuple[FileChange, ...]:
         """What is not the same at two snapshots, or now."""

@@ -17,6 +17,7 @@ from wink.filesystem import (
     BETWEEN,
     CHANGED,
     COPIED_BYTES,
+    GOES,
     FileChange,
     HostFilesystem,
     PuttingBack,
@@ -137,12 +138,12 @@ class Reverting:
     def _blamed(self, versions: Versions, conflict: tuple[str, str], targets: Container[int]) -> tuple[str, str]:
         """A conflict, naming the later call that it comes from, unless somebody else has changed the path after that."""
         path, reason = conflict
-        if reason not in (CHANGED, BETWEEN):
+        if reason not in (CHANGED, GOES, BETWEEN):
             return conflict
         made = versions.changes.get(path, ())
         last = max((position for position, _ in made if position in targets), default=0)
-        others = [one for one in made if one[0] not in targets and (one[0] > last) == (reason == CHANGED)]
-        if not others or (reason == CHANGED and changed_by_others(versions, others[-1:])):
+        others = [one for one in made if one[0] not in targets and (one[0] > last) == (reason != BETWEEN)]
+        if not others or (reason != BETWEEN and changed_by_others(versions, others[-1:])):
             return conflict
         undone = self._record.undone()
         later = (self._record.past(position, position)[0] for position, _ in reversed(others) if position not in undone)
@@ -150,7 +151,7 @@ class Reverting:
         call = next((past.call for past in later if past.call is not None and not past.reverts), None)
         if call is None:
             return conflict
-        when = "since" if reason == CHANGED else "in between"
+        when = "in between" if reason == BETWEEN else "since"
         return path, f"was changed {when} by c{call}, which is to stay; `wink undo c{call}` first"
 
     def _apply(

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from wink.dataclass import dataclass
 from wink.filesystem._change import COPIED_BYTES, FileChange, FileVersion
-from wink.filesystem._git_data import restoring
+from wink.filesystem._git_data import is_git_index, restoring
 from wink.filesystem.undo._versions import Versions, has_mark_of
 
 Conflicts = list[tuple[str, str]]
@@ -15,6 +15,8 @@ Conflicts = list[tuple[str, str]]
 
 CHANGED = "was changed since by somebody else"
 """Why a path cannot go back: it is not as the last of the changes left it."""
+GOES = f"{CHANGED}, and is to go: move it away, and do the same again"
+"""The same of a path at which nothing is wanted."""
 BETWEEN = "was changed in between by something that is to stay"
 """Why a path cannot go back: one of the changes did not find what the one before had left."""
 _GONE = "is not kept any more as it was before"
@@ -115,7 +117,9 @@ def _problem(
         if not _same(versions, path, left.after, earlier, found.before, later):
             return BETWEEN
     last, change = chain[-1]
-    return None if _same(versions, path, change.after, last, now, last) else CHANGED
+    if _same(versions, path, change.after, last, now, last):
+        return None
+    return GOES if chain[0][1].before is None and now is not None else CHANGED
 
 
 def _same(
@@ -129,7 +133,7 @@ def _same(
     if one.kind != "file":
         return True
     return _is_same_file(versions, path, one, one_at, other, other_at) or (
-        path.endswith("/index") and _says_the_same(versions, path, one, one_at, other, other_at)
+        is_git_index(path) and _says_the_same(versions, path, one, one_at, other, other_at)
     )
 
 
