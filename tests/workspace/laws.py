@@ -20,7 +20,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from tests.workspace.test_undo import tree
 from tests.workspace.working import call
 
-from wink.errors import MergeConflict, MergeRefused, NothingToUndo, NothingTried, PathRefused, TryConflict, UndoConflict
+from wink.errors import MergeConflict, MergeRefused, NothingToUndo, NothingTried, TryConflict, UndoConflict
 from wink.filesystem import Filesystem, merging
 from wink.workspace import Reverted, Workspace
 from wink_sandbox import Command, Sandbox
@@ -288,12 +288,6 @@ class Machine(RuleBasedStateMachine):
             number = self.hands.accept(name, (place,) if place else ())
         except NothingTried:
             assert all(before.get(path) == becomes for path, (_, becomes) in chosen.items())
-            return
-        except PathRefused:
-            # A directory that a program deleted goes as a whole.
-            assert tree(self.root) == before
-            assert "/" in place
-            assert all(becomes is None for _, becomes in chosen.values())
             return
         except (TryConflict, MergeConflict, MergeRefused) as problem:
             assert tree(self.root) == before

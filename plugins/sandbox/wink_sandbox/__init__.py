@@ -7,7 +7,7 @@ from wink.trust import allowed
 from wink_sandbox._call import Outcome, run_in_call
 from wink_sandbox._deep import remove_tree, walk_tree
 from wink_sandbox._git_config import keep_base, with_git_config
-from wink_sandbox._git_outside import Beside, GitOutside, beside, git_outside, index_in, main_tree
+from wink_sandbox._git_outside import Beside, GitHome, GitOutside, beside, git_home, git_outside, index_in
 from wink_sandbox._guard import Guard, Guarded, OverlayGuard, usual_guard
 from wink_sandbox._lay import check_mounts, foreign, mounted_in, objection
 from wink_sandbox._merge import Differences, Notes, changed_meanwhile, differences, forget, lay_aside, merge, refused
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from wink_sandbox._copy import copy_file
     from wink_sandbox._copy_guard import CopyGuard
     from wink_sandbox._copy_of_try import CopyLost, CopyOfTry
-    from wink_sandbox._elsewhere import forget_copies
+    from wink_sandbox._elsewhere import CopyLeft, copies_left, forget_copies, free_copy
     from wink_sandbox._git_remotes import RemoteSetting
     from wink_sandbox._left_out import in_the_place_of_left_out
     from wink_sandbox._probe import Feature, Report, probe
@@ -62,6 +62,9 @@ if TYPE_CHECKING:
     from wink_sandbox.programs import mount
 
 __all__ = [
+    "CopyLeft",
+    "copies_left",
+    "free_copy",
     "DEEPEST",
     "ENVIRONMENT",
     "LEFT_OUT",
@@ -78,6 +81,7 @@ __all__ = [
     "Differences",
     "Ended",
     "Feature",
+    "GitHome",
     "GitOutside",
     "Guard",
     "Guarded",
@@ -113,13 +117,13 @@ __all__ = [
     "forget",
     "forget_copies",
     "fresh_name",
+    "git_home",
     "git_outside",
     "has_copy",
     "has_left_out",
     "in_the_place_of_left_out",
     "keep_base",
     "launcher",
-    "main_tree",
     "merge",
     "mount",
     "mounted_in",
@@ -157,7 +161,7 @@ _LATER = {
     "CopyGuard": "_copy_guard",
     "copy_file": "_copy",
     "CopyLost CopyOfTry": "_copy_of_try",
-    "forget_copies": "_elsewhere",
+    "CopyLeft copies_left forget_copies free_copy": "_elsewhere",
     "in_the_place_of_left_out": "_left_out",
     "RemoteSetting": "_git_remotes",
     "Feature Report probe": "_probe",

@@ -22,7 +22,7 @@ from wink.state import open_directory, opened_directory, read_file, replace_file
 from wink_sandbox import _rules
 from wink_sandbox._copy import Mark, WorkspaceCopy, copy_file, is_kept, mark
 from wink_sandbox._deep import remove_tree
-from wink_sandbox._elsewhere import Elsewhere, copies_directory, leaves, open_up
+from wink_sandbox._elsewhere import Elsewhere, copies_directory, leaves, note_copy, open_up
 from wink_sandbox._git_outside import bounded_content, leads_elsewhere
 from wink_sandbox._left_out import note_left_out
 from wink_sandbox._overlay import COPY, ELSEWHERE, RUNS, Overlay, is_directory, layers
@@ -75,6 +75,7 @@ class CopyOfTry(WorkspaceCopy):
             layers(self.shown.directory)
         else:
             self.strays_before = self._elsewhere.make()
+            note_copy(self._elsewhere.top, self._tried.directory, unsettled=True)
             self.shown.directory = self._elsewhere.directory
             self._copy = self.shown.upper
         os.chmod(self._copy, stat.S_IMODE(os.stat(self._root).st_mode) | 0o700)
@@ -104,6 +105,8 @@ class CopyOfTry(WorkspaceCopy):
             replace_file(place, RUNS, b"%s %d" % (number, len(self._index)))
         self._store()
         remove_tree(f"{self._notes}/{RUNS}")
+        if self._elsewhere is not None:
+            note_copy(self._elsewhere.top, self._tried.directory, unsettled=False)
 
     def give_up(self) -> None:
         """Look for what a program did no more, where the copy is gone: what was tried before it is a try again."""

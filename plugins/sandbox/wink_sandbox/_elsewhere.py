@@ -2,15 +2,21 @@
 
 It lies below the user's directory for state, at the end of a chain of directories that hold nothing else, under a random
 name. What is noted of it is with the try. What a program leaves in the chain is in no try: it is named and never deleted.
+
+Of each copy there is a note in the user's own directory for state, by the copy's name: which try it is of, and whether a
+program may have done something in it that is not yet in that try. So those are found whose workspace was deleted with its
+state: they are freed, or where that may lose something, named.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import Final
+from typing import Any, Final, NamedTuple, cast
 
 from wink.errors import RecordCorrupt, SandboxUnavailable
 from wink.state import open_directory, opened_directory, read_file, replace_file, user_directory
@@ -19,6 +25,8 @@ from wink_sandbox._overlay import COPY, ELSEWHERE
 
 _PLACE: Final = "place"
 """The file of the notes that says where the copy is."""
+_NOTES: Final = "copies"
+_NAME: Final = re.compile(r"[0-9a-f]{32}")
 _CHAIN: Final = tuple("123456789")
 _LINKS: Final = 40
 """So many links are followed on one way, as by the kernel."""
@@ -103,8 +111,82 @@ class Elsewhere:
 
 def forget_copies(directory: str) -> None:
     """Remove the copies of the try in a directory; what programs left beside the one elsewhere stays."""
-    Elsewhere(directory).forget()
+    elsewhere = Elsewhere(directory)
+    elsewhere.forget()
+    if elsewhere.top and not os.path.lexists(elsewhere.top):
+        forget_note(elsewhere.top)
     remove_tree(f"{directory}/{COPY}")
+
+
+class CopyLeft(NamedTuple):
+    """A copy whose try is gone from `directory`; one that is `unsettled` may have what is nowhere else."""
+
+    place: str
+    directory: str
+    unsettled: bool
+
+
+def note_copy(top: str, directory: str, *, unsettled: bool) -> None:
+    """Note of which try a copy is, before there is one."""
+    with opened_directory(_notes(), make=True) as place:
+        replace_file(place, os.path.basename(top), json.dumps([directory, unsettled]).encode())
+
+
+def forget_note(top: str) -> None:
+    """Forget it, when the copy is gone."""
+    with suppress(OSError, RecordCorrupt), opened_directory(_notes()) as place:
+        os.unlink(os.path.basename(top), dir_fd=place)
+
+
+def copies_left() -> tuple[CopyLeft, ...]:
+    """The copies of this user's whose tries are gone; of one that is noted nowhere, nobody knows, and it is not given."""
+    copies, found = copies_directory(), list[CopyLeft]()
+    if not copies:
+        return ()
+    try:
+        with opened_directory(copies) as place, os.scandir(place) as entries:
+            names = sorted(one.name for one in entries if _NAME.fullmatch(one.name) and _is_own(one))
+    except (OSError, RecordCorrupt):
+        return ()
+    for name in names:
+        noted = _noted(name)
+        if noted is not None and Elsewhere(noted[0]).top != f"{copies}/{name}":
+            found.append(CopyLeft(f"{copies}/{name}", *noted))
+    return tuple(found)
+
+
+def free_copy(left: CopyLeft) -> bool:
+    """Remove such a copy; what a program left beside it stays, and False says so."""
+    elsewhere = Elsewhere("")
+    elsewhere.top = left.place
+    elsewhere.forget()
+    if os.path.lexists(left.place):
+        return False
+    forget_note(left.place)
+    return True
+
+
+def _notes() -> str:
+    own = user_directory()
+    return os.path.join(os.path.realpath(own), _NOTES) if own is not None else ""
+
+
+def _noted(name: str) -> tuple[str, bool] | None:
+    try:
+        with opened_directory(_notes()) as place:
+            found: object = json.loads(read_file(place, name, _MOST_BYTES))
+    except (OSError, ValueError, RecursionError, RecordCorrupt):
+        return None
+    match cast("Any", found):
+        case [str(directory), bool(unsettled)] if os.path.isabs(directory):
+            return directory, unsettled
+        case _:
+            return None
+
+
+def _is_own(entry: os.DirEntry[str]) -> bool:
+    found = entry.stat(follow_symlinks=False)
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
 
 
 def open_up(place: str) -> None:

@@ -77,7 +77,9 @@ def with_git_config(found: Differences, confirmed: Collection[RemoteSetting] = (
     asked: list[RemoteSetting] = []
     overlay = found.overlay
     for number, step in enumerate(steps):
-        if step.kind != "file" or step.found is None or not _rules.is_known_config(step.path, overlay.root):
+        if step.kind != "file" or step.found is None:
+            continue
+        if not _rules.is_known_config(step.path, overlay.root, is_git=overlay.is_git):
             continue
         try:
             now = _content(overlay.root, step.path)

@@ -20,7 +20,7 @@ from wink.errors import RecordCorrupt
 from wink.filesystem import git_index_meaning, protected_as
 from wink.state import open_directory
 from wink.trust import is_inside
-from wink_sandbox._opened import Opened
+from wink_sandbox._deep import Opened
 from wink_sandbox._overlay import Overlay
 from wink_sandbox._upper import Reader, Step
 
@@ -37,15 +37,32 @@ _WORKTREE: Final = re.compile(rb"""(?m)^\tworktree = ([^"\\#;\n]+)$""")
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
+class GitHome(NamedTuple):
+    """Where what git wrote outside of a workspace is accepted to.
+
+    `place` is the main working tree whose `.git` has it, or with `is_git` the git directory itself, as a bare repository is.
+    What does not `point back` has to be confirmed by a person: the workspace alone says that it belongs there.
+    """
+
+    place: str
+    is_git: bool = False
+    points_back: bool = True
+
+    @property
+    def inside(self) -> str:
+        """The path in there beneath which all lies that is accepted."""
+        return "" if self.is_git else ".git"
+
+
 class GitOutside(NamedTuple):
     """A git directory outside of a workspace that programs have written to; the `.git` at the path `at` leads there.
 
-    `main` is the main working tree that it is accepted to, where it is that of a worktree or submodule which says so itself.
+    `home` is where it is accepted to; None where it cannot be.
     """
 
     at: str
     directory: str
-    main: str | None
+    home: GitHome | None
 
 
 def git_outside(root: str, places: Iterable[tuple[str, str]], named: str = "") -> tuple[GitOutside, ...]:
@@ -70,8 +87,8 @@ def git_outside(root: str, places: Iterable[tuple[str, str]], named: str = "") -
         if one[2] not in shared and is_changed(one[2]):
             own.append(one)
             shared.add(one[2])
-    mains = {one: None if one in by_name else main_tree(f"{root}/{one[0]}".removesuffix("/.git")) for one in own}
-    return tuple(GitOutside(at, git, mains[at, git, common]) for at, git, common in sorted(own))
+    homes = {one: None if one in by_name else git_home(f"{root}/{one[0]}".removesuffix("/.git")) for one in own}
+    return tuple(GitOutside(at, git, homes[at, git, common]) for at, git, common in sorted(own))
 
 
 @dataclass(slots=True)
@@ -86,26 +103,49 @@ class Beside(Overlay):
         return self.layer
 
 
-def main_tree(root: str) -> str | None:
-    """The directory whose `.git` has the repository that a workspace is a worktree or submodule of, if that says so itself.
+def git_home(root: str) -> GitHome | None:
+    """Where what git writes for a workspace is accepted to, if its `.git` is a file that leads out of it to what is this user's.
 
-    The workspace's `.git` is a file by whoever; so the git directory that it names must name it too, and be this user's, as
-    all else that is read there.
+    That file is by whoever. The git directory of a worktree or submodule names its working tree, and must name this one.
+    That of `git init --separate-git-dir` names none: it is one that belongs to no other working tree.
     """
     git = _git_directory(f"{root}/.git") if stat.S_ISREG(_mode(f"{root}/.git")) else None
     if git is None:
         return None
     shared, back = _line(f"{git}/commondir"), _line(f"{git}/gitdir")
     if shared is None or back is None:
-        return _superproject(root, git)
+        main = _superproject(root, git)
+        return _separate(root, git) if main is None else GitHome(main)
     if os.path.realpath(os.path.join(git, back)) != f"{root}/.git":
         return None
     common = os.path.realpath(os.path.join(git, shared))
-    main = os.path.dirname(common)
-    if os.path.dirname(git) != f"{common}/worktrees" or common != f"{main.rstrip('/')}/.git" or is_inside(main, root):
+    if os.path.dirname(git) != f"{common}/worktrees" or is_inside(common, root):
         return None
-    places = (main, common, f"{common}/worktrees", git, f"{git}/commondir", f"{git}/gitdir")
-    return main if all(map(_is_own, places)) else None
+    places = (common, f"{common}/worktrees", git, f"{git}/commondir", f"{git}/gitdir")
+    main = os.path.dirname(common)
+    if common != f"{main.rstrip('/')}/.git":
+        return GitHome(common, is_git=True) if all(map(_is_own, places)) and _is_repository(common) else None
+    return GitHome(main) if all(map(_is_own, (main, *places))) and not is_inside(main, root) else None
+
+
+def _separate(root: str, git: str) -> GitHome | None:
+    """A git directory that is nobody's but perhaps that of a workspace at `root`, and where it does not say so, has to be confirmed."""
+    if os.path.basename(git) == ".git" or is_inside(git, root) or is_inside(root, git) or "/.git/" in git:
+        return None
+    if not _is_repository(git) or os.path.lexists(f"{git}/commondir"):
+        return None
+    settings = (bounded_content(f"{git}/{name}", _LARGEST) or b"" for name in ("config", "config.worktree"))
+    named = [os.fsdecode(found[1]) for text in settings for found in _ANY_WORKTREE.finditer(text)]
+    if any(os.path.realpath(os.path.join(git, one)) != root for one in named):
+        return None
+    return GitHome(git, is_git=True, points_back=bool(named))
+
+
+def _is_repository(git: str) -> bool:
+    """Whether a directory has what git needs to take it for its own, as this user's."""
+    places = (git, f"{git}/HEAD", f"{git}/objects", f"{git}/refs")
+    kinds = (stat.S_ISDIR, stat.S_ISREG, stat.S_ISDIR, stat.S_ISDIR)
+    return all(is_kind(_mode(place)) and _is_own(place) for place, is_kind in zip(places, kinds, strict=True))
 
 
 def _superproject(root: str, git: str) -> str | None:
@@ -163,18 +203,21 @@ def _has_its_files_elsewhere(git: str, root: str) -> bool:
     return any(not is_inside(os.path.realpath(os.path.join(git, one)), root) or os.path.isabs(one) for one in named)
 
 
-def index_in(main: str, root: str) -> str:
-    """The path, in its main working tree, of the index of a worktree or submodule at `root`."""
-    return f"{os.path.relpath(_git_directory(f'{root}/.git') or main, main)}/index"
+def index_in(home: GitHome, root: str) -> str:
+    """The path, in where it is accepted to, of the index of a workspace at `root`."""
+    git = _git_directory(f"{root}/.git") or home.place
+    return os.path.normpath(f"{os.path.relpath(git, home.place)}/index")
 
 
-def beside(overlay: Overlay, main: str, places: Iterable[tuple[str, str]]) -> Beside | None:
-    """What programs changed in the directory `main`, with `places` as for `git_outside`."""
+def beside(overlay: Overlay, home: GitHome, places: Iterable[tuple[str, str]]) -> Beside | None:
+    """What programs changed in where it is accepted to, with `places` as for `git_outside`."""
+    main = home.place
     found = [(place, upper) for place, upper in places if is_inside(main, place)]
     if not found:
         return None
     place, upper = max(found, key=lambda one: len(one[0]))
-    return Beside(main, overlay.directory, since=overlay.since, layer=f"{upper}{main[len(place.rstrip('/')) :]}")
+    layer = f"{upper}{main[len(place.rstrip('/')) :]}"
+    return Beside(main, overlay.directory, since=overlay.since, is_git=home.is_git, layer=layer)
 
 
 def _mode(place: str) -> int:

@@ -16,9 +16,8 @@ from wink.errors import FileConflict, MergeConflict, MergeRefused
 from wink.filesystem import FileChange, FileTransaction, FileVersion, check_program_may_change, merging
 from wink_sandbox import _rules
 from wink_sandbox._bare import planted
-from wink_sandbox._deep import walk_tree
+from wink_sandbox._deep import Changeable, walk_tree
 from wink_sandbox._held_index import PATH as INDEX
-from wink_sandbox._opened import Changeable
 from wink_sandbox._overlay import Overlay
 from wink_sandbox._upper import Step, attributes, clean
 
@@ -149,17 +148,18 @@ def merge(found: Differences, part: FileTransaction, *, keep: bool = False, file
 
 def refused(found: Differences, part: FileTransaction, *, portable_names: bool = False) -> tuple[tuple[str, str], ...]:
     """What must not become the workspace's: paths, each with the reason; with `portable_names` new ones that no Windows can hold."""
-    root = found.overlay.root
+    root, is_git = found.overlay.root, found.overlay.is_git
 
     def check(path: str) -> None:
         check_program_may_change(part, path)
 
     problems: dict[tuple[str, str], None] = {}
     for step in found.steps:
-        reason = None if step.path in found.settings else _rules.problem(step, root, check=check)
+        reason = None if step.path in found.settings else _rules.problem(step, root, is_git=is_git, check=check)
         if reason is not None:
             problems[step.path, found.refusals.get(step.path, reason)] = None
-    problems.update(planted(found.steps, root))
+    if not is_git:
+        problems.update(planted(found.steps, root))
     if portable_names:
         problems.update(dict.fromkeys(_rules.unportable(found.steps)))
     return tuple(one for one in problems if not any((above, one[1]) in problems for above in _above(one[0])))

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Final
 
 from wink.errors import RecordCorrupt
 from wink.state import open_directory, opened_directory, read_file
-from wink_sandbox._deep import LOCK, remove_tree
+from wink_sandbox._deep import LOCK, Opened, remove_tree
 from wink_sandbox._held_index import HeldIndex
-from wink_sandbox._opened import Opened
 from wink_sandbox._upper import Reader, Reading, attributes
 from wink_sandbox.programs import Mount
 
@@ -52,7 +51,7 @@ class Overlay:
     It is in use from `open` to `close`; `directory` is a real path, beneath which no link is followed. `close` keeps it for another time, `drop` removes it. `since` is the time, by the
     workspace's own clock, after which a change in the workspace is somebody else's. With `scratch`, its directories stay
     out of what is merged or dropped. With `is_copy` it is no layer over the workspace but a copy, seen in its place.
-    `index` is the workspace's git index as it was when the overlay was opened.
+    With `is_git` the root is a git directory itself. `index` is the workspace's git index as it was when the overlay was opened.
     """
 
     root: str
@@ -60,6 +59,7 @@ class Overlay:
     scratch: Scratch | None = None
     since: int = 0
     is_copy: bool = False
+    is_git: bool = False
     index: HeldIndex | None = field(default=None, repr=False)
     _lock: int = field(default=-1, repr=False)
 

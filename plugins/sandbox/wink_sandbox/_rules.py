@@ -44,8 +44,10 @@ _TARGET: Final = 200
 _CODE: Final = "belongs to what git runs or is told by (only objects, refs, logs, index and HEAD are merged)"
 
 
-def problem(step: Step, root: str, *, check: Callable[[str], None]) -> str | None:
+def problem(step: Step, root: str, *, is_git: bool, check: Callable[[str], None]) -> str | None:
     """Why a step must not be taken, or None. `check` raises `PathRefused` for places that are not for programs.
+
+    With `is_git` the root is a git directory.
 
     A name alone is no reason: what file tools refuse to make, since models confuse it, programs make on purpose.
     """
@@ -57,6 +59,8 @@ def problem(step: Step, root: str, *, check: Callable[[str], None]) -> str | Non
     if _is_sealed(step.made):
         return _SEALED
     at, inside = repository_of(path)
+    if at is None and is_git:
+        at, inside = "", path
     if at is not None:
         return _git_problem(step, root, at, inside)
     if step.kind == "drop" and step.found is not None and stat.S_ISDIR(step.found.st_mode):
@@ -186,7 +190,7 @@ def _git_problem(step: Step, root: str, at: str, inside: str) -> str | None:
     if not inside:
         return None
     own = _own_part(f"{root}/{at}", inside)
-    if own is None or not (is_git_data(step.path) and is_git_data(f".git/{own}")):
+    if own is None or not (is_git_data(step.path if at else f".git/{inside}") and is_git_data(f".git/{own}")):
         return _CODE
     if own == "info" and step.kind != "directory":
         return _CODE
@@ -195,10 +199,12 @@ def _git_problem(step: Step, root: str, at: str, inside: str) -> str | None:
     return None
 
 
-def is_known_config(path: str, root: str) -> bool:
-    """Whether a path is that of the settings of a repository that was there before."""
+def is_known_config(path: str, root: str, *, is_git: bool) -> bool:
+    """Whether a path is that of the settings of a repository that was there before; with `is_git` the root is one."""
     at, inside = repository_of(path)
-    if at is None or not is_git_config(path) or not is_repository(root, at):
+    if at is None and is_git:
+        at, inside = "", path
+    if at is None or not is_git_config(path if at else f".git/{path}") or not is_repository(root, at):
         return False
     return _own_part(f"{root}/{at}", inside) == "config"
 

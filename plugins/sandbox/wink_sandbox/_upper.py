@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from typing import Final, Literal
 
 from wink.dataclass import dataclass
-from wink_sandbox._opened import Opened
+from wink_sandbox._deep import Opened
 
 _PREFIXES: Final = ("user.overlay.", "trusted.overlay.")
 """What the kernel's marks begin with: in overlays that we mount, and in those that the host's root mounts."""

@@ -11,7 +11,7 @@ from plugins.ui.tests.conftest import HERE, TOKEN, Visitor, seal_of, text_of
 from starlette.testclient import TestClient
 from tests.workspace.laws import Done, Hands, Machine
 
-from wink.errors import NothingToUndo, NothingTried, PathRefused, TryConflict, UndoConflict
+from wink.errors import NothingToUndo, NothingTried, TryConflict, UndoConflict
 from wink_ui._app import Page, page_app
 
 
@@ -61,8 +61,6 @@ class OnThePage:
     def settle(self, verb: str, name: str, paths: tuple[str, ...]) -> int | None:
         chosen: dict[str, str | list[str]] = {"scope": "chosen", "path": list(paths)} if paths else {}
         shown = self.visitor.post(f"/do/{verb}", **{"try": name}, **chosen)
-        if shown.status_code == 422 and "was deleted with" in text_of(shown.text):
-            raise PathRefused(",".join(paths), "was deleted with a directory")
         if shown.status_code == 422:
             raise NothingTried(",".join(paths), name)
         if shown.status_code == 409:

@@ -76,6 +76,7 @@ __all__ = [
     "BETWEEN",
     "CHANGED",
     "COMPARED_BYTES",
+    "GOES",
     "COPIED_BYTES",
     "DIFFABLE_BYTES",
     "IGNORABLE",

@@ -164,12 +164,11 @@ def identify(store: Store, path: str, version: FileVersion, kept: Kept, stamp: S
         kept.digest = None if content is None else digest(content)
     if kept.digest is not None:
         kept.left_ns = 0  # content says more
-    if path.endswith("/index"):
-        from wink.filesystem._git_data import MOST, git_index_meaning, is_git_index
+    if path.rpartition("/")[2] == "index":
+        from wink.filesystem._git_data import MOST, git_index_meaning
 
         # git writes its index anew all the time, and then nobody has what the call left.
-        if is_git_index(path):
-            with suppress(OSError, PathRefused):
-                content, now = store.read(path, MOST)
-                if content is not None and (now.size, now.modified_ns) == (version.size, kept.modified_ns):
-                    kept.meaning = git_index_meaning(content)
+        with suppress(OSError, PathRefused):
+            content, now = store.read(path, MOST)
+            if content is not None and (now.size, now.modified_ns) == (version.size, kept.modified_ns):
+                kept.meaning = git_index_meaning(content)

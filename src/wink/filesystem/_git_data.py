@@ -80,12 +80,12 @@ _CACHES: Final = frozenset((b"TREE", b"UNTR", b"FSMN", b"EOIE", b"IEOT"))
 
 
 def is_git_index(path: str) -> bool:
-    """Whether a normalised path is that of an index.
+    """Whether a path may be that of an index, as its content then says: a git directory, as that of a bare repository, has any name.
 
-    >>> is_git_index(".git/index"), is_git_index("lib/.git/index"), is_git_index("index")
+    >>> is_git_index(".git/index"), is_git_index("store.git/worktrees/a/index"), is_git_index(".git/index.lock")
     (True, True, False)
     """
-    return _inside(path) == ["index"]
+    return path.rpartition("/")[2] == "index"
 
 
 def git_index_meaning(content: bytes) -> str | None:

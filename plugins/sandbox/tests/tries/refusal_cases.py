@@ -40,6 +40,7 @@ _STORE = "git init -q --bare store"
 _TAKEN = 'test "$(cat a.txt)" = two'
 _OPEN = "wink tries | grep -q default"
 _COMMITTED = "git diff --quiet HEAD; git log -1 --format=%s | grep two; git fsck"
+_DOTFILES = "export GIT_DIR=$HOME/store.git GIT_WORK_TREE=$PWD"
 _LONG = (
     "mkfifo ~/in; wink try --name long -- sh -c 'echo two > a.txt; timeout 90 head -n 1' <> ~/in > ~/out 2>&1 & "
     "until grep -qs two .wink/*/tries/long/upper/a.txt; do sleep 0.1; done"
@@ -88,7 +89,13 @@ CASES: Final = {
     "Settings without git": Case((0, 2, 0), f"{_TAKEN}; {_PLAIN}", around=_without(NO_GIT)),
     "Settings that cannot be read": Case((0, 2, 0), f"{_TAKEN}; {_OPEN}"),
     "A git directory elsewhere": Case(
-        (0, 2, 0, 0), f"{_COMMITTED}; {_OVER}", "git init -q --separate-git-dir $HOME/store.git"
+        (0, 2, 0), f"{_COMMITTED}; {_OVER}", "git init -q --separate-git-dir $HOME/store.git"
+    ),
+    "A git directory that is another's": Case(
+        (0, 2, 0, 0),
+        f"{_DOTFILES}; {_COMMITTED}; {_OVER}",
+        "mv .git $HOME/store.git",
+        around=("sh", "-c", f'{_DOTFILES}; exec "$@"', "sh"),
     ),
     "A worktree in which somebody else committed too": Case(
         (0, 2, 0, 0), f"{_COMMITTED}; {_OVER}", "git worktree add -q ../feature", where="../feature"
@@ -147,7 +154,7 @@ CASES: Final = {
     "Nothing is being tried": Case((2, 2, 2, 0, 0), f"{_TAKEN}; {_OVER}"),
     "Several tries, or none of that name": Case((0, 0, 2, 2, 0, 0), f"{_TAKEN}; {_OVER}"),
     "A path at which nothing was tried": Case((0, 2, 2, 0), f"{_TAKEN}; {_OVER}"),
-    "A part of what was deleted": Case((0, 2, 0), f"test ! -e src; {_OVER}"),
+    "A part of what was deleted": Case((0, 2, 0, 0, 0), f"test ! -e src; {_OVER}"),
     "A try in which a program runs": Case((2, 2, 2, 0, 0, 0), f"{_TAKEN}; wink tries | grep short", _LONG),
     "Nothing that was dropped": Case((2, 0, 0, 2, 2, 0, 0, 0), f"{_TAKEN}; {_OVER}"),
     "Hunks without a terminal": Case((0, 2, 2, 0), f"{_TAKEN}; {_OVER}"),

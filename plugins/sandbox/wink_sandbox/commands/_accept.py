@@ -30,7 +30,7 @@ from wink.filesystem import FileChange, path_in_json, quoted_path
 from wink.limits import utc_now
 from wink_sandbox import GitOutside
 from wink_sandbox.commands._patch import check_terminal, pick
-from wink_sandbox.commands._remotes import Remotes
+from wink_sandbox.commands._remotes import GitDirectories, Remotes
 from wink_sandbox.commands._telling import tell_accepted, tell_changes, tell_home, tell_left, tell_notes, tell_refused
 from wink_sandbox.tries import KEPT, Accepted, Try, bring_back, dropped_tries, tries
 
@@ -58,6 +58,11 @@ _dry_run = click.option("--dry-run", is_flag=True, help="Only show what would ch
 @click.option(
     "--remotes", is_flag=True, help="Take new git remotes, and other addresses of remotes; at a terminal it asks."
 )
+@click.option(
+    "--git-dir",
+    is_flag=True,
+    help="Take what git wrote to a git directory outside that does not name this working tree, now and later; at a terminal it asks.",
+)
 @click.option("-p", "--patch", is_flag=True, help="Ask for each hunk, at a terminal, as `git add -p` does.")
 @_dry_run
 def accept(
@@ -69,6 +74,7 @@ def accept(
     session: str,
     rest: bool,
     remotes: bool,
+    git_dir: bool,
     patch: bool,
     dry_run: bool,
 ) -> int | None:
@@ -90,6 +96,7 @@ def accept(
         chosen, left_out = tuple(map(named_path, paths)), tuple(map(named_path, without))
         picking, portable = pick if patch else None, portable_names_for(opened.root)
         asking = Remotes(opened.root, taken=remotes) if remotes or not dry_run else None
+        belongs = GitDirectories(taken=git_dir) if not dry_run else None
         try:
             done = tried.accept(
                 *chosen,
@@ -100,10 +107,13 @@ def accept(
                 pick=picking,
                 portable_names=portable,
                 remotes=asking,
+                git_directory=belongs,
                 settings=settings_problem,
             )
         except (TryConflict, MergeRefused):
-            if not tell_refused(tried, chosen, left_out, portable_names=portable, remotes=asking):
+            if not tell_refused(
+                tried, chosen, left_out, portable_names=portable, remotes=asking, git_directory=belongs
+            ):
                 raise
             return _WRONG
         if dry_run:
@@ -228,7 +238,7 @@ def _list_one(one: Try, dropped_at: datetime | None, ignored: Ignored, *, as_jso
     more = f", and {paths_of(len(home))} in the home" if home else ""
     click.echo(f"{one_line(one.name)}  {paths_of(len(changes))} changed{more}{gone}")
     for git in one.git_outside():
-        stays = ", which cannot be accepted" if git.main is None else ""
+        stays = ", which cannot be accepted" if git.home is None else ""
         click.echo(one_line(f"  git wrote to {quoted_path(git.directory)}{stays}"))
     runs = one.runs
     for number, run in enumerate(runs, 1):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from wink.cli import Checkup, Finding, Pending, fit, paths_of
 from wink.errors import WinkError
+from wink.filesystem import quoted_path
 from wink_sandbox import probe
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ def programs(workspace: str) -> Checkup:
     guard = report.guard
     found = [Finding("programs", one.name, one.has, one.detail, one.remedy) for one in report.features]
     remedy = "; ".join(report.lacks("scan"))
+    found += _copies()
     found.append(Finding("programs", "sandbox", guard is not None, f"the {guard} guard" if guard else "none", remedy))
     able = f"programs are run under the {guard} guard"
     if guard is None:
@@ -54,12 +56,40 @@ def tried(workspace: Workspace, name: str | None, *, home: bool = False, conflic
 
 
 def freed(workspace: Workspace, dry_run: bool) -> str:
-    """Free what was dropped, which can then not be brought back; a line that says how much that was."""
+    """Free what was dropped, which can then not be brought back, and copies of tries that are gone; a line that says how much that was."""
+    from wink_sandbox import copies_left, free_copy
     from wink_sandbox.tries import dropped_tries, free_dropped
 
     number = len(dropped_tries(workspace)) if dry_run else free_dropped(workspace)
-    what = "1 try that was dropped" if number == 1 else f"{number} tries that were dropped"
-    return f"{'would free' if dry_run else 'freed'} {what}" if number else ""
+    parts = [_number(number, "try that was dropped", "tries that were dropped")] if number else []
+    left = copies_left()
+    gone = [one for one in left if not one.unsettled and (dry_run or free_copy(one))]
+    if gone:
+        parts.append(_number(len(gone), "copy of a try that is gone", "copies of tries that are gone"))
+    stays = [quoted_path(one.place) for one in left if one not in gone]
+    line = f"{'would free' if dry_run else 'freed'} {' and '.join(parts)}" if parts else ""
+    if stays:
+        line += f"{'; ' if line else ''}left alone, as there may be in it what is nowhere else: {', '.join(stays)}"
+    return line
+
+
+def _number(number: int, one: str, more: str) -> str:
+    return f"1 {one}" if number == 1 else f"{number} {more}"
+
+
+def _copies() -> list[Finding]:
+    """The copies of tries that are gone, which would otherwise stay for ever."""
+    from wink_sandbox import copies_left
+
+    left = copies_left()
+    if not left:
+        return []
+    unsettled = [quoted_path(one.place) for one in left if one.unsettled]
+    remedy = "`wink gc` frees them"
+    if unsettled:
+        remedy += f"; look yourself at what a program left in {', '.join(unsettled)}, and delete that"
+    what = _number(len(left), "copy of a try that is gone", "copies of tries that are gone")
+    return [Finding("programs", "copies", ok=False, detail=what, remedy=remedy)]
 
 
 def standing(workspace: Workspace) -> str:

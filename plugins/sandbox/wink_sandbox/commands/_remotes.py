@@ -1,4 +1,4 @@
-"""Show a person which remotes a program has set in git's settings, and ask whether to take them."""
+"""Ask a person what is no program's to say: which remotes git has, and which git directory elsewhere is the workspace's."""
 
 from __future__ import annotations
 
@@ -40,3 +40,21 @@ class Remotes:
     def _name(self, file: str) -> str:
         is_ours = is_inside(file, self._root)
         return shown_path(os.path.relpath(file, self._root)) if is_ours else quoted_path(file)
+
+
+class GitDirectories:
+    """Asks once, at a terminal, whether a git directory belongs to the workspace, whose `.git` alone says so; with `taken` it does."""
+
+    def __init__(self, *, taken: bool) -> None:
+        self._taken = taken
+        self._answers: dict[str, bool] = {}
+
+    def __call__(self, directory: str) -> bool:
+        """Whether what git wrote there is to be taken, now and later."""
+        if directory not in self._answers:
+            is_asked = not self._taken and sys.stdin.isatty() and sys.stdout.isatty()
+            words = (
+                f"Does the git directory {quoted_path(directory)}, which this workspace's .git leads to, belong to it?"
+            )
+            self._answers[directory] = self._taken or (is_asked and click.confirm(one_line(words), err=True))
+        return self._answers[directory]

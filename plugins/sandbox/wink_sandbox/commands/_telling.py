@@ -97,6 +97,7 @@ def tell_refused(
     *,
     portable_names: bool = False,
     remotes: Callable[[tuple[RemoteSetting, ...]], bool] | None = None,
+    git_directory: Callable[[str], bool] | None = None,
 ) -> bool:
     """Say why nothing was accepted, path by path, and how to go on; False where nothing is in the way any more."""
     import shlex
@@ -110,6 +111,7 @@ def tell_refused(
         dry_run=True,
         portable_names=portable_names,
         remotes=remotes,
+        git_directory=git_directory,
         settings=settings_problem,
     )
     if not without.left:

@@ -23,6 +23,7 @@ from wink_sandbox.commands._telling import tell_accepted, tell_home, tell_lost, 
 from wink_sandbox.tries import PROFILES, Try
 
 _OUTSIDE = "what git wrote to {} stays in the try and cannot be accepted: commit again after `wink accept --without {}`"
+_ASKED = "what git wrote to {} is in the try too; `wink accept` asks whether that belongs here, `wink accept --git-dir` takes it"
 _WORKTREE = "what git wrote to {} is in the try too, and accepted with it"
 _NO_AGENT = "git began a commit and made none; if it was to be signed: no program in a try reaches your ssh or gpg agent, a key in a file without a passphrase works"
 _REFUSED, _KILLED = 2, 130
@@ -107,9 +108,10 @@ def try_(
         for git in outside:
             import shlex
 
-            if quiet and git.main is not None:
+            is_known = tried.is_confirmed(git)
+            if quiet and is_known:
                 continue  # it is accepted with the files
-            said = _OUTSIDE if git.main is None else _WORKTREE
+            said = _WORKTREE if is_known else _OUTSIDE if git.home is None else _ASKED
             shown = said.format(quoted_path(git.directory), shlex.quote(shown_path(git.at)))
             click.echo(one_line(f"wink: {shown}"), err=True)
         changes, is_refused = found.changes() if found else (), False

@@ -69,10 +69,13 @@ class Accepting:
         pick: Callable[[tuple[Unit, ...]], Iterable[Picked]] | None,
         confirm: Callable[[Accepted], object] | None,
         remotes: Callable[[tuple[RemoteSetting, ...]], bool] | None,
+        git_directory: Callable[[str], bool] | None,
     ) -> Accepted:
         """Do it, or with `dry_run` say what would be done; see `Try.accept`."""
         with ExitStack() as opened:
-            mains = self._main_trees(opened, remotes, is_part=bool(self._request.paths) or pick is not None)
+            mains = self._main_trees(
+                opened, remotes, git_directory, is_part=bool(self._request.paths) or pick is not None
+            )
             if dry_run:
                 found, left = self._acceptable(self._workspace.filesystem.begin(), rest=self._request.rest)
                 return Accepted(None, found.changes(), _told(found), left=left)
@@ -87,13 +90,14 @@ class Accepting:
         self,
         opened: ExitStack,
         remotes: Callable[[tuple[RemoteSetting, ...]], bool] | None,
+        git_directory: Callable[[str], bool] | None,
         *,
         is_part: bool,
     ) -> tuple[MainTree, ...]:
         """The main working trees to accept to, when a person has been asked what is to be confirmed, there and here."""
         found = self._chosen()
         beside = () if is_part else self._git_to_accept()
-        mains, stays = main_trees(self._overlay, self._facts, beside, self._workspace, opened) if beside else ((), ())
+        mains, stays = main_trees(self._overlay, self._facts, beside, self._workspace, opened, confirm=git_directory)
         asked = (*found.asked, *(setting for main in mains for setting in main.asked))
         if asked and remotes is not None and remotes(asked):
             self._confirmed = frozenset(asked)
@@ -145,10 +149,10 @@ class Accepting:
         """Merge what is in the workspace itself, and let go of it in the try."""
         found, told = Differences(self._overlay, ()), tuple[tuple[str, str], ...]()
         made: dict[str, str | None] = {}
-        parts = self._parts
+        parts, homes = self._parts, list[str]()
 
         def take(part: FileTransaction) -> None:
-            nonlocal found, told, left
+            nonlocal found, told, left, homes
             # As of now: others had their turns before this one.
             found, more = self._acceptable(part, rest=self._request.rest, taken=taken)
             left = more if taken is None else tuple(sorted({*left, *more}))
@@ -156,6 +160,7 @@ class Accepting:
             if confirm is not None:
                 confirm(Accepted(None, found.changes(), told))
             made.update(contents(found))
+            homes = self._homes(found)
             try:
                 some = {path: parts[path] for path in parts if any(step.path == path for step in found.steps)}
                 with self._laid_out(found.exactly(some), some) as drafts:
@@ -170,8 +175,15 @@ class Accepting:
 
         call, changes = apply(self._workspace, "accept", said, take, session=session)
         forget(found)
-        self._facts.remember(made, parts=parts)
+        self._facts.remember({**dict.fromkeys(homes), **made}, parts=parts)
         return Accepted(call, changes, told, left=left)
+
+    def _homes(self, found: Differences) -> list[str]:
+        """The directories, as they were when the try began, that something is taken from: that alone gives them another time."""
+        root, since = self._overlay.root, self._overlay.since
+        above = {os.path.dirname(step.path) for step in found.steps if step.kind == "drop"} - {""}
+        times = {path: os.lstat(f"{root}/{path}").st_ctime_ns for path in above if os.path.lexists(f"{root}/{path}")}
+        return [path for path, changed in times.items() if changed <= since or self._facts.knows(path)]
 
     def _take_git(self, main: MainTree, said: Mapping[str, object], session: str) -> int | None:
         made: dict[str, str | None] = {}

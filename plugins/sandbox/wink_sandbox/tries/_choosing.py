@@ -11,6 +11,7 @@ from wink.errors import NothingTried, PathRefused
 from wink.filesystem import workspace_path
 from wink_sandbox import Differences, Overlay, Step, with_git_config
 from wink_sandbox.tries._layer import seen
+from wink_sandbox.tries._parted import deleted_within, is_deleted_within, parted
 
 if TYPE_CHECKING:
     from wink_sandbox import RemoteSetting
@@ -25,12 +26,18 @@ def chosen(
     without: Sequence[str] = (),
     confirmed: Collection[RemoteSetting] = (),
 ) -> Differences:
-    """What was changed at and beneath some paths, all where there are none, and not `without` others; raises `NothingTried`."""
+    """What was changed at and beneath some paths, all where there are none, and not `without` others; raises `NothingTried`.
+
+    A directory that was deleted goes in part where only a part of it is meant.
+    """
     found = seen(overlay)
     if paths:
-        found = found.only(place for path in paths for place in _at(path, found, name))
+        places = [place for path in paths for place in _at(path, found, name)]
+        alone = [one for one in places if not any(one != place and is_at(one, place) for place in places)]
+        found = parted(found, alone).only(alone)
     left_out = [place for path in without for place in _repository_at(path, overlay.root) or _at(path, found, name)]
     if left_out:
+        found = parted(found, left_out)
         names = {*(step.path for step in found.steps), *(path for path, _ in found.notes)}
         found = found.without(one for one in names if any(is_at(one, place) for place in left_out))
     return with_git_config(found, confirmed)
@@ -55,9 +62,8 @@ def _at(path: str, found: Differences, name: str) -> list[str]:
     place = path if any(step.path == path for step in found.steps) else plain(path)
     if place is not None and any(not place or f"{step.path}/".startswith(f"{place}/") for step in found.steps):
         return [place]
-    gone = [step.path for step in found.steps if step.kind == "drop" and is_at(place or "", step.path)]
-    if gone and os.path.lexists(f"{found.overlay.root}/{place}"):
-        raise PathRefused(path, f"was deleted with {gone[0]!r}, of which a part cannot be taken alone; name that")
+    if place is not None and is_deleted_within(found, place):
+        return [place]
     from wink.filesystem.search import matching  # few paths are patterns
 
     fits = matching(path)
@@ -66,6 +72,7 @@ def _at(path: str, found: Differences, name: str) -> list[str]:
         for step in found.steps
         if fits is not None and fits.covers(step.path, is_directory=_is_directory(step))
     ]
+    places += [one for one in deleted_within(found) if fits.covers(one, is_directory=False)] if fits is not None else []
     if not places and place is None:
         workspace_path(path)  # which says what is wrong with it
     if not places and place != "":

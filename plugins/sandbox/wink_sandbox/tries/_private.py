@@ -7,7 +7,7 @@ from typing import Final
 
 from wink.errors import SandboxUnavailable
 from wink.trust import is_inside
-from wink_sandbox import Mount, Overlay, layers, mounted_in
+from wink_sandbox import GitHome, Mount, Overlay, layers, mounted_in
 
 _TEMPORARY: Final = {"/tmp": "tmp", "/var/tmp": "var-tmp"}  # noqa: S108 - whose they are is what this is about
 """Where all users' temporary files lie, and what the directory in the try is called that holds what was changed there."""
@@ -15,10 +15,12 @@ HOME: Final = "home"
 """What the directory in the try is called that holds what was changed in the home."""
 
 
-def private_places(overlay: Overlay, home: str, main: str | None = None) -> tuple[tuple[Mount, ...], tuple[str, ...]]:
+def private_places(
+    overlay: Overlay, home: str, git: GitHome | None = None
+) -> tuple[tuple[Mount, ...], tuple[str, ...]]:
     """Overlays of the home and of the temporary directories, beside a try's own and in the order in which to mount them.
 
-    So it is with `main`, the main working tree of the repository that the workspace is a worktree of, wherever it lies.
+    So it is with where what git writes is accepted to, wherever that lies.
     The second part says, a line each, what stays empty, and why. Raises `SandboxUnavailable` where the home cannot be
     shown. A socket that is seen through an overlay has nobody behind it.
     """
@@ -34,8 +36,8 @@ def private_places(overlay: Overlay, home: str, main: str | None = None) -> tupl
             )
             continue
         made.append(_mount(overlay, place, name))
-    if main is not None and not any(is_inside(main, mount.target) for mount in made) and not mounted_in(main):
-        made.append(_mount(overlay, main, "main"))
+    if git is not None and not any(is_inside(git.place, mount.target) for mount in made) and not mounted_in(git.place):
+        made.append(_mount(overlay, git.place, "main"))
     return tuple(sorted(made, key=lambda mount: mount.target)), tuple(told)
 
 

@@ -8,28 +8,29 @@ from contextlib import contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Final
 
 from wink.dataclass import replace
-from wink.errors import TryBusy, UnknownTry
+from wink.errors import PathRefused, TryBusy, UnknownTry
 from wink.filesystem import FileChange
 from wink.state import make
 from wink.workspace import Workspace, session_name
 from wink_sandbox import (
     Differences,
+    GitHome,
     GitOutside,
     Mount,
     Overlay,
     differences,
     forget,
+    git_home,
     has_copy,
     index_in,
     is_directory,
     is_unsettled,
     keep_base,
     lay_aside,
-    main_tree,
     overlays_in,
     with_git_config,
 )
-from wink_sandbox.tries._beside import layers_beside, outside
+from wink_sandbox.tries._beside import is_confirmed, layers_beside, outside
 from wink_sandbox.tries._dropped import KEPT, Dropped, dropped, free, is_name, place_for
 from wink_sandbox.tries._dropped import bring_back as _bring_back
 from wink_sandbox.tries._facts import Facts, Run
@@ -37,14 +38,12 @@ from wink_sandbox.tries._layer import let_go_of_accepted, seen
 from wink_sandbox.tries._private import HOME
 
 if TYPE_CHECKING:
-    from wink_sandbox import CopyOfTry, RemoteSetting, SettingsProblem
+    from wink_sandbox import CopyOfTry, RemoteSetting, SettingsProblem, Step
     from wink_sandbox.tries._accepted import Accepted
     from wink_sandbox.tries._hunks import Picked, Unit
 
 DIRECTORY: Final = "tries"
 """Where tries are, in the workspace's state."""
-
-_REPOSITORY: Final = ".git"
 
 
 class Try:
@@ -87,9 +86,10 @@ class Try:
                     # What these files are now is what was changed: if they are that again, nobody is in the way.
                     found = seen(self.overlay)
                     self._facts.remember({step.path: None for step in found.steps}, until=self.overlay.since)
-                    for main, layer in layers_beside(self.overlay, self._facts):
-                        steps = differences(layer).only([_REPOSITORY]).steps
-                        self._facts.remember({step.path: None for step in steps}, until=self.overlay.since, root=main)
+                    for git, layer in layers_beside(self.overlay, self._facts):
+                        steps = differences(layer).only([git.inside]).steps
+                        paths = {step.path: None for step in steps}
+                        self._facts.remember(paths, until=self.overlay.since, root=git.place)
 
     @property
     def is_copied(self) -> bool:
@@ -156,21 +156,25 @@ class Try:
         `git` is the git directory that its environment names.
         """
         self._facts.note_places(mounts, git)
-        main = self.accepts_git_to()
-        if main is not None and main not in dict(layers_beside(self.overlay, self._facts)):
+        home = self.accepts_git_to()
+        if home is not None and home not in dict(layers_beside(self.overlay, self._facts)):
             # While the program runs, others may look at the worktree, and git then writes its index anew.
-            self._facts.remember({index_in(main, self.overlay.root): None}, root=main)
+            self._facts.remember({index_in(home, self.overlay.root): None}, root=home.place)
 
     def git_outside(self) -> tuple[GitOutside, ...]:
         """The git directories outside of the workspace, of it or of what lies in it, that programs have written to in the try.
 
-        Where its `main` is none, that stays in the try: it is not accepted, and gone with it.
+        Where its `home` is none, that stays in the try: it is not accepted, and gone with it.
         """
         return outside(self.overlay, self._facts)
 
-    def accepts_git_to(self) -> str | None:
-        """The main working tree of the repository, where the workspace is a worktree: what git wrote is accepted there."""
-        return main_tree(self.overlay.root)
+    def accepts_git_to(self) -> GitHome | None:
+        """Where what git writes is accepted to, where the workspace's git directory lies outside of it."""
+        return git_home(self.overlay.root)
+
+    def is_confirmed(self, git: GitOutside) -> bool:
+        """Whether a git directory outside is known to be the workspace's: it says so, or a person has."""
+        return git.home is not None and is_confirmed(self._workspace, git.home)
 
     def differences(self) -> Differences:
         """What was changed in it so far; raises `UnknownTry`."""
@@ -187,9 +191,8 @@ class Try:
         place, directory = self._facts.read()["home"], f"{self.overlay.directory}/{HOME}"
         if not place or not is_directory(f"{directory}/upper") or not os.path.isdir(place):
             return ()
-        gits = [
-            os.path.relpath(f"{one.main}/{_REPOSITORY}", place) for one in self.git_outside() if one.main is not None
-        ]
+        homes = [one.home for one in self.git_outside() if one.home is not None]
+        gits = [os.path.relpath(f"{home.place}/{home.inside}", place) for home in homes]
         changes = differences(Overlay(place, directory)).changes()
         if not gits:
             return changes
@@ -225,6 +228,7 @@ class Try:
         confirm: Callable[[Accepted], object] | None = None,
         portable_names: bool = False,
         remotes: Callable[[tuple[RemoteSetting, ...]], bool] | None = None,
+        git_directory: Callable[[str], bool] | None = None,
         settings: SettingsProblem | None = None,
     ) -> Accepted:
         """Make all of it, or what is at and beneath some paths, the workspace's: one call, which can be undone.
@@ -239,6 +243,8 @@ class Try:
         become a workspace's, with `portable_names` also new names that Windows cannot hold; then nothing was changed. With `rest` such paths are left out, and the rest is accepted.
         `pick` chooses from what there is, while no program can change the try; only what it gives is looked at further.
         `remotes` is asked, likewise, whether to take new remotes and other addresses of those there are; nobody asked, they are refused.
+        `git_directory` is asked, once for a workspace, whether one outside belongs to it that does not say so itself, as of
+        `git init --separate-git-dir`; what git wrote there is refused otherwise.
         `settings` says what is wrong with what a file of wink's settings would have; such a file is refused.
         """
         from wink_sandbox.tries._accept import Accepting, Request  # which most commands do not need
@@ -247,7 +253,14 @@ class Try:
         request = Request(paths, without, rest, portable_names, settings)
         with self._held():
             accepting = Accepting(self._workspace, self.overlay, self.name, self._facts, request)
-            done = accepting.run(session=session, dry_run=dry_run, pick=pick, confirm=confirm, remotes=remotes)
+            done = accepting.run(
+                session=session,
+                dry_run=dry_run,
+                pick=pick,
+                confirm=confirm,
+                remotes=remotes,
+                git_directory=git_directory,
+            )
             return done if dry_run else replace(done, is_over=self.end_if_empty())
 
     def drop(self, *paths: str, dry_run: bool = False, confirm: Callable[[Accepted], object] | None = None) -> Accepted:
@@ -261,8 +274,11 @@ class Try:
         self._must_exist()
         with self._held(is_dropped=not paths):
             try:
+                whole = seen(self.overlay)
                 found = chosen(self.overlay, self.name, paths)
                 changes = found.changes()
+                for step in found.steps:
+                    _check_whole(step, whole)
             except OSError:
                 if paths:
                     raise
@@ -309,6 +325,15 @@ class Try:
     def _must_exist(self) -> None:
         if not self.exists:
             raise UnknownTry(self.name, [one.name for one in tries(self._workspace)])
+
+
+def _check_whole(step: Step, found: Differences) -> None:
+    """Raise `PathRefused` for a part of a directory that was deleted: what hides that directory hides all of it."""
+    gone = next((one for one in found.steps if one.kind == "drop" and step.path.startswith(f"{one.path}/")), None)
+    if gone is not None and step.kind == "drop":
+        raise PathRefused(
+            step.path, f"was deleted with {gone.path!r}, of which a part cannot be dropped alone; name that"
+        )
 
 
 def bring_back(workspace: Workspace, one: Dropped) -> str | None:

@@ -1,6 +1,6 @@
-"""Accept what git wrote to a repository that the workspace, or a directory in it, is a worktree of, as a call of its main working tree.
+"""Accept what git wrote to a repository outside of the workspace, as a call of its main working tree, or of the git directory itself.
 
-A worktree's objects, refs and index lie there. That tree is a workspace of its own, whose record has the call and whose
+The objects and refs of a worktree lie there. That directory is a workspace of its own, whose record has the call and whose
 `wink undo` takes it back; the rules for what is merged are those for any `.git`.
 """
 
@@ -18,18 +18,19 @@ if TYPE_CHECKING:
 
     from wink_sandbox import Overlay, RemoteSetting
 
-_REPOSITORY = ".git"
 _FOREVER = 1 << 62
 
 
 class MainTree:
-    """A main working tree, open, and an overlay with what was changed in it; `at` is the `.git` that leads there.
+    """A directory, open, and an overlay with what was changed in it; `inside` it all lies that is accepted, `at` is the `.git` that leads there.
 
     A path that the try `knows` is as it has seen or accepted it.
     """
 
-    def __init__(self, workspace: Workspace, overlay: Overlay, at: str, knows: Callable[[str], bool]) -> None:
-        self._workspace, self._overlay, self._at, self._knows = workspace, overlay, at, knows
+    def __init__(
+        self, workspace: Workspace, overlay: Overlay, inside: str, at: str, knows: Callable[[str], bool]
+    ) -> None:
+        self._workspace, self._overlay, self._inside, self._at, self._knows = workspace, overlay, inside, at, knows
         self.confirmed: frozenset[RemoteSetting] = frozenset()
 
     @property
@@ -71,7 +72,7 @@ class MainTree:
         return call
 
     def _found(self) -> Differences:
-        return with_git_config(differences(self._overlay).only([_REPOSITORY]), self.confirmed)
+        return with_git_config(differences(self._overlay).only([self._inside]), self.confirmed)
 
     def _changed(self, found: Differences) -> list[str]:
         return [path for path in changed_meanwhile(found) if not self._knows(path)]
