@@ -1,20 +1,23 @@
-"""Run a program as part of a tool call: kept if it ends as it should, dropped otherwise."""
+"""Run a program, or an isolated function, as part of a tool call: kept if it ends as it should, dropped otherwise."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from typing import Final
+import os
+from collections.abc import Callable, Collection, Sequence
+from typing import Final, Literal
 
 from wink.dataclass import dataclass
 from wink.errors import HandleRevoked, MergeConflict, SandboxUnavailable
 from wink.filesystem import FileChange, FileTransaction
+from wink.tools import IsolatedEnd
 from wink.transactions import current_transaction
+from wink.trust import allowed
 from wink_sandbox._guard import Guard, usual_guard
 from wink_sandbox._lay import FOREIGN
 from wink_sandbox._merge import Notes
 from wink_sandbox._rules import steering
 from wink_sandbox._sandbox import Sandbox
-from wink_sandbox.programs import Command, Ended, OnOutput, Stop
+from wink_sandbox.programs import ENVIRONMENT, SCRATCH, Command, Ended, Limits, OnOutput, Profile, Stop
 
 _OVERFLOW: Final = b"Value too large for defined data type"
 
@@ -72,6 +75,38 @@ def run_in_call(
             return Outcome(ended, kept, chosen.name, changes, (*told, *guarded.notes(), *_hints(ended)))
     finally:
         stop.close()
+
+
+class OverlayIsolation:
+    """`wink.tools.Isolation` by the guard that this host can do: an overlay, or else a copy.
+
+    A process sees the workspace at its own path, reads the system and where Python's modules are, and has a home and a `/tmp` of its
+    own, and no network unless it is given one.
+    """
+
+    def __init__(self, *, network: bool = False, limits: Limits | None = None) -> None:
+        self._network = network
+        self._limits = limits or Limits(wall_seconds=None)
+
+    def run(
+        self,
+        argv: Sequence[str],
+        request: bytes,
+        *,
+        readable: Sequence[str],
+        on_output: Callable[[bytes], object],
+        beat: Callable[[], object],
+    ) -> IsolatedEnd:
+        """Run it within the call that is active; see `Isolation.run`."""
+        profile = Profile(self._network, tuple(readable), home=os.path.expanduser("~"), limits=self._limits)
+        command = Command(tuple(argv), env=allowed(os.environ, ENVIRONMENT), stdin=request)
+
+        def take(stream: Literal["stdout", "stderr"], data: bytes) -> None:
+            if stream == "stdout":
+                on_output(data)
+
+        outcome = run_in_call(command, Sandbox(profile, scratch=SCRATCH), on_output=take, beat=beat)
+        return IsolatedEnd(outcome.kept, outcome.ended.status, outcome.ended.reason, outcome.ended.stderr.text())
 
 
 def _with_callers(error: MergeConflict, recorder: object, part: FileTransaction) -> MergeConflict:

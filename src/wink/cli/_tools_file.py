@@ -111,6 +111,7 @@ def _executed(path: str, data: bytes, name: str) -> ModuleType:
     """Run the file as a module, without leaving compiled code beside it, or looking for others there."""
     from wink.errors import PromptValidationError
     from wink.limits import is_interruption, said_by
+    from wink.tools import SOURCE
 
     module = ModuleType(name)
     module.__file__ = os.path.abspath(path)
@@ -118,6 +119,7 @@ def _executed(path: str, data: bytes, name: str) -> ModuleType:
     try:
         code = compile(data, module.__file__, "exec", dont_inherit=True)
         linecache.cache[module.__file__] = (len(data), None, data.decode().splitlines(keepends=True), module.__file__)
+        setattr(module, SOURCE, data.decode())
         exec(code, vars(module))  # noqa: S102 - the user named the file as a program to run
     except PromptValidationError:
         raise

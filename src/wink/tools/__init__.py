@@ -7,10 +7,13 @@ from wink.tools._context import AdapterLike, PromptLike, RenderedPromptLike, Res
 from wink.tools._example import ToolExample
 from wink.tools._function_tool import FunctionTool, tool
 from wink.tools._handler import ToolHandler
+from wink.tools._isolated import SOURCE, IsolatedEnd, Isolation
+from wink.tools._isolated_worker import run_isolated
 from wink.tools._result import ToolRenderableResult, ToolResult, render_value
 from wink.tools._tool import Tool
 
 __all__ = [
+    "SOURCE",
     "AdapterLike",
     "Attachment",
     "Audio",
@@ -19,6 +22,8 @@ __all__ = [
     "EmbeddedResource",
     "FunctionTool",
     "Image",
+    "IsolatedEnd",
+    "Isolation",
     "PromptLike",
     "PromptValidationError",
     "RenderedPromptLike",
@@ -32,5 +37,6 @@ __all__ = [
     "ToolValidationError",
     "checked_description",
     "render_value",
+    "run_isolated",
     "tool",
 ]

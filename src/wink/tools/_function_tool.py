@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Generator, Sequence
 from types import GenericAlias
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, cast, overload
 
@@ -15,6 +15,7 @@ from wink.tools._docstring import LONGEST, told_by
 from wink.tools._example import ToolExample
 from wink.tools._function import Plain, handler_of, read, reducible
 from wink.tools._handler import BadHandler, signature_of
+from wink.tools._isolated import isolated_handler, refusals
 from wink.tools._result import ToolResult
 from wink.tools._tool import Tool
 from wink.tools.types import BadType, params_type, result_type
@@ -31,13 +32,14 @@ class FunctionTool(Tool[Any, ResultT], Generic[P, ReturnT, ResultT]):
 
     `function` is what was decorated, `details` what its docstring says after the first paragraph, without what it says of
     parameters. In a class it is a method: taken from an instance it is a tool with that instance, and of the class itself no
-    tool.
+    tool. `isolated` says whether calls of the tool run in a process of their own.
     """
 
-    __slots__ = ("_plain", "details", "function")
+    __slots__ = ("_plain", "details", "function", "isolated")
 
     function: Callable[P, ReturnT]
     details: str
+    isolated: bool
 
     def __init__(
         self,
@@ -47,10 +49,12 @@ class FunctionTool(Tool[Any, ResultT], Generic[P, ReturnT, ResultT]):
         *args: Any,
         function: Callable[P, ReturnT],
         details: str = "",
+        isolated: bool = False,
         _plain: Plain | None = None,
         **options: Any,
     ) -> None:
-        for key, value in (("function", function), ("details", details), ("_plain", _plain)):
+        own = {"function": function, "details": details, "isolated": isolated, "_plain": _plain}
+        for key, value in own.items():
             object.__setattr__(self, key, value)
         super().__init__(name, description, handler, *args, **options)
 
@@ -92,7 +96,12 @@ class FunctionTool(Tool[Any, ResultT], Generic[P, ReturnT, ResultT]):
         return self._with(**changes)
 
     def _with(self, **changes: Any) -> Any:
-        own = {"function": self.function, "details": self.details, "_plain": self._plain}
+        own = {
+            "function": self.function,
+            "details": self.details,
+            "isolated": self.isolated,
+            "_plain": self._plain,
+        }
         return super().replace(**{**own, **changes})
 
     @staticmethod
@@ -148,6 +157,7 @@ def tool(
     effects: Effects = "workspace",
     timeout: float | None = None,
     examples: Sequence[ToolExample[Any, Any]] = (),
+    isolated: bool = False,
 ) -> Decorator: ...
 def tool(
     function: Any = None,
@@ -158,6 +168,7 @@ def tool(
     effects: Effects = "workspace",
     timeout: float | None = None,
     examples: Sequence[ToolExample[Any, Any]] = (),
+    isolated: bool = False,
 ) -> Any:
     """Make a tool of a function: its name, what its docstring says, its parameters, and what it returns.
 
@@ -168,6 +179,10 @@ def tool(
     What is returned is the result: text as it is, `None` as "OK", a `ToolResult` as it says, anything else as JSON; a dataclass is
     told to the session's reducers too. A generator reports progress with what it yields, and returns its result; an async
     generator, which cannot return anything, yields it last. A function that raises fails, and its changes are taken back.
+
+    With `isolated`, calls run in a process of their own over the workspace, at its own path: whatever the function does there with
+    `open`, `subprocess` or a library is kept as a whole or never was; see `Isolation`. Such a function stands in a module, takes no
+    context, and its arguments and its result travel as JSON.
 
     Raises `PromptValidationError` with everything that keeps the function from being a tool.
 
@@ -180,13 +195,13 @@ def tool(
     >>> shout("hello")
     'HELLO!'
     """
-    options: dict[str, Any] = {"effects": effects, "timeout": timeout, "examples": examples}
+    options: dict[str, Any] = {"effects": effects, "timeout": timeout, "examples": examples, "isolated": isolated}
     if function is None:
         return functools.partial(tool, name=name, description=description, **options)
     return _made(function, name, description, options)
 
 
-def _made(function: Any, name: str | None, description: str | None, options: Mapping[str, Any]) -> Any:
+def _made(function: Any, name: str | None, description: str | None, options: dict[str, Any]) -> Any:
     named = name or getattr(function, "__name__", type(function).__name__)
     if isinstance(function, classmethod):
         raise PromptValidationError("is a classmethod; make a tool of the bound method, tool(Class.method)", tool=named)
@@ -208,6 +223,10 @@ def _made(function: Any, name: str | None, description: str | None, options: Map
         problems += plainly.problems
         types = plainly.params, reducible(plainly.result)
         handler = _unbound(named) if _is_method(function) else handler_of(function, plainly)
+    if options["isolated"]:
+        problems += refusals(function, has_context=plainly is None or bool(plainly.context))
+        handler = isolated_handler(function, types[1]) if not problems else None
+        options["effects"] = "process"
     if problems:
         raise PromptValidationError("; ".join(problems), tool=named)
     made: Any = FunctionTool
