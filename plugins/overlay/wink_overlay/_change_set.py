@@ -60,6 +60,7 @@ class OverlayChangeSet:
         content: bytes | Staging,
         *,
         exclusive: bool = False,
+        existing: bool = False,
         mode: int | None = None,
         replacing: bytes | str | None = None,
     ) -> Node:
@@ -68,6 +69,8 @@ class OverlayChangeSet:
         above, old = self._writable(place, path), place.node
         if old is not None and exclusive:
             raise failure(errno.EEXIST, path)
+        if old is None and existing:
+            raise failure(errno.ENOENT, path)
         if old is None and place.ends_in_link:
             raise PathRefused(path, "is a link that leads to nothing")
         if old is not None and old.kind == "directory":

@@ -47,8 +47,8 @@ class Snapshotable(Protocol[S]):
         """The state now."""
         ...
 
-    def restore(self, snapshot: S, /) -> None:
-        """Go back to a state that `snapshot` gave."""
+    def restore(self, snapshot: S, /) -> object:
+        """Go back to a state that `snapshot` gave; what it returns is not looked at."""
         ...
 
 
