@@ -14,8 +14,7 @@ from wink.workspace import UNSEEN
 from wink_ui._asked import Asked
 from wink_ui._diffs import LONGEST, FileDiff, file_diff
 from wink_ui._glance import glance
-from wink_ui._images import image_of
-from wink_ui._pages import address, answer
+from wink_ui._pages import address, answer, picture
 from wink_ui._words import arguments_of
 
 PAGE: Final = 50
@@ -62,7 +61,7 @@ def file_of_call(asked: Asked) -> Response:
         raise UnknownCall(row.position)
     change = asked.workspace.diff(row.position)[number]
     if asked.value("side"):
-        return image_of(change, asked.value("side"))
+        return picture(change, asked.value("side"))
     back = f"/calls/{row.position}"
     return answer(asked, "file.html", diff=file_diff(change, LONGEST), back=back, name=f"c{row.position}")
 

@@ -15,8 +15,7 @@ from wink.record import CallFilter
 from wink_sandbox.tries import Try
 from wink_ui._asked import Asked, path_field, path_of
 from wink_ui._diffs import LONGEST, FileDiff, Row, file_diff
-from wink_ui._images import image_of
-from wink_ui._pages import address, answer
+from wink_ui._pages import address, answer, picture
 
 FILES: Final = 50
 """So many diffs are shown at once."""
@@ -69,7 +68,7 @@ def one_change(asked: Asked) -> Response:
     if found is None:
         raise NothingTried(path, "what was changed")
     if asked.value("side"):
-        return image_of(found, asked.value("side"))
+        return picture(found, asked.value("side"))
     is_wide = asked.value("view") == "side"
     diff = _laid_out(found, LONGEST, is_wide=is_wide)
     return answer(

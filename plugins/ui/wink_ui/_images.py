@@ -8,7 +8,6 @@ from typing import Final
 from starlette.responses import Response
 
 from wink.filesystem import FileChange, FileVersion
-from wink_ui._pages import problem
 
 _STARTS: Final = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
@@ -24,8 +23,8 @@ def is_image(path: str) -> bool:
     return os.path.splitext(path.lower())[1] in _SUFFIXES
 
 
-def image_of(change: FileChange, side: str) -> Response:
-    """The image before or after a change.
+def image_of(change: FileChange, side: str) -> Response | None:
+    """The image before or after a change; None where it is none, too large, or not kept any more.
 
     A browser that is led to it keeps it as a file: an SVG image could run scripts as a page, and runs none in an `<img>`.
     """
@@ -33,7 +32,7 @@ def image_of(change: FileChange, side: str) -> Response:
     content = None if version is None or version.kind != "file" else version.content()
     kind = None if content is None else _kind(change.path, content)
     if content is None or kind is None:
-        return problem("There is no image", "it is none, too large, or not kept any more", 404)
+        return None
     headers = {
         "content-disposition": "attachment",
         "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox",

@@ -13,9 +13,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 from starlette.responses import Response
 
+from wink.filesystem import FileChange
 from wink.runtime import pending_approvals
 from wink_sandbox.tries import tries
 from wink_ui._asked import Asked, path_field
+from wink_ui._images import image_of, sides_of
 from wink_ui._text import one_line, shown, shown_line, visible
 from wink_ui._words import brief, clock, length, plural, pretty
 
@@ -50,6 +52,12 @@ def problem(title: str, text: str, status: int, remedy: str = "") -> Response:
     return html(render("problem.html", title=title, text=text, remedy=remedy), status)
 
 
+def picture(change: FileChange, side: str) -> Response:
+    """One side of a changed image, or a page that says that there is none."""
+    found = image_of(change, side)
+    return found or problem("There is no image", "it is none, too large, or not kept any more", 404)
+
+
 def address(place: str, query: Mapping[str, object] | None = None, /, **more: object) -> str:
     """A place of this page with a query, from which what is empty is left out."""
     fields = {**(query or {}), **more}
@@ -80,8 +88,6 @@ def _environment() -> Environment:
         count=_counted,
     )
     names: dict[str, Any] = made.globals  # whose type knows only what Jinja itself puts there
-    from wink_ui._images import sides_of  # which makes pages of this module where there is no image
-
     names |= {"image_sides": sides_of, "address": address, "asset": _asset, "plural": plural}
     return made
 
