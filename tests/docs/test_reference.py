@@ -104,7 +104,7 @@ def test_every_public_name_is_in_the_reference() -> None:
     }
     rooms = {  # faces among themselves
         *(f"wink.cli.{room}" for room in ("past", "settings", "setup", "work")),
-        *(f"wink.filesystem.{room}" for room in ("disk", "memory", "search", "undo")),
+        *(f"wink.filesystem.{room}" for room in ("diffs", "disk", "memory", "search", "undo")),
         *(f"wink.prompt.{room}" for room in ("examples", "output", "sections")),
         *(f"wink.record.{room}" for room in ("masking", "runs")),
         "wink.plugins.trial",
