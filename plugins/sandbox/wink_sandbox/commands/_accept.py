@@ -129,7 +129,7 @@ def accept(
             _tell_rest(tried, done)
             return None
         if done.left:
-            click.echo(f"wink: left out: {paths_of(len(done.left))}", err=True)
+            click.echo(f"wink: left out: {paths_of(len({path for path, _ in done.left}))}", err=True)
             tell_left(done.left)
         if done.call is not None or done.git:
             _tell_rest(tried, done)

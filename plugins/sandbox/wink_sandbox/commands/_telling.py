@@ -119,7 +119,7 @@ def tell_refused(
     which = "" if tried.name == "default" else f" --name {tried.name}"
     words = [*map(shown_path, paths), *(word for path in left_out for word in ("--without", shown_path(path)))]
     given = f" {shlex.join(words)}" if words else ""
-    click.echo(f"wink: nothing was accepted, {paths_of(len(without.left))} cannot be:", err=True)
+    click.echo(f"wink: nothing was accepted, {paths_of(len({path for path, _ in without.left}))} cannot be:", err=True)
     tell_left(without.left)
     if tried.conflicts():
         shown = "" if tried.name == "default" else f" --try {tried.name}"

@@ -221,14 +221,13 @@ class Accepting:
             found = found.without(path for path, _ in in_the_way)
         if stays and not rest:
             raise AcceptRefused(stays, self._name)
-        left.update(stays)
         changed = conflicts(found, self._facts)
         if changed and not rest:
             raise self._conflict(changed)
         calls = self._writers(changed)
         left.update((path, _meanwhile(calls.get(path))) for path in changed)
         # A repository with some of its refs and not its index is none: what has changed in one leaves all of it out.
-        return found.without(repository_of(path)[0] or path for path in changed), tuple(sorted(left.items()))
+        return found.without(repository_of(path)[0] or path for path in changed), tuple(sorted({*left.items(), *stays}))
 
     @contextmanager
     def _laid_out(self, found: Differences, parts: Mapping[str, Content]) -> Generator[Differences]:
