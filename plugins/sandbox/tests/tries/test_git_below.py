@@ -98,8 +98,21 @@ def test_commits_in_worktrees_of_several_repositories_are_accepted_together(
     assert [commits(root)[0] for root in where] == ["two", "second", "one", "project"]
 
 
+def test_a_separate_git_directory_of_a_directory_below_is_asked_about(wink: Wink, place: Path, main: Path) -> None:
+    """The rules are those for the workspace's own."""
+    odd, store = place / "sub/odd", main.parent / "elsewhere"
+    odd.mkdir()
+    git(odd, "init", "-q", "--separate-git-dir", str(store))
+    wink("try", "--", "sh", "-ec", f"cd sub/odd; {COMMIT}")
+
+    assert f"leads to {store}, which does not say that it belongs here" in wink("accept").stderr
+    accepted = wink("accept", "--git-dir")
+
+    assert accepted.returncode == 0, accepted.stderr
+    assert (commits(odd), git(odd, "status", "--porcelain")) == (["two"], "")
+
+
 ELSEWHERE = {
-    "a git directory elsewhere": "git init -q --separate-git-dir {home}/elsewhere .",
     "a link to one": "git init -q {home}/linked; ln -s {home}/linked/.git .git",
     "a common directory elsewhere": "git init -q .; mv .git/objects {home}/objects; git init -q --bare {home}/bare; echo {home}/bare > .git/commondir",
     "a worktree that was moved": "git -C {home}/main worktree add -q {home}/tree; cp {home}/tree/.git .git",
