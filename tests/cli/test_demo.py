@@ -66,6 +66,7 @@ def test_the_demo_shows_the_main_job(cli: Cli, tmp_path: Path) -> None:
         "tests pass",
         "changed",
         ".git",
+        "diff --git a/invoice/money.py b/invoice/money.py",
         "Try next",
     ]
     assert "taken back; nothing of this stayed:\n             invoice/report.py  +1 -1\n" in done.out

@@ -30,7 +30,7 @@ LINES = st.lists(
 )
 TEXTS = st.builds(lambda lines, end: b"".join(lines) + end, LINES, st.sampled_from([b"", b"end", b"\r"]))
 CONTENTS = st.one_of(TEXTS, st.binary(max_size=200).map(lambda data: b"\0" + data))
-ENTRIES = st.one_of(st.tuples(CONTENTS, st.booleans()), st.sampled_from(["elsewhere", "d/none", "no where"]))
+ENTRIES = st.one_of(st.tuples(CONTENTS, st.booleans()), st.sampled_from(["elsewhere", "else/where", "no where"]))
 PLAIN = ("a", "b", "d/x", "d/y", "a b", "é")
 ODD = (
     *PLAIN,

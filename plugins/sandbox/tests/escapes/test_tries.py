@@ -22,7 +22,7 @@ PLANTS = {
     "ln -s {secret} ~/HEAD; ln -s {outside} ~/objects; echo x > ~/.config/planted; true",
     "FIFOs and sockets": "mkfifo ~/HEAD ~/index /tmp/fifo ~/.gitconfig ~/.profile; "
     "python3 -W ignore -c \"import os,socket; os.chdir(os.path.expanduser('~')); socket.socket(socket.AF_UNIX).bind('objects')\"",
-    "huge files": "truncate -s 4T ~/index ~/large; truncate -s 4T /tmp/large; yes | head -c 5000000 > ~/line",
+    "huge files": "truncate -s 4T ~/index ~/large; truncate -s 4T /tmp/large; yes | head -c 20000000 > ~/line",
     "many names": "python3 -c \"import os; h=os.path.expanduser('~/many'); os.mkdir(h)\n"
     "for n in range(5000): open(f'{{h}}/{{n}}', 'w').close()\"; mkdir -p ~/many/refs",
     "a deep tree": "mkdir ~/refs; cd ~; exec python3 -c \"import os\nfor _ in range(3000): os.mkdir('d' * 9); os.chdir('d' * 9)\"",

@@ -10,7 +10,6 @@ import click
 
 from wink.cli import echo_diff, echo_diff_text, one_line, wrong
 from wink.filesystem import quoted_path
-from wink.filesystem.diffs import diffs_of
 from wink_sandbox.tries import Hunk, Picked, Unit, split
 
 _HELP: Final = {
@@ -58,6 +57,8 @@ def pick(units: Iterable[Unit]) -> Iterator[Picked]:
 
 
 def _ask_hunks(unit: Unit, chosen: list[Hunk], where: str) -> None:
+    from wink.filesystem.diffs import diffs_of
+
     echo_diff_text(diffs_of(unit.changes[0])[0].header())
     waiting = list(unit.hunks)
     while waiting:

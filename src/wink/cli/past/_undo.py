@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import click
 
 from wink.cli._calls import call_number, opened_for_reading, turn_option
-from wink.cli._changed import Shown, echo_diff, echo_paths
 from wink.cli._shorten import one_line
 from wink.cli._standing import shown_path, workspace_option
 from wink.cli._wrong import wrong
@@ -59,6 +58,8 @@ def redo(workspace: str, session: str | None, dry_run: bool) -> None:
 
 def tell(done: Reverted, what: str, opened: Workspace) -> None:
     """Say what was taken back, or show what would be."""
+    from wink.cli._changed import Shown, echo_diff, echo_paths
+
     calls = ", ".join(f"c{call}" for call in done.calls) or "what others changed"
     by = "" if done.call is None else f" (c{done.call})"
     click.echo(f"{what} {calls}{by}")

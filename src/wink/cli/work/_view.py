@@ -244,7 +244,7 @@ def _tone_of_change(text: str) -> Tone:
 
 
 def _tone_of_diff(text: str) -> Tone:
-    if text.startswith(("+++", "---")):
+    if text.startswith(("+++", "---", "diff --git ")):
         return "quiet"
     if text.startswith("@@"):
         return "place"

@@ -297,13 +297,14 @@ def _origins(changes: Sequence[FileChange]) -> dict[str, FileChange]:
     """Which of the deletions each new file came from, by its path.
 
     What was moved by a tool is known. A program leaves only a file that has gone, and a new one: these are one where their
-    contents are the same, and no other file that has gone is as large.
+    contents are the same, and no other file that has gone is as large. A link is deleted and created all the same, and so is
+    what moves beneath its own old name: `git apply` would take the old path for a link, or a file, that is still there.
     """
     gone = {change.path: change for change in changes if change.after is None}
     found: dict[str, FileChange] = {}
     for change in changes:
         origin = gone.get(change.moved_from or "")
-        if origin is not None and _is_rename(origin.before, change):
+        if origin is not None and _is_rename(origin, change):
             found[change.path] = gone.pop(origin.path)
     by_size: dict[int, list[FileChange]] = {}
     for change in gone.values():
@@ -311,22 +312,18 @@ def _origins(changes: Sequence[FileChange]) -> dict[str, FileChange]:
             by_size.setdefault(change.before.size, []).append(change)
     for change in changes if by_size else ():
         candidates = by_size.get(change.after.size, []) if change.after is not None else []
-        if len(candidates) == 1 and change.path not in found and _is_rename(candidates[0].before, change):
+        if len(candidates) == 1 and change.path not in found and _is_rename(candidates[0], change):
             (origin,) = candidates
             if FileDiff(origin.path, change.path, origin.before, change.after).is_same:
                 found[change.path] = by_size.pop(change.after.size if change.after else 0)[0]
     return found
 
 
-def _is_rename(before: FileVersion | None, change: FileChange) -> bool:
-    after = change.after
-    return (
-        before is not None
-        and after is not None
-        and change.before is None
-        and before.kind == after.kind
-        and before.kind in ("file", "link")
-    )
+def _is_rename(gone: FileChange, change: FileChange) -> bool:
+    before, after = gone.before, change.after
+    is_within = change.path.startswith(f"{gone.path}/") or gone.path.startswith(f"{change.path}/")
+    is_new = change.before is None and not is_within
+    return is_new and before is not None and after is not None and before.kind == after.kind == "file"
 
 
 def _git_mode(version: FileVersion | None) -> str:

@@ -15,6 +15,8 @@ from wink.filesystem.disk import Attributes
 
 _MOST_MOVES = 100
 _MOST_NAMES = 100_000
+_MOST_DIGESTED = 1 << 30
+"""Larger files are not read to show their digest: one with a hole may have terabytes."""
 _MOST_HELD = 16 << 20
 """So many bytes of what was read are held: to take something back, each content is compared, shown, and put to its place."""
 
@@ -323,6 +325,8 @@ class Versions:
     def loading(self, path: str, version: FileVersion, position: int) -> FileVersion:
         """The version with content that can be shown, as far as it is still known."""
         if version.kind != "file":
+            return version
+        if version.size > _MOST_DIGESTED:
             return version
         if version.size > COMPARED_BYTES:
             return replace(version, find_digest=lambda: self.digest(path, version, position))
