@@ -39,7 +39,7 @@ def identity(root: str) -> str:
     """By what a workspace is known among sockets and marks.
 
     >>> identity("/srv/project")
-    '38f8b09c1b5d3ee4a3b3'
+    'ab4271cd2909836e860e'
     """
     return hashlib.blake2b(os.fsencode(root), digest_size=10).hexdigest()
 

@@ -34,6 +34,7 @@ class InMemoryFilesystem(Filesystem):
     >>> files.read("notes/a.txt").content
     'one\\n'
     >>> files.restore(before)
+    ()
     >>> files.exists("notes")
     False
     """

@@ -160,7 +160,7 @@ def tool(
     isolated: bool = False,
 ) -> Decorator: ...
 def tool(
-    function: Any = None,
+    fn: Any = None,
     /,
     *,
     name: str | None = None,
@@ -196,9 +196,9 @@ def tool(
     'HELLO!'
     """
     options: dict[str, Any] = {"effects": effects, "timeout": timeout, "examples": examples, "isolated": isolated}
-    if function is None:
+    if fn is None:
         return functools.partial(tool, name=name, description=description, **options)
-    return _made(function, name, description, options)
+    return _made(fn, name, description, options)
 
 
 def _made(function: Any, name: str | None, description: str | None, options: dict[str, Any]) -> Any:
