@@ -107,7 +107,7 @@ def test_rule_can_be_switched_off() -> None:
 
 def test_template_is_refused_when_the_rule_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A rule that is silently missing is worse than a template that cannot be built."""
-    monkeypatch.setattr(importlib.metadata, "entry_points", lambda **_: ())
+    monkeypatch.setattr(importlib.metadata.EntryPoints, "select", lambda *_, **__: importlib.metadata.EntryPoints())
 
     with pytest.raises(PromptValidationError, match="none is installed") as caught:
         template(files_section())
