@@ -66,6 +66,9 @@ SERVED = "\n".join((
 LOOKING: Sequence[Command] = (
     Command("tools", ("tools",), says=_same),
     Command("call read", ("call", "read_file", "file_path=big.txt"), says=_same),
+    Command("status", ("status",)),
+    Command("attach", ("attach",)),
+    Command("detach", ("detach", "claude-code")),
     Command("log", ("log", "--json"), says=_calls),
     Command("show", ("show", "c5"), says=_names),
     Command("diff", ("diff", "c3..c7")),
@@ -123,7 +126,9 @@ CHANGING: Sequence[Command] = (
 COMMANDS = (*LOOKING, *CHANGING)
 
 OPEN_NO_STATE: Mapping[str, str] = {
+    "completion": "it prints a script",
     "demo": "it works on a copy of a project, in a directory that it makes",
+    "help": "it prints what a command does",
     "import": "it writes into a directory that is empty",
     "new-plugin": "it writes a package of its own",
 }

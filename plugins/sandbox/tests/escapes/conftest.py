@@ -56,6 +56,7 @@ class World:
         self.noted = self.home / ".local/state/wink/known"
         self.noted.mkdir(parents=True)
         self.copies = self.home / ".local/state/wink-copies"
+        self.noted_copies = self.home / ".local/state/wink/copies"
         (self.home / ".local/state/wink/key").write_bytes(os.urandom(32))
         for path, text in (
             (self.root / "src/app.py", "print('hello')\n"),
@@ -136,8 +137,8 @@ class World:
         facts: dict[str, object] = {"mounts": sorted(_mounts()), "victim": self.victim.poll()}
         for place in (self.outside, self.home, self.base / "other", self.base / "prompt", self.root / ".git"):
             for path in (place, *sorted(place.rglob("*"))):
-                # wink itself notes there which workspaces have a state, and has copies for programs that nothing confines.
-                if {self.noted, self.copies}.isdisjoint((path, *path.parents)):
+                # wink itself notes there which workspaces have a state and which copies there are, and has copies for programs that nothing confines.
+                if {self.noted, self.copies, self.noted_copies}.isdisjoint((path, *path.parents)):
                     facts[str(path)] = _looks(path)
         for path in (
             "/etc/passwd",

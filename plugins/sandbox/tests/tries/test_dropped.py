@@ -83,10 +83,10 @@ def test_gc_frees_what_was_dropped_and_says_so(wink: Wink, place: Path) -> None:
     wink("try", "--", "sh", "-c", "echo 2 >> a.txt; echo s > secret-of-the-dropped")
     wink("drop")
 
-    assert "would free 1 try that was dropped\n" in wink("gc", "--dry-run").stdout
+    assert "would free 1 try that was dropped" in wink("gc", "--dry-run").stdout
     assert wink("tries", "--dropped").stdout != ""
     done = wink("gc")
-    assert (done.returncode, "freed 1 try that was dropped\n" in done.stdout) == (0, True), done
+    assert (done.returncode, "freed 1 try that was dropped" in done.stdout) == (0, True), done
 
     assert wink("tries", "--dropped").stdout == ""
     assert list(place.rglob("secret*")) == []
