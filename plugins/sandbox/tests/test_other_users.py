@@ -42,7 +42,7 @@ def run(script, commit=True):
 assert foreign(root) == (), foreign(root)
 run("id -u; echo x > made; chmod 400 made; rm old; mkdir -m 500 closed")
 run("cat made; rm -f made; unshare -Ur true && echo escaped; cat /etc/shadow; ls -A .wink")
-run("mkdir -p d/e; echo y > d/e/f; chmod 0 d/e; chmod 0 d", commit=False)
+run("mkdir -p d/e; echo y > d/e/f; chmod 500 d/e; chmod 500 d", commit=False)
 run("ls")
 from wink.state import locate
 print(len(os.listdir(locate("workspace") + "/programs")), "overlay")
