@@ -11,12 +11,12 @@ import pytest
 MOST = {
     "--help": 195,
     "log": 315,
-    "log --help": 193,
+    "log --help": 194,
     "undo --help": 193,
     "call --help": 195,
-    "call ls": 470,
-    "try --help": 383,
-    "try -- true": 399,
+    "call ls": 476,
+    "try --help": 384,
+    "try -- true": 402,
     "serve --help": 280,
 }
 """Modules that are loaded at the end of a command, in a workspace with a call; lower it when some go."""

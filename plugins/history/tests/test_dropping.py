@@ -18,7 +18,7 @@ from tests.workspace.working import call
 from wink.errors import HistoryDamaged, UndoConflict
 from wink.workspace import Workspace
 
-TOP = Path(__file__).parents[2]
+TOP = Path(__file__).parents[3]
 
 
 def work(workspace: Workspace, count: int, *, folds: int = 2) -> None:

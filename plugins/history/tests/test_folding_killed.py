@@ -13,7 +13,7 @@ from tests.workspace.test_undo import tree
 
 from wink.workspace import Workspace
 
-TOP = Path(__file__).parents[2]
+TOP = Path(__file__).parents[3]
 
 
 def test_killed_at_every_step_a_fold_is_simply_run_again(tmp_path: Path) -> None:

@@ -153,11 +153,13 @@ def place(tmp_path: Path) -> Path:
 
 
 def tree(root: Path) -> dict[str, bytes | None]:
-    return {
-        str(path.relative_to(root)): path.read_bytes() if path.is_file() else None
-        for path in sorted(root.rglob("*"))
-        if ".wink" not in path.parts
-    }
+    found: dict[str, bytes | None] = {}
+    for directory, names, files in os.walk(root):
+        names[:] = [name for name in names if name != ".wink"]  # where a call that was cancelled may still be tidied up
+        for name in (*names, *files):
+            path = Path(directory, name)
+            found[str(path.relative_to(root))] = path.read_bytes() if path.is_file() else None
+    return found
 
 
 def executor_of(files: Filesystem, *tools: Any, heartbeat: Heartbeat | None = None) -> ToolExecutor:

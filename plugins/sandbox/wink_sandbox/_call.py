@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Sequence
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from wink.dataclass import dataclass
 from wink.errors import HandleRevoked, MergeConflict, SandboxUnavailable
 from wink.filesystem import FileChange, FileTransaction
-from wink.tools import IsolatedEnd
 from wink.transactions import current_transaction
 from wink.trust import allowed
 from wink_sandbox._guard import Guard, usual_guard
@@ -18,6 +17,9 @@ from wink_sandbox._merge import Notes
 from wink_sandbox._rules import steering
 from wink_sandbox._sandbox import Sandbox
 from wink_sandbox.programs import ENVIRONMENT, SCRATCH, Command, Ended, Limits, OnOutput, Profile, Stop
+
+if TYPE_CHECKING:
+    from wink.tools import IsolatedEnd
 
 _OVERFLOW: Final = b"Value too large for defined data type"
 
@@ -98,6 +100,10 @@ class OverlayIsolation:
         beat: Callable[[], object],
     ) -> IsolatedEnd:
         """Run it within the call that is active; see `Isolation.run`."""
+        from wink.tools import (
+            IsolatedEnd,
+        )  # every command that loads this plugin imports this module, and none needs it
+
         profile = Profile(self._network, tuple(readable), home=os.path.expanduser("~"), limits=self._limits)
         command = Command(tuple(argv), env=allowed(os.environ, ENVIRONMENT), stdin=request)
 

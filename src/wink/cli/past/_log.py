@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,10 +16,10 @@ from wink.cli._changed import touched
 from wink.cli._shorten import arguments, fit
 from wink.cli._standing import workspace_option
 from wink.cli._wrong import wrong
-from wink.limits import utc_now
-from wink.record import WORDS
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from wink.record import CallFilter, CallView, Said, Turn
     from wink.workspace import Workspace
 
@@ -30,11 +30,36 @@ GUESSED = "guessed"
 """How the note on a call of an attached agent begins whose changes may be another's that ran at the same time."""
 
 
+class Outcome(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  # it takes none before click 8.5
+    """A word for what became of a call; the words are looked up when one is given, since few ask."""
+
+    name = "word"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The word, or wrong input."""
+        if value not in (words := self._words()):
+            self.fail(f"{value!r} is none of {', '.join(map(repr, words))}", param, ctx)
+        return value
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem[Any]]:
+        """The words that begin so."""
+        del ctx, param
+        from click.shell_completion import CompletionItem
+
+        return [CompletionItem(word) for word in self._words() if word.startswith(incomplete)]
+
+    @staticmethod
+    def _words() -> Sequence[str]:
+        from wink.record import WORDS
+
+        return [*WORDS]
+
+
 @click.command()
 @workspace_option
 @click.option("--session", metavar="NAME", help="Only the calls of one session.")
 @click.option("--tool", metavar="NAME", help="Only the calls of one tool.")
-@click.option("--outcome", type=click.Choice([*WORDS]), help="Only calls that ended so.")
+@click.option("--outcome", type=Outcome(), help="Only calls that ended so, as the log says it.")
 @click.option(
     "--path",
     metavar="PATH",
@@ -63,6 +88,7 @@ def log(
 
     `wink show CALL` tells more about one of them.
     """
+    from wink.limits import utc_now
     from wink.record import CallFilter
     from wink.workspace import session_name
 
@@ -152,6 +178,8 @@ def _pages(opened: Workspace, wanted: CallFilter, limit: int) -> Iterator[tuple[
 
 
 def _lines(calls: tuple[CallView, ...], turns: Mapping[str, Turn], *, last: int, several: bool) -> Iterator[str]:
+    from wink.limits import utc_now
+
     now = utc_now()
     times = [when(call.started_at, now) for call in calls]
     number_width = len(str(last)) + 1
