@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -107,7 +108,8 @@ def test_rule_can_be_switched_off() -> None:
 
 def test_template_is_refused_when_the_rule_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A rule that is silently missing is worse than a template that cannot be built."""
-    monkeypatch.setattr(importlib.metadata.EntryPoints, "select", lambda *_, **__: importlib.metadata.EntryPoints())
+    monkeypatch.setattr(importlib.metadata, "distribution", Mock(side_effect=importlib.metadata.PackageNotFoundError))
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda **_: importlib.metadata.EntryPoints())
 
     with pytest.raises(PromptValidationError, match="none is installed") as caught:
         template(files_section())
