@@ -54,13 +54,15 @@ class Verdict(NamedTuple):
 class Edit(NamedTuple):
     """What a file of an agent's configuration holds, None where there is none, and what it is to hold, None for no file.
 
-    One that `is_beneath` lies in the workspace, where nothing is written through links.
+    One that `is_beneath` lies in the workspace, where nothing is written through links. `memory` is what is to be known, when
+    the hooks are taken out again, of how it was.
     """
 
     path: str
     before: str | None
     after: str | None
     is_beneath: bool = False
+    memory: str = ""
 
 
 class Scope(NamedTuple):

@@ -91,7 +91,7 @@ class ClaudeCode:
 
     def attach(self, scope: Scope, command: Command) -> Edit:
         """The settings with wink's hooks in them."""
-        return edited(_place(scope), self._hooks(scope, command), is_beneath=scope.root is not None)
+        return edited(_place(scope), self._hooks(scope, command), agent=self.name, root=scope.root)
 
     def once(
         self, scope: Scope, command: Command, place: str, words: Sequence[str]
@@ -114,7 +114,7 @@ class ClaudeCode:
 
     def detach(self, scope: Scope) -> Edit:
         """The settings without wink's hooks."""
-        return edited(_place(scope), {}, is_beneath=scope.root is not None)
+        return edited(_place(scope), {}, agent=self.name, root=scope.root)
 
 
 def meant(tools: Mapping[str, tuple[str, str]], event: Event) -> Meaning:

@@ -15,7 +15,7 @@ from typing import Any, Final, cast
 from wink.cli import wrong
 from wink_attach._agent import Command, Edit, Event, Kind, Meaning, Scope, Verdict, mapping, text
 from wink_attach._hooks_file import edited
-from wink_attach._place import client_path
+from wink_attach._place import hook_command
 from wink_attach.agents._claude_code import meant
 
 _KINDS: Final[Mapping[str, Kind]] = {
@@ -85,11 +85,11 @@ class Codex:
             seconds = _SHORT if event in ("SessionEnd", "Interrupt") else 30
             one = {"type": "command", "command": command(self.name, event, scope.root), "timeout": seconds}
             hooks[event] = {"hooks": [one]}
-        return edited(_place(scope), hooks, is_beneath=scope.root is not None)
+        return edited(_place(scope), hooks, agent=self.name, root=scope.root)
 
     def detach(self, scope: Scope) -> Edit:
         """The hooks without wink's."""
-        return edited(_place(scope), {}, is_beneath=scope.root is not None)
+        return edited(_place(scope), {}, agent=self.name, root=scope.root)
 
     def once(
         self, scope: Scope, command: Command, place: str, words: Sequence[str]
@@ -102,12 +102,22 @@ class Codex:
 
     def untrusted(self, scope: Scope) -> list[tuple[str, str]]:
         """The hooks of wink's that Codex skips until they are trusted: key and hash of each; raises `WrongInput`."""
+        place = os.path.realpath(_place(scope))
+        commands = {event[0].lower() + event[1:]: hook_command(self.name, event, scope.root) for event in _KINDS}
         with _AppServer(scope) as server:
-            return [
-                (text(one.get("key")), text(one.get("currentHash")))
+            # A workspace can bring hooks of its own, in other files too: only what wink itself has written is trusted.
+            ours = [
+                one
                 for one in server.hooks(scope.root or scope.home)
-                if one.get("trustStatus") != "trusted" and client_path() in json.dumps(one)
+                if os.path.realpath(text(one.get("sourcePath"))) == place
+                and one.get("handlerType") == "command"
+                and one.get("command", "") == commands.get(text(one.get("eventName")))
             ]
+        if not ours:
+            raise wrong(f"Codex does not see wink's hooks in {place}; trust the folder in Codex, then attach again")
+        return [
+            (text(one.get("key")), text(one.get("currentHash"))) for one in ours if one.get("trustStatus") != "trusted"
+        ]
 
     def trust(self, scope: Scope, hooks: Sequence[tuple[str, str]]) -> None:
         """Let Codex run these hooks from now on, as its own dialog does; raises `WrongInput`."""
