@@ -22,7 +22,17 @@ action = "deny"
 tools = "run_command"
 arguments = { command = "*secret*" }
 reason = "the secret stays where it is"
+
+[[rules]]
+action = "deny"
+paths = "kept/**"
 """
+PATCH = """apply_patch <<'EOF'
+*** Begin Patch
+*** Add File: {}/new.txt
++new
+*** End Patch
+EOF"""
 OURS = frozenset({".claude", ".codex", ".opencode"})
 """Directories of an agent's configuration, which are no work of its."""
 
@@ -199,6 +209,8 @@ def test_codex_is_judged_recorded_and_undone(attached: Attached) -> None:
             Turn("I tidy up.", [("exec_command", {"cmd": "rm notes.txt && mkdir -p build && echo out > build/log"})]),
             Turn("I run it.", [("exec_command", {"cmd": "echo half > half.txt; exit 3"})]),
             Turn("I look for it.", [("exec_command", {"cmd": "cat secret"})]),
+            Turn("I patch.", [("exec_command", {"cmd": PATCH.format(attached.repository)})]),
+            Turn("I patch what is kept.", [("exec_command", {"cmd": PATCH.format(attached.repository / "kept")})]),
             Turn("Done."),
         ]
     )
@@ -208,10 +220,11 @@ def test_codex_is_judged_recorded_and_undone(attached: Attached) -> None:
         assert "codex trusts wink's hooks" in attached.wink("attach", "codex", "--yes", PATH=path)
         attached.run(command, environment)
     first = attached.files()
-    assert {"build/log", "half.txt"} <= first.keys()
+    assert {"build/log", "half.txt", "new.txt"} <= first.keys()
+    assert "kept/new.txt" not in first
 
     told = [(call["tool"], call["outcome"]) for call in attached.calls() if call["tool"] != "between"]
-    assert told == [("Bash", "ok"), ("Bash", "ok"), ("Bash", "denied")]
+    assert told == [*[("Bash", "ok")] * 2, *[("Bash", "denied")] * 2, ("Bash", "ok")]  # no after-event for a patch
     assert "the secret stays where it is" in model.heard()
     assert "turn 1 of codex: Tidy up" in attached.wink("log")
     attached.wink("undo", "--turn")

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 AGENT = "claude-code"
+FILES = {"claude-code": ".claude/settings.local.json", "codex": ".codex/hooks.json"}
 _SECONDS = 120
 
 
@@ -25,6 +26,7 @@ class Project:
     root: Path
     home: Path
     session: str = "5e551011-aaaa"
+    agent: str = AGENT
 
     @property
     def environment(self) -> dict[str, str]:
@@ -42,7 +44,7 @@ class Project:
 
     def attach(self) -> None:
         """Attach it, and wait until the helper has answered once: on a busy machine the first hook may give up before."""
-        self.wink("attach", AGENT)
+        self.wink("attach", self.agent)
         until = time.monotonic() + _SECONDS
         while ", seen to work" not in self.wink("attach"):
             assert time.monotonic() < until, "the helper never answered"
@@ -51,7 +53,7 @@ class Project:
     @property
     def settings(self) -> Path:
         """Where the hooks are."""
-        return self.root / ".claude/settings.local.json"
+        return self.root / FILES[self.agent]
 
     def command(self, event: str) -> str:
         """The command of a hook."""
@@ -118,7 +120,7 @@ class Project:
         return {
             str(path.relative_to(self.root)): path.read_bytes() if path.is_file() else None
             for path in sorted(self.root.rglob("*"))
-            if path.relative_to(self.root).parts[0] not in (".wink", ".claude")
+            if path.relative_to(self.root).parts[0] not in (".wink", ".claude", ".codex")
         }
 
 
@@ -134,7 +136,7 @@ def project(tmp_path: Path) -> Iterator[Project]:
     made = Project(root, home)
     yield made
     if made.settings.is_file() and str(home) in made.settings.read_text():
-        made.wink("detach", AGENT)  # the helper ends with it
+        made.wink("detach", made.agent)  # the helper ends with it
 
 
 @pytest.fixture

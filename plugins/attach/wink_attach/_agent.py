@@ -19,7 +19,8 @@ class Event(NamedTuple):
     """One event of an agent. What it does not say is empty.
 
     `call_id` is the same before and after a call. `failure` says in words that a call failed, `reply` what it came to.
-    `calls` are the ids of a batch. `is_moved_on` tells that the call goes on in the background after it has ended.
+    `calls` are the ids of a batch. `is_moved_on` tells that the call goes on in the background after it has ended. `directory`
+    is where the agent works, from which relative paths lead.
     """
 
     kind: Kind
@@ -33,14 +34,21 @@ class Event(NamedTuple):
     subagent: str = ""
     calls: tuple[str, ...] = ()
     is_moved_on: bool = False
+    directory: str = ""
 
 
 class Meaning(NamedTuple):
-    """What a call of an agent's own tool is to rules: a tool of wink's that does the same, where there is one, and its effects."""
+    """What a call of an agent's own tool is to rules: a tool of wink's that does the same, where there is one, and its effects.
+
+    `also` is what it is besides, and what denies one of them denies the call. `doubt` says in words that it does more to files
+    than could be read out of it: where a rule is about paths it is denied then.
+    """
 
     tool: str
     effects: Effects
     arguments: Mapping[str, Any]
+    also: tuple[Meaning, ...] = ()
+    doubt: str = ""
 
 
 class Verdict(NamedTuple):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any, Final, TypeVar, cast
 
 from wink.cli import installed_catalog, rule_policies
 from wink.errors import PathRefused, WinkError
 from wink.filesystem import Filesystem, Stamp
-from wink.policies import RulesPolicy, ToolPolicy
+from wink.policies import Rule, RulesPolicy, ToolPolicy
 from wink.runtime import ask_now
 from wink.tools import ToolContext
 from wink.workspace import Workspace
@@ -53,15 +53,22 @@ class Judge:
     def check(self, event: Event, meaning: Meaning, session: str) -> Verdict:
         """What the policies say of a call; what is in doubt is denied."""
         try:
-            rules: tuple[ToolPolicy, ...] = self.rules()
+            rules = self.rules()
         except WinkError as error:
             return Verdict("deny", f"{event.tool} is denied: {error}; tell the user to run `wink doctor`", "rules")
-        told = self._asked(
-            rules, SimpleNamespace(name=meaning.tool, effects=meaning.effects), dict(meaning.arguments), session
-        )
-        # The model knows its own names.
-        if told.reason.startswith(meaning.tool):
-            told = told._replace(reason=event.tool + told.reason[len(meaning.tool) :])
+        told = NOTHING
+        for one in (meaning, *meaning.also):
+            found = self._asked(
+                rules, SimpleNamespace(name=one.tool, effects=one.effects), dict(one.arguments), session
+            )
+            if found.reason.startswith(one.tool):  # the model knows its own names
+                found = found._replace(reason=event.tool + found.reason[len(one.tool) :])
+            told = found if found.action == "deny" or told.action == "allow" else told
+            if told.action == "deny":
+                return told
+        if meaning.doubt and self._are_about_paths(rules, meaning, session):
+            reason = f"{event.tool} is denied, since a rule is about paths and changes files here: {meaning.doubt}"
+            return Verdict("deny", reason, "rules")
         if told.action != "deny" and meaning.tool in _WRITING:
             told = self._read_first(event, session) or told
         return told
@@ -119,7 +126,7 @@ class Judge:
         told = self._asked((policy,), SimpleNamespace(name=event.tool, effects="workspace"), params, session)
         return None if told.action == "allow" else told
 
-    def _asked(self, policies: tuple[ToolPolicy, ...], tool: Any, params: Any, session: str) -> Verdict:
+    def _asked(self, policies: Sequence[ToolPolicy], tool: Any, params: Any, session: str) -> Verdict:
         if not policies:
             return NOTHING
         files = self._workspace.filesystem
@@ -140,6 +147,21 @@ class Judge:
         if asked:
             return Verdict("ask", "; ".join(one.reason or "" for one in asked), asked[0].policy)
         return NOTHING
+
+    def _are_about_paths(self, rules: Sequence[RulesPolicy], meaning: Meaning, session: str) -> bool:
+        """Whether a rule restricts on which paths one of the tools may be used that a call comes to."""
+        tools = [one for one in (meaning, *meaning.also) if one.effects == "workspace"]
+        about = tuple(
+            Rule("deny", tools=rule.tools, effects=rule.effects)
+            for one in rules
+            for rule in one.rules
+            if rule.paths and (rule.action != "allow" or rule.is_limit)
+        )
+        return any(
+            self._asked((RulesPolicy(about),), SimpleNamespace(name=one.tool, effects=one.effects), {}, session).action
+            == "deny"
+            for one in tools
+        )
 
     def _known(self, session: str) -> dict[str, Stamp]:
         known = self._seen.get(session)

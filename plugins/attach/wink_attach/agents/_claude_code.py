@@ -70,6 +70,7 @@ class ClaudeCode:
             if isinstance(calls, list)
             else (),
             is_moved_on=bool(mapping(reply).get("backgroundTaskId")),
+            directory=text(payload.get("cwd"), 4096),
         )
 
     def meaning(self, event: Event) -> Meaning:

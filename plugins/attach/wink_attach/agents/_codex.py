@@ -17,6 +17,7 @@ from wink_attach._agent import Command, Edit, Event, Kind, Meaning, Scope, Verdi
 from wink_attach._hooks_file import edited
 from wink_attach._place import hook_command
 from wink_attach.agents._claude_code import meant
+from wink_attach.agents._patch import patch, typed_patch
 
 _KINDS: Final[Mapping[str, Kind]] = {
     "SessionStart": "start",
@@ -33,7 +34,6 @@ _TOOLS: Final[Mapping[str, tuple[str, str]]] = {
     "update_plan": ("update_plan", "read"),
     "spawn_agent": ("agent", "read"),
 }
-_FILES: Final = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ")
 _SECONDS: Final = 30
 _SHORT: Final = 3
 """Seconds that Codex gives the hooks at the end of a session."""
@@ -57,16 +57,25 @@ class Codex:
             reply=reply,
             prompt=text(payload.get("prompt")),
             subagent=" ".join(filter(None, (text(payload.get("agent_type"), 100), text(payload.get("agent_id"), 100)))),
+            directory=text(payload.get("cwd"), 4096),
         )
 
     def meaning(self, event: Event) -> Meaning:
-        """What a call is to rules; a patch is about the files that it names."""
+        """What a call is to rules; a patch, typed into the shell too, is about the files that it names."""
         found = meant(_TOOLS, event)
-        if event.tool != "apply_patch":
+        if event.tool == "apply_patch":
+            told = patch(event.arguments.get("command"), event.directory)
+        elif event.tool == "Bash":
+            told = typed_patch(event.arguments.get("command"))
+        else:
+            told = None
+        if told is None:
             return found
-        lines = text(event.arguments.get("command"), 1 << 22).splitlines()
-        paths = [line[len(mark) :].strip() for line in lines for mark in _FILES if line.startswith(mark)]
-        return found._replace(arguments={**event.arguments, "paths": paths})
+        meanings = tuple(told.meanings())
+        if event.tool == "apply_patch":
+            found, *more = (one._replace(arguments={**event.arguments, **one.arguments}) for one in meanings)
+            meanings = tuple(more)
+        return found._replace(also=meanings, doubt=told.doubt)
 
     def answer(self, event: Event, verdict: Verdict, note: str) -> bytes:
         """What the hook prints."""
