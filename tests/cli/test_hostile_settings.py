@@ -70,11 +70,8 @@ PLANTED: dict[str, Callable[[Path], object]] = {
 }
 READING = {
     "tools": ["tools"],
-    "log": ["log"],
     "call": ["call", "list_directory"],
     "plugins": ["plugins"],
-    "undo": ["undo"],
-    "diff": ["diff"],
     "lint": ["lint"],
     "explain": ["explain", "list_directory"],
     "trust": ["trust"],
@@ -108,6 +105,20 @@ def test_every_command_that_reads_settings_refuses(cli: Cli, place: Path, comman
 
     assert done.status == 2
     assert done.err.splitlines()[-1].startswith("wink: wink.toml: cannot be read: it is ")
+
+
+@pytest.mark.parametrize("command", ["log", "diff"])
+@pytest.mark.parametrize("kind", PLANTED)
+def test_commands_that_look_go_on_and_tell(cli: Cli, place: Path, command: str, kind: str) -> None:
+    """Whoever plants such a file must not keep a person from seeing what was done."""
+    cli("call", "ls")
+    PLANTED[kind](place / "wink.toml")
+
+    done = cli(command)
+
+    assert done.status == 0
+    assert done.err.startswith("wink: wink.toml: ")
+    assert "secret" not in done.err
 
 
 def test_doctor_goes_on_and_tells(cli: Cli, place: Path) -> None:

@@ -113,7 +113,7 @@ def when(moment: datetime, now: datetime) -> str:
 
 
 def opened_for_reading(path: str) -> Workspace:
-    """Open a workspace to look at what was done in it."""
+    """Open a workspace to look at what was done in it, or to go back, whatever an agent has made of its settings."""
     from wink.cli._opening import open_workspace
 
-    return open_workspace(path)
+    return open_workspace(path, looking=True)

@@ -3,39 +3,76 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import click
 
-from wink.cli._shorten import visible
+from wink.cli._shorten import one_line, visible
 from wink.cli._standing import shown_path
 from wink.cli._warnings import show_warnings
-from wink.cli.settings import max_file_bytes_for
+from wink.cli.settings import WORKSPACE_FILES, max_file_bytes_for
+from wink.errors import SettingsError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from wink.filesystem import Recovered
     from wink.workspace import Workspace
 
 _SHOWN: Final = 20
+T = TypeVar("T")
 
 
-def open_workspace(path: str) -> Workspace:
-    """Open a workspace, and say on standard error what was recovered from a call that died."""
+def open_workspace(path: str, *, looking: bool = False) -> Workspace:
+    """Open a workspace, and say on standard error what was recovered from a call that died.
+
+    Raises `SettingsError`; but for `looking`, and going back, a file of the workspace that makes no sense is told of and left
+    out, since an agent could have made it so.
+    """
     from wink.cli._masked import use
     from wink.cli.settings import keep_for, masking_for
     from wink.filesystem import MAX_FILE_BYTES
     from wink.workspace import Workspace
 
     show_warnings()
-    most = max_file_bytes_for(path, MAX_FILE_BYTES)
-    workspace = Workspace.open(path, masking=use(masking_for(path)), max_file_bytes=most, keep=partial(keep_for, path))
+    told = set[str]()
+
+    def read(one: Callable[..., T]) -> T:
+        return whatever_makes_sense(one, told) if looking else one()
+
+    masking = use(read(partial(masking_for, path)))
+    most = read(partial(max_file_bytes_for, path, MAX_FILE_BYTES))
+    workspace = Workspace.open(path, masking=masking, max_file_bytes=most, keep=lambda: read(partial(keep_for, path)))
     if workspace.recovered:
         click.echo("wink: a process was killed in the middle of a call:", err=True)
         for line in recovery_lines(workspace.recovered, workspace.state):
             click.echo(visible(f"  {line}"), err=True)
     return workspace
+
+
+def whatever_makes_sense(read: Callable[..., T], told: set[str]) -> T:
+    """What `read(without=...)` makes of the settings without those files of the workspace that make no sense.
+
+    The person is told of each, unless what is wrong with it is in `told`, which it is added to.
+
+    Raises `SettingsError` for the user's own.
+    """
+    without: set[str] = set()
+    while True:
+        try:
+            return read(without=without)
+        except SettingsError as error:
+            if error.source not in WORKSPACE_FILES or error.source in without:
+                raise
+            without.add(error.source)
+            if str(error) not in told:
+                told.add(str(error))
+                click.echo(
+                    one_line(
+                        f"wink: {error}; what it says does not count here, and no tool runs until it is put right"
+                    ),
+                    err=True,
+                )
 
 
 def recovery_lines(done: Iterable[Recovered], state: str) -> Iterable[str]:

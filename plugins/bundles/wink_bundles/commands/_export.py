@@ -9,7 +9,7 @@ from typing import IO
 
 import click
 
-from wink.cli import one_line, opened_for_reading, shown_path, workspace_option, wrong
+from wink.cli import one_line, open_workspace, shown_path, workspace_option, wrong
 from wink.limits import utc_now
 
 
@@ -34,7 +34,7 @@ def export(file: str | None, workspace: str, session: str, as_html: bool, no_his
     if os.path.lexists(target) and not (os.path.isfile(target) or os.path.islink(target)):
         # Renaming a draft over a device would take the device away, from everybody where root does it.
         raise wrong(f"{target!r} is no file; name another")
-    with opened_for_reading(workspace) as opened:
+    with open_workspace(workspace) as opened:
         collected = collect(opened, session)
         if as_html:
             from wink_bundles.commands._report import report

@@ -17,6 +17,7 @@ from wink.cli import (
     named_path,
     one_line,
     open_workspace,
+    opened_for_reading,
     paths_of,
     portable_names_for,
     settings_problem,
@@ -148,7 +149,7 @@ def drop(paths: tuple[str, ...], workspace: str, name: str | None, undo: bool, d
     With --undo the try that was dropped last, or last as NAME, is there again. The last 5 can come back, until `wink gc`
     frees them; `wink tries --dropped` lists them.
     """
-    with open_workspace(workspace) as opened:
+    with opened_for_reading(workspace) as opened:
         if undo:
             if paths:
                 raise wrong(
@@ -202,7 +203,7 @@ def _bring_back(workspace: Workspace, name: str | None, *, dry_run: bool) -> Non
 @click.option("--json", "as_json", is_flag=True, help="Print JSON for machines, one try a line.")
 def list_tries(workspace: str, dropped: bool, as_json: bool) -> None:
     """List what is being tried, and what ran in it."""
-    with open_workspace(workspace) as opened:
+    with opened_for_reading(workspace) as opened:
         if dropped:
             for one, tried in dropped_tries(opened):
                 _list_one(tried, one.at, opened.filesystem.ignored(), as_json=as_json)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import click
 
 from wink.cli._masked import use
+from wink.cli._opening import whatever_makes_sense
 from wink.cli._standing import workspace_option
 from wink.cli.past._follow import echo_rows, follow, place_named
 from wink.cli.past._watch_lines import lines_about, pending_lines
@@ -42,7 +44,8 @@ def watch(workspace: str, session: str | None, since: str | None, as_json: bool)
 
     Runs, approvals, tries and checkpoints are shown, too. Nobody who works on the workspace is held up.
     """
-    record = open_record(workspace, masking=use(masking_for(workspace)))
+    masking = whatever_makes_sense(partial(masking_for, workspace), set())
+    record = open_record(workspace, masking=use(masking))
     is_live = sys.stdout.isatty() and not as_json
     shown = _Terminal(os.path.abspath(workspace)) if is_live else _Plain()
     try:

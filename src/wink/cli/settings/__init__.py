@@ -16,12 +16,14 @@ if TYPE_CHECKING:
     from wink.cli.settings._problem import settings_problem
     from wink.cli.settings._rules import RuleSettings, doubts, rule_policies, rule_settings
     from wink.cli.settings._settings import VARIABLES, commands_catalog, installed_catalog
+    from wink.cli.settings._sources import WORKSPACE_FILES
     from wink.cli.settings._trust import trusted_as_it_is
 
 __all__ = [
     "PersistSettings",
     "RuleSettings",
     "VARIABLES",
+    "WORKSPACE_FILES",
     "commands_catalog",
     "doubts",
     "installed_catalog",
@@ -47,6 +49,7 @@ if not TYPE_CHECKING:  # each is imported when it is asked for
             "settings_problem": "_problem",
             "RuleSettings doubts rule_policies rule_settings": "_rules",
             "VARIABLES commands_catalog installed_catalog": "_settings",
+            "WORKSPACE_FILES": "_sources",
             "trusted_as_it_is": "_trust",
         },
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Final, NamedTuple, cast
 
 from wink.cli.settings._sources import sources
@@ -25,15 +25,20 @@ class PersistSettings(NamedTuple):
 
 
 def max_file_bytes_for(
-    workspace: str | os.PathLike[str], otherwise: int, environ: Mapping[str, str] | None = None
+    workspace: str | os.PathLike[str],
+    otherwise: int,
+    environ: Mapping[str, str] | None = None,
+    *,
+    without: Collection[str] = (),
 ) -> int:
     """The smallest bound of all settings that give one, else `otherwise`; an agent's own file cannot raise it.
 
-    The user's own settings, and a workspace's that the user trusts, may be above `otherwise`. Raises `SettingsError`.
+    The user's own settings, and a workspace's that the user trusts, may be above `otherwise`. Raises
+    `SettingsError`, but for files of the workspace that are left out by `without`.
     """
     allowed: list[int] = []
     restricting: list[int] = []
-    for source in sources(os.fspath(workspace), os.environ if environ is None else environ):
+    for source in sources(os.fspath(workspace), os.environ if environ is None else environ, without=without):
         given, called = source.table(_KEY, None)
         if given is None:
             continue

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Final, NamedTuple, cast
 
 from wink.cli.settings._sources import Source, sources
@@ -20,16 +20,18 @@ class KeepSettings(NamedTuple):
     notes: tuple[str, ...]
 
 
-def keep_settings(workspace: str | os.PathLike[str], environ: Mapping[str, str] | None = None) -> KeepSettings:
+def keep_settings(
+    workspace: str | os.PathLike[str], environ: Mapping[str, str] | None = None, *, without: Collection[str] = ()
+) -> KeepSettings:
     """What is kept in a workspace, as the files say that it trusts of its own, and then the user's.
 
     What an agent could have written is not heeded: by a bound of 0 it could have the traces of what it did removed. Raises
-    `SettingsError`.
+    `SettingsError`, but for files of the workspace that are left out by `without`.
     """
     environ = os.environ if environ is None else environ
     found: dict[str, int] = {}
     notes: list[str] = []
-    for source in sources(os.fspath(workspace), environ):
+    for source in sources(os.fspath(workspace), environ, without=without):
         table, place = source.table("history", {})
         given = _checked(table, place, source)
         if given and not source.may_loosen:
@@ -42,9 +44,9 @@ def keep_settings(workspace: str | os.PathLike[str], environ: Mapping[str, str] 
     return KeepSettings(Keep(**found), tuple(notes))
 
 
-def keep_for(workspace: str | os.PathLike[str]) -> Keep:
-    """What is kept in a workspace; raises `SettingsError`."""
-    return keep_settings(workspace).keep
+def keep_for(workspace: str | os.PathLike[str], *, without: Collection[str] = ()) -> Keep:
+    """What is kept in a workspace; raises `SettingsError`, as `keep_settings` does."""
+    return keep_settings(workspace, without=without).keep
 
 
 def keep_lines(source: Source) -> tuple[str, ...]:

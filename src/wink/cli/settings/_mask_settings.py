@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from fnmatch import fnmatchcase
 from typing import Any, Final, cast
 
@@ -30,16 +30,19 @@ _SHORTEST: Final = 8
 _PLAIN: Final = frozenset({"true", "false", "disabled", "required", "password", "changeme", "optional"})
 
 
-def masking_for(workspace: str | os.PathLike[str], environ: Mapping[str, str] | None = None) -> Masking:
+def masking_for(
+    workspace: str | os.PathLike[str], environ: Mapping[str, str] | None = None, *, without: Collection[str] = ()
+) -> Masking:
     """What is masked in a workspace: built-in rules, and those of all its settings and of the user's, which add up.
 
-    A workspace can only have more masked: there is no setting that takes a rule away. Raises `SettingsError`.
+    A workspace can only have more masked: there is no setting that takes a rule away. Raises `SettingsError`, but for files
+    of the workspace that are left out by `without`.
     """
     environ = os.environ if environ is None else environ
     patterns: list[str] = []
     names: list[str] = []
     variables: list[str] = []
-    for source in sources(os.fspath(workspace), environ):
+    for source in sources(os.fspath(workspace), environ, without=without):
         table, place = source.table("mask", {})
         given = _checked(table, place, source)
         patterns += given.get("patterns", ())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, cast
 
@@ -56,13 +56,16 @@ class Source(NamedTuple):
         return [self.place(key)] * count
 
 
-def sources(workspace: str, environ: Mapping[str, str], *, trusting: bool = True) -> tuple[Source, ...]:
+def sources(
+    workspace: str, environ: Mapping[str, str], *, trusting: bool = True, without: Collection[str] = ()
+) -> tuple[Source, ...]:
     """The workspace's files and then the user's own, those that exist; without `trusting` as if no file was trusted.
 
-    Raises `SettingsError` for one that cannot be read, since it may well take something away.
+    Raises `SettingsError` for one that cannot be read, since it may well take something away; `without` are the workspace's
+    that are not read.
     """
     store = TrustStore.of_user(environ, workspace=workspace) if trusting else TrustStore(None)
-    return tuple(_sources(workspace, environ, store))
+    return tuple(_sources(workspace, environ, store, without))
 
 
 def user_file(environ: Mapping[str, str]) -> str | None:
@@ -80,9 +83,14 @@ def for_people(path: str, environ: Mapping[str, str]) -> str:
     return f"~/{os.path.relpath(path, home)}" if os.path.isabs(home) and _is_inside(path, home) else path
 
 
-def _sources(workspace: str, environ: Mapping[str, str], store: TrustStore) -> Iterable[Source]:
+def _sources(
+    workspace: str, environ: Mapping[str, str], store: TrustStore, without: Collection[str]
+) -> Iterable[Source]:
     for name in WORKSPACE_FILES:
-        if (source := _read(os.path.join(workspace, name), name, store, within=workspace)) is not None:
+        if (
+            name not in without
+            and (source := _read(os.path.join(workspace, name), name, store, within=workspace)) is not None
+        ):
             yield source
     own = user_file(environ)
     if own is not None:

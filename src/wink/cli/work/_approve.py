@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from wink.cli._calls import opened_for_reading
+from wink.cli._opening import open_workspace
 from wink.cli._shorten import one_line
 from wink.cli._standing import workspace_option
 from wink.cli._wrong import wrong
@@ -55,7 +56,7 @@ def approve(request: str, arguments: tuple[str, ...], workspace: str, edit: str 
     """
     if edit is not None and arguments:
         raise wrong("give other arguments as KEY=VALUE or as --edit JSON, not both")
-    with opened_for_reading(workspace) as opened:
+    with open_workspace(workspace) as opened:
         if arguments:
             edit = edited(request_to_answer(opened, request), arguments)
         try:
@@ -71,7 +72,7 @@ def approve(request: str, arguments: tuple[str, ...], workspace: str, edit: str 
 @click.option("--note", default="", metavar="TEXT", help="What to tell the model; say what it should do instead.")
 def deny(request: str, workspace: str, note: str) -> None:
     """Do not let the call ID run."""
-    with opened_for_reading(workspace) as opened:
+    with open_workspace(workspace) as opened:
         tell(answer_approval(opened, request, Answer(False, note)), "denied")
 
 
