@@ -12,7 +12,7 @@ import os
 import shutil
 import stat
 from collections.abc import Generator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Final
 
 from wink.errors import RecordCorrupt, SandboxUnavailable, WinkError
@@ -173,12 +173,14 @@ class CopyOfTry(WorkspaceCopy):
         self._levels.update((prefix + name, (True, False)) for name in below)
         for name, status in (self._names(self._layer, path) if in_layer else {}).items():
             place = f"{self._layer}/{prefix}{name}"
-            if is_whiteout(place, status) or self._leads_elsewhere(self._layer, prefix + name):
+            with _opened_up(place):
+                is_gone, is_alone = is_whiteout(place, status), has_opaque(place)
+            if is_gone or self._leads_elsewhere(self._layer, prefix + name):
                 found.pop(name, None)
             elif self._is_too_deep(prefix + name) or place.count("/") > _LEVELS:
                 self._leave_out(prefix + name, "is too deep to be copied")
             else:
-                self._levels[prefix + name] = (name in below and not has_opaque(place), True)
+                self._levels[prefix + name] = (name in below and not is_alone, True)
                 found[name] = status, place
         return found
 
@@ -207,17 +209,21 @@ class CopyOfTry(WorkspaceCopy):
         self._unseen[path] = why
 
     def _finished(self, source: str, target: str) -> None:
-        super()._finished(source, target)
+        with self._readable(source):
+            super()._finished(source, target)
         if source.startswith(f"{self._layer}/"):
             clean(target)
 
     def _copied(self, source: str, target: str, status: os.stat_result) -> None:
-        # Never a file of the workspace itself, which has been seen to be readable.
-        with _opened_up(source) if source.startswith((f"{self._copy}/", f"{self._layer}/")) else nullcontext():
+        with self._readable(source):
             copy_file(source, target, status)
         if not stat.S_ISLNK(status.st_mode):
             clean(target)
             os.chmod(target, stat.S_IMODE(status.st_mode))
+
+    def _readable(self, source: str) -> AbstractContextManager[None]:
+        """See that we can read what is to be copied; never of the workspace itself, of which that has been seen."""
+        return _opened_up(source) if source.startswith((f"{self._copy}/", f"{self._layer}/")) else nullcontext()
 
     # -- from the copy to the layer
 
@@ -315,7 +321,7 @@ class CopyOfTry(WorkspaceCopy):
     def _put_one(self, path: str, status: os.stat_result, *, is_known: bool) -> None:
         source, target, draft = f"{self._copy}/{path}", f"{self._layer}/{path}", f"{self._notes}/draft"
         # What the workspace had before: where it is gone from there, somebody else has deleted it.
-        was_there = is_known and (not os.path.lexists(target) or has_origin(target))
+        was_there = is_known and (not os.path.lexists(target) or _has_origin(target))
         remove_tree(draft)
         if not is_kept(status.st_mode):
             os.mkfifo(draft, 0o600)  # whatever it is, it is named and not kept
@@ -381,6 +387,11 @@ def _look_like(source: str, target: str) -> None:
         os.chown(target, status.st_uid, status.st_gid)
     os.chmod(target, stat.S_IMODE(status.st_mode) | 0o700)
     clean(target)
+
+
+def _has_origin(place: str) -> bool:
+    with _opened_up(place):
+        return has_origin(place)
 
 
 def _white_out(place: str) -> None:

@@ -59,6 +59,23 @@ def test_a_script_among_the_temporary_files_is_seen_and_what_is_done_there_stays
     assert str(temporary.name) not in shut.stdout
 
 
+def test_a_place_for_temporary_files_that_a_program_cannot_write_to_is_not_named_to_it(
+    wink: Wink, environment: dict[str, str]
+) -> None:
+    """With one beside the home and `/tmp`, as some machines set it, git could not even sign a commit."""
+    environment |= {"TMPDIR": "/var/lib", "TMP": environment["HOME"], "TEMP": "/tmp/"}
+    words = ["--", "sh", "-ec", 'echo "${TMPDIR-none} $TMP $TEMP"; mktemp -u']
+    own = f"{environment['HOME']} /tmp/"
+
+    seen = wink("try", "-q", *words).stdout.splitlines()
+    real = wink("try", "-q", "--unconfined", "--name", "copy", "--", "sh", "-ec", f"touch begun; {words[-1]}")
+    on_a_copy = wink("try", "-q", "--name", "copy", *words).stdout.splitlines()
+
+    assert [seen[0], real.stdout.splitlines()[0]] == [f"none {own}", f"/var/lib {own}"]
+    assert on_a_copy[0].startswith("none ")
+    assert all(made.startswith("/tmp/") for made in (seen[1], on_a_copy[1]))
+
+
 def test_no_socket_or_fifo_among_the_temporary_files_leads_to_another_process(wink: Wink, temporary: Path) -> None:
     """Displays, agents of keys and multiplexers of terminals listen there."""
     listener, fifo = temporary / "agent", temporary / "fifo"

@@ -53,8 +53,10 @@ def tell_tried(
     tell_refusals(left)
     if changes:
         which = "" if name == "default" else f" --name {name}"
-        keep = f"keep {'the rest: wink accept --rest' if left else 'it: wink accept'}{which} [PATH…]"
-        click.echo(f"wink: see it: wink diff --try {name}; {keep}; forget it: wink drop{which}", err=True)
+        keep = f"; keep {'the rest: wink accept --rest' if left else 'it: wink accept'}{which} [PATH…]"
+        if {change.path for change in changes} <= {path for path, _ in left}:
+            keep = ""
+        click.echo(f"wink: see it: wink diff --try {name}{keep}; forget it: wink drop{which}", err=True)
 
 
 def tell_accepted(done: Accepted, *, ignored: Ignored | None = None, err: bool = False) -> None:

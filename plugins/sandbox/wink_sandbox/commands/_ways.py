@@ -44,6 +44,8 @@ _NO_HOME: Final = "the home is empty: no overlay can be mounted over it either (
 _RUNS_ON: Final = "the try is in use until it ends, and what it writes from now on is in none"
 _LOST: Final = 2
 _TEMPORARY: Final = "/tmp"  # noqa: S108 - what a program sees of it is told
+_FOR_TEMPORARY: Final = ("TMPDIR", "TMP", "TEMP")
+_PRIVATE: Final = (_TEMPORARY, "/var/tmp", "/dev/shm")  # noqa: S108 - these every program has, for itself
 
 
 class Asked(NamedTuple):
@@ -76,8 +78,10 @@ def run_confined(tried: Try, overlay: Overlay, asked: Asked) -> tuple[int | None
     command = Command(asked.argv, _inside(root), env)
     why = "this try began on one" if tried.is_copied else _no_overlay(overlay)
     if why:
+        command = _with_temporary(command, root)
         return _run_copied(tried, overlay, command, made, asked, home_of(home) if is_private else (), why)
     mounts, told = private_places(overlay, home, tried.accepts_git_to()) if is_private else ((), ())
+    command = _with_temporary(command, root, *(mount.target for mount in mounts))
     if not asked.quiet:
         _tell_overlay(made, root, mounts, asked)
     for line in told:
@@ -177,6 +181,17 @@ def _around(home: str, places: Iterable[str]) -> Iterator[str]:
             with suppress(OSError), os.scandir(place) as entries:
                 yield from (one.path for one in entries if one.path != on_the_way and one.is_dir(follow_symlinks=False))
             place = on_the_way
+
+
+def _with_temporary(command: Command, *writable: str) -> Command:
+    """The command, without a place for temporary files that it could not write to: they are in `/tmp` then, as ever."""
+    kept = (*writable, *_PRIVATE)
+    env = {
+        name: value
+        for name, value in command.env.items()
+        if name not in _FOR_TEMPORARY or any(is_inside(os.path.realpath(value), place) for place in kept)
+    }
+    return replace(command, env=env)
 
 
 def _check_confining() -> None:
