@@ -184,7 +184,8 @@ def test_what_goes_on_in_the_background_is_shown_as_a_guess_of_its_turn(attached
     log = attached.wink("log")
     assert "guessed" in log
     assert "turn 2" not in log
-    attached.wink("undo", "--turn")
+    assert "may be somebody else's; `wink undo c2` takes it back" in attached.wink("undo", "--turn", fails=True)
+    attached.wink("undo", "c2")
     assert not (attached.root / "built").exists()
 
 

@@ -5,7 +5,9 @@
 * While several are open, nobody can tell who wrote what. A path that one of the others names is left to that; everything else
   goes to the call that ends, as a guess, and the record says so.
 * What has changed while none was open is nobody's call: it is recorded as what happened between two. Where the session has a
-  command running in the background it may be that one's.
+  command running in the background it may be that one's: it stands in its turn, and is not taken back with it.
+* A call whose beginning or end nobody has heard of was not alone for long: a person has worked meanwhile. So has one who was
+  asked whether a file may be written. Such a call gets the paths that it names, and the rest is nobody's.
 """
 
 from __future__ import annotations
@@ -23,8 +25,10 @@ from wink.dataclass import dataclass, field
 from wink.limits import utc_now
 from wink.workspace import Workspace
 from wink_attach._agent import NOTHING, Agent, Event, Meaning, Verdict
+from wink_attach._baseline import Entry
 from wink_attach._judge import Judge
 from wink_attach._keeper import Difference, Keeper
+from wink_attach._naming import named_paths
 from wink_attach._recorder import Recorder, Told
 
 BETWEEN: Final = "between"
@@ -32,6 +36,7 @@ BETWEEN: Final = "between"
 
 _GUESSED: Final = "guessed"
 _UNSETTLED: Final = "the agent told nothing of its end"
+_UNSEEN: Final = "its beginning was not seen"
 _SHOWN: Final = 20
 _LONGEST: Final = 1 << 16
 _WAIT: Final = 1.5
@@ -54,11 +59,33 @@ class Open:
     started: datetime
     pid: int = 0
     overlapped: bool = False
+    named: Sequence[str] = ()
+    met: Mapping[str, Entry | None] = field(default_factory=dict[str, "Entry | None"])
+    """What had changed, while calls of other sessions were open, when it began."""
 
     def names(self, path: str) -> bool:
         """Whether its arguments name a path."""
-        name = path.rpartition("/")[2]
-        return path in self.arguments or (len(name) > 3 and name in self.arguments)
+        return path in self.named
+
+    def has_met(self, one: Difference) -> bool:
+        """Whether this was so when it began."""
+        if one.path not in self.met:
+            return False
+        before = self.met[one.path]
+        return before == one.after or (before is not None and one.after is not None and before.is_same_as(one.after))
+
+    def own(self, found: Sequence[Difference]) -> list[Difference]:
+        """What it names, the directories made on the way there, and what was in those that are gone."""
+        named = [one for one in found if self.names(one.path)]
+        gone = [f"{one.path}/" for one in named if one.after is None or not one.after.status.is_directory]
+        on_the_way = {one.path[:at] for one in named for at, sign in enumerate(one.path) if sign == "/"}
+        return [
+            one
+            for one in found
+            if self.names(one.path)
+            or (one.before is None and one.path in on_the_way)
+            or (one.after is None and one.path.startswith(tuple(gone)))
+        ]
 
 
 @dataclass(slots=True)
@@ -98,7 +125,9 @@ class Calls:
             case "after":
                 self._after(agent, event, session)
             case "batch":
-                self._settle([one for one in self._open.values() if one.call_id in event.calls])
+                self._settle(
+                    [one for one in self._open.values() if one.session == session and one.call_id in event.calls]
+                )
             case "turn":
                 return self._turn(agent, event, session)
             case "idle":
@@ -159,6 +188,8 @@ class Calls:
             self._keeper.read_now(self._named(event.arguments))
             self._keeper.work(_WAIT)
         if self._writing() and one.effects != "read":
+            if any(other.session != session for other in self._writing()):
+                one.met = {found.path: found.after for found in self._keeper.differences()}
             one.overlapped = True
             for other in self._open.values():
                 other.overlapped = True
@@ -175,10 +206,13 @@ class Calls:
         failure = event.failure
         if one is None:
             one = self._opened(agent, event, meaning, session, 0)
-            failure = "; ".join(filter(None, (failure, "its beginning was not seen")))
+            failure = "; ".join(filter(None, (failure, _UNSEEN)))
+            self._end(one, event.reply or event.failure, failure, is_known=False)
+            self._rest([one], _UNSEEN)
+        else:
+            self._end(one, event.reply or event.failure, failure)
         if event.is_moved_on:
             self._session(session).background.add(event.call_id)
-        self._end(one, event.reply or event.failure, failure)
         if not event.failure:
             self._judge.learn(event, meaning, session)
 
@@ -187,10 +221,17 @@ class Calls:
     def _settle(self, ended: Sequence[Open]) -> None:
         for one in list(ended):
             self._open.pop(one.key, None)
-            self._end(one, "", _UNSETTLED)
+            self._end(one, "", _UNSETTLED, is_known=False)
+        self._rest(ended, _UNSETTLED)
 
-    def _end(self, one: Open, reply: str, failure: str) -> None:
-        """Record a call that has ended, with what has changed and is not another's."""
+    def _rest(self, ended: Sequence[Open], why: str) -> None:
+        """Record what may be a call's that has ended, and may be a person's."""
+        tools = ", ".join(sorted({one.tool for one in ended if one.effects != "read"}))
+        if tools and not self._writing():
+            self._between(ended[0].session, f"{_GUESSED}: of {tools}, {why}")
+
+    def _end(self, one: Open, reply: str, failure: str, *, is_known: bool = True) -> None:
+        """Record a call that has ended, with what has changed and is not another's; unless `is_known` when, with what it names."""
         others = self._writing()
         guess = (
             f"{_GUESSED}: it ran at the same time as {', '.join(sorted({other.tool for other in others}))}"
@@ -199,8 +240,12 @@ class Calls:
         )
 
         def choose(found: Sequence[Difference]) -> Sequence[Difference]:
+            if not is_known or (one.effects == "workspace" and one.named):
+                return one.own(found)
             return [
-                each for each in found if one.names(each.path) or not any(other.names(each.path) for other in others)
+                each
+                for each in found
+                if one.names(each.path) or not (one.has_met(each) or any(other.names(each.path) for other in others))
             ]
 
         told = self._told(one, reply, failure)
@@ -210,11 +255,11 @@ class Calls:
             guess = guess or f"{_GUESSED}: another call ran at the same time"
             self._recorder.changed(told._replace(failure="; ".join(filter(None, (guess, failure)))), choose)
         else:
-            self._recorder.changed(told)
+            self._recorder.changed(told, choose)
         self._keeper.baseline.ended(one.key)
         self._ended.append(one.key)
 
-    def _between(self, session: str) -> None:
+    def _between(self, session: str, guess: str = "") -> None:
         if not self._keeper.has_news():
             return
         last = next(iter(self._workspace.record.calls(None, 1)), None)
@@ -222,8 +267,9 @@ class Calls:
         arguments = json.dumps({"after": f"c{last.position}"} if last is not None else {})
         told = Told(BETWEEN, arguments, "default", effects="read")
         if known is not None and known.background:
-            failure = f"{_GUESSED}: a command in the background was running"
-            told = told._replace(session=session, run=known.run, failure=failure, effects="process")
+            guess = guess or f"{_GUESSED}: a command in the background was running"
+        if known is not None and guess:
+            told = told._replace(session=session, run=known.run, failure=guess)
         self._recorder.changed(told, always=False)
 
     def _told(self, one: Open, reply: str, failure: str) -> Told:
@@ -254,6 +300,12 @@ class Calls:
             event.subagent,
             utc_now(),
             pid,
+            named=named_paths(
+                self._workspace.root,
+                event.directory,
+                [one.arguments for one in (meaning, *meaning.also)],
+                self._workspace.masking.text,
+            ),
         )
 
     def _writing(self) -> list[Open]:
@@ -334,6 +386,7 @@ def _row(one: Open) -> dict[str, Any]:
         "subagent",
         "pid",
         "overlapped",
+        "named",
     )
     return {name: getattr(one, name) for name in names} | {"started": one.started.isoformat()}
 

@@ -235,7 +235,12 @@ def choose_turn(record: Record, turn: int) -> tuple[Past, ...]:
     undone = record.undone()
     for number in numbers:
         calls = record.queries.page(CallFilter(run=f"t{number}", changed=True), limit=None, brief=True, width=0)
-        positions = {call.transaction for call in calls if call.committed} - undone
+        sure = {call.transaction for call in calls if call.committed and call.effects != "read"}
+        positions = sure - undone
+        guesses = [call for call in calls if call.effects == "read" and call.transaction not in undone]
+        if guesses and not positions and (turn or not sure):
+            one = ", ".join(f"`wink undo c{call.position}`" for call in reversed(guesses))
+            raise NothingToUndo(f"what changed in turn {number} may be somebody else's; {one} takes it back")
         if positions:
             return tuple(record.past(position, position)[0] for position in sorted(positions, reverse=True))
     raise NothingToUndo("there is nothing to undo in " + (f"turn {turn}" if turn else "any turn"))

@@ -44,6 +44,21 @@ def undo(what: str, workspace: str, session: str | None, turn: int | None, dry_r
     with opened_for_reading(workspace) as opened:
         done = opened.undo(call, turn=turn, n=1 if call is not None else int(what), session=session, dry_run=dry_run)
         tell(done, "undone" if not dry_run else "would undo", opened)
+        if turn is not None and done.calls:
+            _tell_guesses(done, opened)
+
+
+def _tell_guesses(done: Reverted, opened: Workspace) -> None:
+    """Say of which changes of a turn it is not known whether they are its own: they were taken back, or stay."""
+    from wink.record import CallFilter
+
+    run, undone = opened.call(done.calls[0]).run, opened.record.undone()
+    page = opened.record.queries.page(CallFilter(run=run, changed=True), limit=None, brief=True, width=0)
+    for call in reversed(page):
+        if call.position in done.calls and (call.error or "").startswith("guessed"):
+            click.echo(one_line(f"  c{call.position} is {call.error}"))
+        elif call.effects == "read" and call.transaction not in undone:
+            click.echo(one_line(f"  c{call.position} stays, {call.error}; `wink undo c{call.position}` takes it back"))
 
 
 @click.command()
