@@ -61,10 +61,14 @@ class Project:
 
     def raw(self, event: str, payload: bytes, **environment: str) -> subprocess.CompletedProcess[bytes]:
         """Run a hook with whatever it is given."""
+        return self.run(self.command(event), payload, self.root, **environment)
+
+    def run(self, command: str, payload: bytes, place: Path, **environment: str) -> subprocess.CompletedProcess[bytes]:
+        """Run a command in a directory, as an agent that works there does."""
         return subprocess.run(
-            ["/bin/sh", "-c", self.command(event)],
+            ["/bin/sh", "-c", command],
             input=payload,
-            cwd=self.root,
+            cwd=place,
             env=self.environment | environment,
             capture_output=True,
             check=False,
@@ -102,6 +106,21 @@ class Project:
         """A prompt of the person's."""
         return self.hook("UserPromptSubmit", prompt=text)
 
+    @property
+    def baseline(self) -> Path:
+        """Where the baseline of this one, and no other, lies."""
+        (found,) = (self.home / ".local/state/wink/attach/baselines").iterdir()
+        return found
+
+    def kill_helper(self) -> None:
+        """End the helper without a word."""
+        (helper,) = [
+            int(path.parent.name) for path in Path("/proc").glob("[0-9]*/cmdline") if _is_helper(path, self.root)
+        ]
+        os.kill(helper, 9)
+        while not _is_gone(helper):
+            time.sleep(0.01)
+
     def calls(self) -> list[dict[str, Any]]:
         """The calls in the log, oldest first."""
         lines = self.wink("log", "--json", "--limit", "500").splitlines()
@@ -122,6 +141,20 @@ class Project:
             for path in sorted(self.root.rglob("*"))
             if path.relative_to(self.root).parts[0] not in (".wink", ".claude", ".codex")
         }
+
+
+def _is_helper(path: Path, root: Path) -> bool:
+    try:
+        return path.read_bytes().split(b"\0")[-4:-1] == [b"-m", b"wink_attach", os.fsencode(root)]
+    except OSError:
+        return False
+
+
+def _is_gone(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
 
 
 @pytest.fixture

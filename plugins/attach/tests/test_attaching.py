@@ -107,10 +107,11 @@ def test_detaching_drops_what_was_kept_for_the_next_call_and_nothing_that_was_re
     """Copies of files are of no use then; calls can still be taken back."""
     attached.prompt("Go")
     attached.bash("t1", "echo two >> a.txt")
-    assert list(attached.root.glob(".wink/*/attached/baseline.db"))
+    baselines = attached.home / ".local/state/wink/attach/baselines"
+    assert list(baselines.glob("*/baseline.db"))
 
     attached.wink("detach", AGENT)
 
-    assert not list(attached.root.glob(".wink/*/attached"))
+    assert not list(baselines.glob("*"))
     attached.wink("undo", "--turn")
     assert (attached.root / "a.txt").read_text() == "one\n"

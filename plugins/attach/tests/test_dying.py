@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -24,30 +23,9 @@ STEPS = range(1, LAST, 1) if os.environ.get("WINK_EVERY_STEP") else (3, 11, 19, 
 
 def start(project: Project, number: int) -> subprocess.Popen[bytes]:
     """A helper that will die, in the place of the one that is there."""
-    (helper,) = [
-        int(path.parent.name) for path in Path("/proc").glob("[0-9]*/cmdline") if _is_helper(path, project.root)
-    ]
-    os.kill(helper, 9)
-    _gone(helper)
+    project.kill_helper()
     command = [sys.executable, str(DYING), str(project.root), str(number)]
     return subprocess.Popen(command, env=project.environment, cwd=project.home)
-
-
-def _is_helper(path: Path, root: Path) -> bool:
-    try:
-        return path.read_bytes().split(b"\0")[-4:-1] == [b"-m", b"wink_attach", os.fsencode(root)]
-    except OSError:
-        return False
-
-
-def _gone(pid: int) -> None:
-    while True:
-        try:
-            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
-                return
-        except (FileNotFoundError, ProcessLookupError):
-            return
-        time.sleep(0.01)
 
 
 def scenario(project: Project) -> None:

@@ -12,9 +12,10 @@ import posix
 import sys
 from time import sleep
 
-known = {"python": "", "flags": [], "run": "", "marks": ""}  # those of this machine, where it is installed
+known = {"python": "", "flags": [], "run": "", "marks": "", "homes": []}  # those of this machine, where it is installed
 SECONDS = 20
 MOST = 64 << 20
+FIRST = (b"SessionStart", b"UserPromptSubmit", b"BeforeAgent")
 BEFORE = (b"PreToolUse", b"BeforeTool", b"before")
 KEPT = (
     b"PATH", b"HOME", b"USER", b"LOGNAME", b"LANG", b"LC_ALL", b"TZ", b"TMPDIR",
@@ -29,19 +30,29 @@ class Unreachable(Exception):
 def main(arguments):
     """Answer one event; gives the exit status."""
     agent, event = arguments[1].encode("utf-8", "surrogateescape"), arguments[2].encode("utf-8", "surrogateescape")
-    root = arguments[3] if len(arguments) > 3 else _here()
-    mark = known["marks"] + "/" + _identity(root)
+    is_chosen = len(arguments) > 3
+    root = arguments[3] if is_chosen else _here()
+    mark, is_odd = known["marks"] + "/" + _identity(root), False
 
     def too_late(*_):
         posix._exit(_without(mark, event, f"it did not answer in {SECONDS} seconds"))
 
     _signal.signal(_signal.SIGALRM, too_late)
+    _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)  # whoever ignores it hears of no child's end
     _signal.alarm(SECONDS)
     try:
         payload = _payload()
+        is_odd = _is_odd(root, is_chosen)
+        if is_odd and event not in FIRST:
+            return _without(
+                mark, event, "no helper works here"
+            )  # why, and whether rules deny, was told at the first events
         pid = posix.environ.get(b"CLAUDE_PID", b"")
-        status, answer = _asked(root, [agent, event, root.encode("utf-8", "surrogateescape"), pid, payload])
+        status, answer = _asked(root, is_chosen, [agent, event, root.encode("utf-8", "surrogateescape"), pid, payload])
     except (Unreachable, OSError) as error:
+        if is_odd and event == b"SessionStart":
+            posix.write(2, f"wink keeps and judges nothing here: {error}\n".encode("utf-8", "backslashreplace"))
+            return 1  # which no agent stops for, and shows to its user
         return _without(mark, event, str(error))
     while answer:
         answer = answer[posix.write(2 if status else 1, answer) :]
@@ -62,6 +73,14 @@ def _identity(root):
     return blake2b(root.encode("utf-8", "surrogateescape"), digest_size=10).hexdigest()
 
 
+def _is_odd(root, is_chosen):
+    """Whether no helper works in a directory: it holds more than a project, or is another user's; the helper says the same."""
+    beneath = root.rstrip("/") + "/"
+    return any((home + "/").startswith(beneath) for home in known["homes"]) or (
+        not is_chosen and posix.lstat(root).st_uid != posix.geteuid()
+    )
+
+
 def _payload():
     chunks, size = [], 0
     while chunk := posix.read(0, 1 << 20):
@@ -72,10 +91,10 @@ def _payload():
     return b"".join(chunks)
 
 
-def _asked(root, parts):
+def _asked(root, is_chosen, parts):
     directory = known["run"]
     _check(directory)
-    socket = _connected(directory + "/" + _identity(root), root)
+    socket = _connected(directory + "/" + _identity(root), root, is_chosen)
     for part in parts:
         _send(socket, len(part).to_bytes(4, "big") + part)
     head = _received(socket, 5)
@@ -93,18 +112,21 @@ def _check(directory):
         raise Unreachable(f"{directory} is not a directory of yours alone")
 
 
-def _connected(place, root):
+def _connected(place, root, is_chosen):
     """A connection to the helper, which is started if need be."""
-    is_started = False
+    started = 0
     while True:
         socket = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM | _socket.SOCK_CLOEXEC)
         try:
             socket.connect(place + ".sock")
         except (FileNotFoundError, ConnectionRefusedError):
             socket.close()
-            if not is_started:
-                _start(place, root)
-                is_started = True
+            if started:
+                ended, status = posix.waitpid(started, posix.WNOHANG)
+                if ended and status:
+                    raise Unreachable(f"it cannot be started: {_last_line(place + '.log')}") from None
+                started = 0 if ended else started  # another one is at work, or was when this one looked
+            started = started or _start(place, root, is_chosen)
             sleep(0.01)
             continue
         theirs = socket.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)
@@ -113,9 +135,17 @@ def _connected(place, root):
         return socket
 
 
-def _start(place, root):
+def _last_line(path):
+    """What a helper that could not start has said last."""
+    log = posix.open(path, posix.O_RDONLY | posix.O_NOFOLLOW | posix.O_CLOEXEC)
+    posix.lseek(log, -min(posix.fstat(log).st_size, 600), 2)
+    lines = posix.read(log, 600).decode("utf-8", "replace").splitlines()
+    return "".join(one if one.isprintable() else "?" for one in (lines or ["it said nothing"])[-1])
+
+
+def _start(place, root, is_chosen):
     """Start a helper that outlives this process, with nothing of the agent's environment but where this user's things are."""
-    command = [known["python"], *known["flags"], "-m", "wink_attach", root]
+    command = [known["python"], *known["flags"], "-m", "wink_attach", *([] if is_chosen else ["--user"]), root]
     environment = {name: posix.environ[name] for name in KEPT if name in posix.environ}
     log = posix.O_WRONLY | posix.O_CREAT | posix.O_TRUNC | posix.O_NOFOLLOW
     files = [
@@ -123,7 +153,7 @@ def _start(place, root):
         (posix.POSIX_SPAWN_OPEN, 1, "/dev/null", posix.O_WRONLY, 0),
         (posix.POSIX_SPAWN_OPEN, 2, place + ".log", log, 0o600),
     ]
-    posix.posix_spawn(command[0], command, environment, file_actions=files, setsid=True)
+    return posix.posix_spawn(command[0], command, environment, file_actions=files, setsid=True)
 
 
 def _send(socket, data):
@@ -142,16 +172,20 @@ def _received(socket, size):
 
 
 def _without(mark, event, reason):
-    """The exit status without a helper: 2, with the reason, where rules deny or ask; for them a call that nobody judged is no call."""
+    """The exit status without a helper: 2, with the reason, where rules deny or ask, or where the helper cannot tell what it
+    finds there; a call that nobody judged is no call then."""
     _signal.alarm(0)
-    try:
-        is_closed = posix.lstat(mark).st_uid == posix.geteuid()
-    except OSError:
-        is_closed = False
-    if not is_closed or event not in BEFORE:
+    if event not in BEFORE:
         return 0
-    told = f"wink has rules for this workspace, and its helper cannot be reached: {reason}; tell the user to run `wink doctor`\n"
-    posix.write(2, told.encode("utf-8", "backslashreplace"))
+    try:
+        noted = posix.open(mark, posix.O_RDONLY | posix.O_NOFOLLOW | posix.O_CLOEXEC)
+    except OSError:
+        return 0
+    why = posix.read(noted, 4096)
+    told = f"wink has rules for this workspace, and its helper cannot be reached: {reason}".encode(
+        "utf-8", "backslashreplace"
+    )
+    posix.write(2, (why or told) + b"; tell the user to run `wink doctor`\n")
     return 2
 
 

@@ -11,20 +11,35 @@ import json
 import os
 import select
 import socket
+import sqlite3
 import struct
 import sys
 import time
-from contextlib import suppress
+import traceback
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from typing import Any, Final, Self, cast
 
-from wink.cli import open_workspace, wrong
+from wink.cli import one_line, open_workspace, wrong
+from wink.errors import WinkError
 from wink.filesystem import program_state
+from wink.state import opened_directory, read_file
+from wink.workspace import Workspace
 from wink_attach._agent import Agent
-from wink_attach._baseline import Baseline
+from wink_attach._baseline import Baseline, is_damage
 from wink_attach._calls import Calls
 from wink_attach._judge import Judge
 from wink_attach._keeper import Keeper
-from wink_attach._place import is_private, made_private, mark_closed, mark_seen, socket_place
+from wink_attach._place import (
+    baseline_directory,
+    baseline_of,
+    is_private,
+    made_private,
+    mark_closed,
+    mark_seen,
+    oddity,
+    socket_place,
+)
 from wink_attach._recorder import Recorder, Told
 from wink_attach._tree import Tree
 
@@ -39,12 +54,18 @@ STOP: Final = b"stop"
 """What takes the place of an event when the helper is to end."""
 _PIECE: Final = 0.02
 _MOST: Final = 64 << 20
+_LOG: Final = 1 << 20
+_OF_AN_EVENT: Final = "event: "
 _PARTS: Final = 5
 _PATIENCE: Final = 5.0
 
 
-def serve(root: str, *, idle: float = IDLE) -> int:
-    """Answer events of one workspace until none has come for `idle` seconds; gives the exit status."""
+def serve(root: str, *, idle: float = IDLE, is_chosen: bool = True) -> int:
+    """Answer events of one workspace until none has come for `idle` seconds; gives the exit status.
+
+    Where it cannot, the last line of standard error says why, for whoever waits for it, and the status is 1. Where that is
+    about a `.wink` that may be anybody's, calls there are denied until it is settled.
+    """
     directory, name = socket_place(root)
     made_private(directory)
     lock = os.open(f"{directory}/{name}.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
@@ -52,6 +73,12 @@ def serve(root: str, *, idle: float = IDLE) -> int:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return 0  # another one is at work
+    denies = _denies(root)
+    if reason := oddity(root, is_chosen=is_chosen):
+        mark_closed(root, closed=denies, reason=reason)
+        return _ended(reason)
+    if denies:  # a mark that is there stays until a helper works: another hook may be looking for it
+        mark_closed(root, closed=True)
     place = f"{directory}/{name}.sock"
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
     fresh = f"{place}.{os.getpid()}"
@@ -60,8 +87,14 @@ def serve(root: str, *, idle: float = IDLE) -> int:
     listening.listen(128)
     os.rename(fresh, place)  # in the place of what a killed one has left: nobody finds none
     try:
-        with Helper(root) as helper:
-            helper.run(listening, idle)
+        while True:
+            with Helper(root, _opened(root)) as helper:
+                mark_closed(root, closed=_denies(root))
+                if helper.run(listening, idle):
+                    break
+    except Exception as error:  # whatever somebody has put there, whoever waits is told
+        traceback.print_exc()
+        return _ended(f"{type(error).__name__}: {error}")
     finally:
         with suppress(OSError):
             os.unlink(place)
@@ -70,21 +103,60 @@ def serve(root: str, *, idle: float = IDLE) -> int:
     return 0
 
 
+def _denies(root: str) -> bool:
+    try:
+        return Judge.denies(root)
+    except Exception:  # settings that nobody can make anything of: what is in doubt is denied
+        return True
+
+
+def _opened(root: str) -> Workspace:
+    """The workspace, with a state; one whose `.wink` cannot be opened is marked before anybody hears of it."""
+    try:
+        workspace = open_workspace(root)
+        program_state(workspace.filesystem)
+    except Exception as error:
+        if os.path.lexists(f"{root}/.wink"):
+            mark_closed(root, closed=True, reason=f"wink cannot work here, so no call is judged: {error}")
+        raise
+    return workspace
+
+
+def _ended(reason: str) -> int:
+    print(one_line(reason), file=sys.stderr, flush=True)
+    return 1
+
+
 class Helper:
     """What is open while the events of one workspace are answered."""
 
-    def __init__(self, root: str) -> None:
+    def __init__(self, root: str, workspace: Workspace) -> None:
         self.root = root
         self._agents: dict[str, Agent] = {}
         self._is_over = False
-        self._workspace = open_workspace(root)
+        self._workspace = workspace
         self._tree = Tree(root, SCRATCH)
-        self._baseline = Baseline(baseline_place(self._workspace))
-        self._judge = Judge(self._workspace, self._baseline)
-        self._keeper = Keeper(self._tree, self._baseline, self._judge.is_secret)
-        self._keeper.begin()
-        self._recorder = Recorder(self._workspace, self._keeper)
-        self._calls = Calls(self._workspace, self._keeper, self._judge, self._recorder)
+        place, known_as = baseline_of(root, workspace.state)
+        self._baseline = Baseline(place, workspace=known_as)
+        with self._trusting(sqlite3.Error, ValueError, TypeError, KeyError):
+            self._judge = Judge(self._workspace, self._baseline)
+            self._keeper = Keeper(self._tree, self._baseline, self._judge.is_secret)
+            self._keeper.begin()
+            self._recorder = Recorder(self._workspace, self._keeper)
+            self._calls = Calls(self._workspace, self._keeper, self._judge, self._recorder)
+        if self._baseline.damage:
+            told = f"the copies of files were damaged, and begun anew: what changed since has no entry ({self._baseline.damage})"
+            self._recorder.unchanged(Told("hook", "{}", "default", failure=told, effects="read"))
+
+    @contextmanager
+    def _trusting(self, *errors: type[Exception]) -> Generator[None]:
+        """Have the next helper begin the baseline anew where what is in it turns out to be damaged, as such errors tell."""
+        try:
+            yield
+        except errors as error:
+            if is_damage(error) and not isinstance(error, WinkError):
+                self._baseline.distrust()
+            raise
 
     def __enter__(self) -> Self:
         return self
@@ -94,23 +166,27 @@ class Helper:
         self._tree.close()
         self._workspace.close()
 
-    def run(self, listening: socket.socket, idle: float) -> None:
-        """Answer until nothing has come for `idle` seconds."""
-        last = time.monotonic()
-        while time.monotonic() - last < idle and not self._is_over:
-            wait = 0.0 if self._keeper.has_work else min(idle, 30.0)
-            ready, _, _ = select.select([listening], [], [], wait)
-            if ready:
-                connection, _ = listening.accept()
-                with connection:
-                    self.answer(connection)
-                last = time.monotonic()
-            elif self._keeper.has_work:
-                self._keeper.work(_PIECE)
-            else:
-                self._calls.settle_dead()
-                self._baseline.sweep()
-        self._calls.between()
+    def run(self, listening: socket.socket, idle: float) -> bool:
+        """Answer until nothing has come for `idle` seconds; False where another directory stands at the workspace's path by now."""
+        with self._trusting(sqlite3.Error):
+            last = time.monotonic()
+            while time.monotonic() - last < idle and not self._is_over:
+                wait = 0.0 if self._keeper.has_work else min(idle, 30.0)
+                ready, _, _ = select.select([listening], [], [], wait)
+                if ready and not self._tree.is_at(self.root):
+                    return False
+                if ready:
+                    connection, _ = listening.accept()
+                    with connection:
+                        self.answer(connection)
+                    last = time.monotonic()
+                elif self._keeper.has_work:
+                    self._keeper.work(_PIECE)
+                else:
+                    self._calls.settle_dead()
+                    self._baseline.sweep()
+            self._calls.between()
+        return True
 
     def answer(self, connection: socket.socket) -> None:
         """Take one event and answer it; another user's gets nothing."""
@@ -130,6 +206,9 @@ class Helper:
                 said = self._heard(os.fsdecode(name), payload, int(pid) if pid.isdigit() else 0)
         except Exception as error:  # the agent has to go on, whatever its hook was given
             status, said = self._failed(os.fsdecode(name), kind, error)
+            if isinstance(error, sqlite3.Error) and is_damage(error):
+                self._baseline.distrust()
+                self._is_over = True
         with suppress(OSError):
             connection.sendall(bytes((status,)) + len(said).to_bytes(4, "big") + said)
 
@@ -152,10 +231,10 @@ class Helper:
 
     def _failed(self, name: str, kind: bytes, error: Exception) -> tuple[int, bytes]:
         """What the hook is answered when its event cannot be dealt with, of which the log gets a line."""
-        print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
+        print(one_line(f"{_OF_AN_EVENT}{type(error).__name__}: {error}"), file=sys.stderr, flush=True)
         reason = f"an event of {name} could not be dealt with: {type(error).__name__}: {error}"[:500]
         with suppress(Exception):
-            self._recorder.unchanged(Told("hook", "{}", "default", outcome="refused", reply=reason, effects="read"))
+            self._recorder.unchanged(Told("hook", "{}", "default", failure=reason, effects="read"))
         if not self._judge.is_closed() or (b"Pre" not in kind and b"efore" not in kind):
             return 0, b""
         return 2, f"wink has rules for this workspace, and {reason}".encode("utf-8", "backslashreplace")
@@ -193,9 +272,29 @@ def stop(root: str) -> bool:
     raise wrong("the helper of this workspace does not end; end it by hand, and try again")
 
 
-def baseline_place(workspace: Any) -> str:
-    """Where the baseline of a workspace lies: in its state."""
-    return f"{program_state(workspace.filesystem)}/attached"
+def last_failure(root: str) -> str:
+    """What the last helper of a workspace has said when it could not start; "" while one is at work, and where it could."""
+    directory, name = socket_place(root)
+    try:
+        lock = os.open(f"{directory}/{name}.lock", os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except FileNotFoundError:
+        lock = -1
+    try:
+        if lock >= 0:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        with opened_directory(os.path.realpath(directory)) as fd:
+            lines = read_file(fd, f"{name}.log", _LOG).decode("utf-8", "replace").splitlines()
+    except (OSError, WinkError):
+        return ""
+    finally:
+        if lock >= 0:
+            os.close(lock)
+    return one_line(lines[-1]) if lines and not lines[-1].startswith(_OF_AN_EVENT) else ""
+
+
+def baseline_place(workspace: Workspace) -> str:
+    """Where the baseline of a workspace lies."""
+    return baseline_directory(workspace.root)
 
 
 def _part(connection: socket.socket) -> bytes:

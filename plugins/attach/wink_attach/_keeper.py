@@ -6,6 +6,7 @@ notes it with `take`, when it stands in the record. What is not looked at in tim
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
@@ -16,10 +17,16 @@ from wink_attach._tree import LARGEST, Tree
 from wink_attach._watch import Watch
 
 _SLICE: Final = 32
+_CLOSED: Final = "closed"
+_COARSE: Final = 50_000_000
+"""Nanoseconds that the times of files may lag behind the clock."""
 
 
 class Difference(NamedTuple):
-    """A path that is not what it was. `content` is what it holds now, where that is to be kept."""
+    """A path that is not what it was. `content` is what it holds now, where that is to be kept.
+
+    One that `is_secret` is only named, and cannot be undone: a rule denies to read it, or it could not be read before.
+    """
 
     path: str
     before: Entry | None
@@ -37,6 +44,12 @@ class Keeper:
         self.watch = Watch()
         self._unread: dict[str, None] = {}
         self._dirty: set[str] = set()
+        # Directories that cannot be looked into: since when nobody has known what is in them, and when they were changed
+        # last, in nanoseconds; and the paths that were found in one when it could be, changed since then.
+        noted = json.loads(baseline.fact(_CLOSED) or "{}")
+        self._closed: dict[str, tuple[int, int]] = {path: tuple(one) for path, one in noted.get("places", {}).items()}
+        self._late: set[str] = set(noted.get("late", ()))
+        self._since = 0
 
     def close(self) -> None:
         """Note what is known, and let go."""
@@ -47,7 +60,9 @@ class Keeper:
         """Watch everything, and see what there is: of what is known already, what differs; the rest is read by `work`."""
         entries, met = self.baseline.entries, set[str]()
         is_new = self.baseline.is_new
-        for inside in self._tree.walk(entering=self.watch.add):
+        self._reopen()
+        self._since = time.time_ns() if is_new else 0
+        for inside in self._tree.walk(entering=self.watch.add, refused=self._refused):
             for path, status in inside:
                 if not self._tree.is_kept(path):
                     continue
@@ -61,6 +76,8 @@ class Keeper:
                 elif status.is_file and not known.digest:
                     self._unread[path] = None
         self._dirty |= entries.keys() - met
+        self._since = 0
+        self._note_closed()
         self.baseline.note("complete", "yes")
         self.baseline.commit()
 
@@ -89,14 +106,25 @@ class Keeper:
     def has_news(self) -> bool:
         """Whether anything may have changed."""
         self.watch.listen()
-        return bool(self._dirty or self.watch.paths or self.watch.fresh or not self.watch.is_whole)
+        return bool(
+            self._dirty
+            or self.watch.paths
+            or self.watch.fresh
+            or not self.watch.is_whole
+            or any(self._tree.changed_ns(path) != changed for path, (_, changed) in self._closed.items())
+        )
 
     def differences(self) -> list[Difference]:
         """All that is not as the baseline has it, by path; what was looked at before and not taken is told again."""
         self._gather()
         found: list[Difference] = []
         for path in sorted(self._dirty):
-            one = self._difference(path)
+            try:
+                one = self._difference(path)
+            except OSError:  # it is told when it can be looked at again
+                if any(path.startswith(f"{directory}/") for directory in self._closed):
+                    self._dirty.discard(path)  # until that can be looked into
+                continue
             if one is None:
                 self._dirty.discard(path)
             else:
@@ -108,19 +136,22 @@ class Keeper:
         """From now on this is how it was."""
         for one in found:
             self._dirty.discard(one.path)
+            self._late.discard(one.path)
             self._unread.pop(one.path, None)
             if one.after is None:
                 self.baseline.drop(one.path)
             else:
                 self.baseline.put(one.path, one.after, one.content)
+        self._note_closed()
         self.baseline.commit()
 
     def _gather(self) -> None:
         """Take over what was heard, and look into directories that are new."""
-        watch = self.watch
-        watch.listen()
-        if not watch.is_whole:
+        self._reopen()
+        self.watch.listen()
+        if not self.watch.is_whole:
             self._look_everywhere()
+        watch = self.watch
         while watch.paths or watch.fresh:
             heard, fresh = watch.paths, watch.fresh
             watch.paths, watch.fresh = set(), set()
@@ -133,7 +164,7 @@ class Keeper:
     def _look_into(self, directory: str) -> None:
         beneath = f"{directory}/"
         self._dirty |= {path for path in self.baseline.entries if path.startswith(beneath)}
-        for inside in self._tree.walk(directory, entering=self.watch.add):
+        for inside in self._tree.walk(directory, entering=self.watch.add, refused=self._refused):
             self._dirty |= {path for path, _ in inside if self._tree.is_kept(path)}
 
     def _look_everywhere(self) -> None:
@@ -141,7 +172,7 @@ class Keeper:
         self.watch.close()
         self.watch = Watch()
         met = set[str]()
-        for inside in self._tree.walk(entering=self.watch.add):
+        for inside in self._tree.walk(entering=self.watch.add, refused=self._refused):
             for path, status in inside:
                 if self._tree.is_kept(path):
                     met.add(path)
@@ -150,8 +181,53 @@ class Keeper:
                         self._dirty.add(path)
         self._dirty |= self.baseline.entries.keys() - met
 
+    def _refused(self, directory: str) -> None:
+        """Note a directory that cannot be looked into; one that was changed while it could not is told."""
+        changed = self._tree.changed_ns(directory)
+        since, before = self._closed.get(directory, (self._since, changed))
+        self._closed[directory] = since, changed
+        if changed != before and self._tree.is_kept(directory):
+            self._late.add(directory)
+            self._dirty.add(directory)
+
+    def _reopen(self) -> None:
+        """Try again to look into what could not be looked into.
+
+        What was there all the time is new to the baseline, and no change. Of what has changed nobody knows what it was.
+        """
+        for directory, (since, _) in list(self._closed.items()):
+            self._dirty |= {path for path in self.baseline.entries if path.startswith(f"{directory}/")}
+            self._since, still = since, set[str]()
+
+            def refused(closed: str, still: set[str] = still) -> None:
+                still.add(closed)
+                self._refused(closed)
+
+            for inside in self._tree.walk(directory, entering=self.watch.add, refused=refused):
+                for path, status in inside:
+                    if path in self.baseline.entries or not self._tree.is_kept(path):
+                        continue
+                    if self._tree.changed_ns(path) < since - _COARSE:
+                        self.baseline.put(path, Entry(status))
+                        self._unread[path] = None
+                    else:
+                        self._late.add(path)
+                        self._dirty.add(path)
+            if directory not in still:
+                del self._closed[directory]
+        self._since = 0
+        self._note_closed()
+
+    def _note_closed(self) -> None:
+        """Let another process know it, to which all of that would seem to be made anew."""
+        noted = json.dumps({"places": self._closed, "late": sorted(self._late)} if self._closed or self._late else {})
+        if noted != (self.baseline.fact(_CLOSED) or "{}"):
+            self.baseline.note(_CLOSED, noted)
+
     def _difference(self, path: str) -> Difference | None:
         known = self.baseline.entries.get(path)
+        if path in self._late:
+            return self._not_kept(path, known)
         status = self._tree.status(path)
         if status is None:
             return None if known is None else Difference(path, known, None, is_secret=self._is_secret(path))
@@ -169,6 +245,11 @@ class Keeper:
             return None
         return Difference(path, known, entry, content, self._is_secret(path))
 
+    def _not_kept(self, path: str, known: Entry | None) -> Difference:
+        """A change of what could not be looked at before: it is named, and from now on kept."""
+        entry, content = self._look(path) or (None, None)
+        return Difference(path, known, entry, content, is_secret=True)
+
     def _says_the_same(self, path: str, known: Entry, content: bytes | None) -> bool:
         """Whether this is git's index, which git writes anew all the time, and nothing that matters has changed in it."""
         if path != ".git/index" or content is None:
@@ -181,7 +262,10 @@ class Keeper:
         known = self.baseline.entries.get(path)
         if known is None or path in self._dirty:
             return
-        found = self._look(path)
+        try:
+            found = self._look(path)
+        except OSError:
+            found = None
         if found is None or found[0].status != known.status:
             self._dirty.add(path)  # it has changed meanwhile: what it was is not known
             return

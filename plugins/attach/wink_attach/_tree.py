@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import stat
@@ -14,9 +15,13 @@ LARGEST: Final = 64 << 20
 """Content above so many bytes is not kept."""
 
 _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+# On the way a directory need not be readable: what is in it may be looked at all the same.
+_THROUGH: Final = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _TRIES: Final = 3
 _DEEPEST: Final = 512
+_GONE: Final = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
+"""What says that nothing is at a path; after anything else nobody knows."""
 OF_GIT: Final = (".git/HEAD", ".git/ORIG_HEAD", ".git/MERGE_HEAD", ".git/packed-refs", ".git/index")
 """What of a repository says where it stands, beside `.git/refs`; objects are only added, and are never taken back."""
 
@@ -67,6 +72,13 @@ class Tree:
         """Let go of the root."""
         os.close(self.fd)
 
+    def is_at(self, root: str) -> bool:
+        """Whether this is still what a path leads to."""
+        try:
+            return os.path.samestat(os.stat(root), os.fstat(self.fd))
+        except OSError:
+            return False
+
     def is_kept(self, path: str) -> bool:
         """Whether a path is looked at, and not only what is beneath it."""
         if path == ".git" or path.startswith(".git/"):
@@ -80,36 +92,37 @@ class Tree:
             name in self._scratch or f"/{'/'.join(names[: at + 1])}" in self._scratch for at, name in enumerate(names)
         )
 
-    def open_directory(self, path: str) -> int:
-        """A descriptor of a directory, reached through no link; raises `OSError`."""
+    def open_directory(self, path: str, how: int = _DIRECTORY) -> int:
+        """A descriptor of a directory, reached through no link and no `..`; raises `OSError`."""
+        names = path.split("/") if path else []
+        if not is_inner(path):
+            raise OSError(errno.ENOENT, os.strerror(errno.ENOENT), path)
         fd = os.dup(self.fd)
-        for name in path.split("/") if path else ():
+        for number, name in enumerate(names, 1):
             try:
-                below = os.open(name, _DIRECTORY, dir_fd=fd)
+                below = os.open(name, how if number == len(names) else _THROUGH, dir_fd=fd)
             finally:
                 os.close(fd)
             fd = below
         return fd
 
     def status(self, path: str) -> Status | None:
-        """What is at a path; None for nothing, also where a directory above is a link."""
-        above, _, name = path.rpartition("/")
+        """What is at a path; None for nothing, also where a directory above is a link. Raises `OSError` where that cannot be known."""
+        found = self._lstat(path)
+        return None if found is None else status_of(found)
+
+    def changed_ns(self, path: str) -> int:
+        """When something at a path was changed last, of a directory too; 0 where that cannot be known."""
         try:
-            fd = self.open_directory(above)
+            found = self._lstat(path)
         except OSError:
-            return None
-        try:
-            return status_of(os.lstat(name, dir_fd=fd))
-        except OSError:
-            return None
-        finally:
-            os.close(fd)
+            return 0
+        return 0 if found is None else found.st_ctime_ns
 
     def target(self, path: str) -> str:
         """A link's body, "" for what is none any more."""
-        above, _, name = path.rpartition("/")
         try:
-            fd = self.open_directory(above)
+            fd, name = self._above(path)
         except OSError:
             return ""
         try:
@@ -121,9 +134,8 @@ class Tree:
 
     def read(self, path: str) -> tuple[Status, bytes | None, bytes] | None:
         """A file as of one moment: status, content where it is not too large, and SHA-256; None where it is none or cannot be read."""
-        above, _, name = path.rpartition("/")
         try:
-            directory = self.open_directory(above)
+            directory, name = self._above(path)
         except OSError:
             return None
         try:
@@ -148,22 +160,34 @@ class Tree:
         finally:
             os.close(fd)
 
-    def walk(self, path: str = "", *, entering: Callable[[str, int], object]) -> Iterator[list[tuple[str, Status]]]:
-        """What is in each directory from `path` down that is kept; `entering` is told each, with a descriptor of it, before that is looked at."""
+    def walk(
+        self, path: str = "", *, entering: Callable[[str, int], object], refused: Callable[[str], object]
+    ) -> Iterator[list[tuple[str, Status]]]:
+        """What is in each directory from `path` down that is kept.
+
+        `entering` is told each, with a descriptor of it, before that is looked at; `refused` each that is there and cannot
+        be looked into, or not at all that is in it.
+        """
         waiting = [path]
         while waiting:
             directory = waiting.pop()
             try:
                 fd = self.open_directory(directory)
-            except OSError:
+            except OSError as error:
+                if error.errno not in _GONE:
+                    refused(directory)
                 continue
             try:
                 entering(directory, fd)
                 inside = list(self._inside(directory, fd))
-                waiting += [one for one, status in inside if status.is_directory]
-                yield inside
+            except OSError as error:
+                if error.errno not in _GONE:
+                    refused(directory)
+                continue
             finally:
                 os.close(fd)
+            waiting += [one for one, status in inside if status.is_directory]
+            yield inside
 
     def _inside(self, directory: str, fd: int) -> Iterator[tuple[str, Status]]:
         if directory.count("/") > _DEEPEST:
@@ -176,8 +200,37 @@ class Tree:
                     continue
                 try:
                     yield path, status_of(entry.stat(follow_symlinks=False))
-                except OSError:
+                except FileNotFoundError:
                     continue
+
+    def _lstat(self, path: str) -> os.stat_result | None:
+        try:
+            fd, name = self._above(path)
+            try:
+                return os.lstat(name, dir_fd=fd)
+            finally:
+                os.close(fd)
+        except OSError as error:
+            if error.errno in _GONE:
+                return None
+            raise
+
+    def _above(self, path: str) -> tuple[int, str]:
+        """A descriptor of the directory that a path is in, and its name there; raises `OSError`."""
+        above, _, name = path.rpartition("/")
+        if not path or not is_inner(path):
+            raise OSError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+        return self.open_directory(above, _THROUGH), name
+
+
+def is_inner(path: str) -> bool:
+    """Whether a path names nothing but what is beneath the root; "" is the root itself.
+
+    >>> [is_inner(path) for path in ("", "a/b", "a/../b", "..", "./a", "/a", "a//b", "a/")]
+    [True, True, False, False, False, False, False, False]
+    """
+    inside = f"/{path}/"
+    return not path or not ("//" in inside or "/./" in inside or "/../" in inside or "\0" in inside)
 
 
 def _content(fd: int, size: int) -> tuple[bytes | None, bytes]:

@@ -8,13 +8,15 @@ from typing import NoReturn
 
 from wink.cli import wrong
 from wink_attach._agent import Agent, Scope
-from wink_attach._place import home_of_ours, hook_command, identity, install_client, made_private, mark_closed
+from wink_attach._place import home_of_ours, hook_command, identity, install_client, made_private, mark_closed, oddity
 
 
 def run_attached(
     agent: Agent, root: str, command: Sequence[str], *, closed: bool, environ: Mapping[str, str]
 ) -> NoReturn:
     """Become the agent, with its hooks; raises `WrongInput` where it takes none for one run, or cannot be started."""
+    if reason := oddity(root, is_chosen=True):
+        raise wrong(reason)
     install_client()
     mark_closed(root, closed=closed)
     place = made_private(f"{home_of_ours()}/once")
