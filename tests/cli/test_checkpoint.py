@@ -132,3 +132,51 @@ def test_marks_that_turn_text_are_shown_or_told_of(cli: Cli, place: Path) -> Non
     assert "turn the direction of text" in done.err
     cli("call", "write_file", "file_path=c.txt", "content=plain\tand simple\n")
     assert cli("diff", "c2").err == ""
+
+
+@pytest.mark.parametrize("full", [(), ("--full",)], ids=["plain", "full"])
+def test_a_checkpoint_is_moved(cli: Cli, place: Path, full: tuple[str, ...]) -> None:
+    """As `git tag -f` does: only when it is asked for."""
+    cli("checkpoint", "here", *full)
+    cli("call", "write_file", "file_path=b.txt", "content=one\n")
+
+    assert "--force" in cli("checkpoint", "here", *full).err
+    assert cli("checkpoint", "here", "--force", *full).out == "checkpoint here\n"
+
+    cli("call", "write_file", "file_path=c.txt", "content=two\n")
+    assert cli("restore", "here").status == 0
+    assert (place / "b.txt").read_text() == "one\n"
+    assert not (place / "c.txt").exists()
+    assert len(cli("checkpoint").out.splitlines()) == 1
+
+
+@pytest.mark.parametrize("full", [(), ("--full",)], ids=["plain", "full"])
+def test_a_checkpoint_is_deleted(cli: Cli, place: Path, full: tuple[str, ...]) -> None:
+    """What was done stays, git no longer knows the name, and the name can be given anew."""
+    cli("call", "write_file", "file_path=b.txt", "content=one\n")
+    cli("checkpoint", "here", *full)
+    with Workspace.open(place) as opened:
+        opened.fold()
+        assert list(Path(opened.state).rglob("refs/wink/checkpoints/here"))
+
+    assert cli("checkpoint", "--delete", "here").out == "deleted checkpoint here\n"
+
+    with Workspace.open(place) as opened:
+        assert opened.checkpoints() == ()
+        assert opened.record.listed() == ()
+        state = opened.state
+    assert not list(Path(state).rglob("refs/wink/*/here"))
+    assert (place / "b.txt").exists()
+    assert "there is no checkpoint 'here'" in cli("restore", "here").err
+    assert "there is no checkpoint 'here'" in cli("checkpoint", "-d", "here").err
+    assert cli("checkpoint", "here", *full).status == 0
+    assert cli("undo").status == 0
+
+
+@pytest.mark.parametrize(
+    "arguments", [("--delete",), ("--force",), ("x", "--delete", "--force"), ("x", "--delete", "--full")]
+)
+def test_options_that_do_not_go_together_are_one_line(cli: Cli, arguments: tuple[str, ...]) -> None:
+    done = cli("checkpoint", *arguments)
+
+    assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)

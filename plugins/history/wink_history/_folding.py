@@ -92,11 +92,21 @@ class Folding:
         ignored_bytes: int | None,
         turn: Callable[[], AbstractContextManager[object]],
         progress: Progress | None,
+        move: bool = False,
     ) -> tuple[tuple[str, str], ...]:
         """Take in all files under a name; gives those that could not be, each with the reason. Raises `CheckpointExists` and `WorkspaceBusy`."""
         from wink_history._full import checkpoint
 
-        return checkpoint(self, self._files, self._record, name, ignored_bytes, turn, progress).not_restorable
+        return checkpoint(self, self._files, self._record, name, ignored_bytes, turn, progress, move).not_restorable
+
+    def forget(self, name: str) -> None:
+        """Let git no longer know a checkpoint by this name."""
+        from wink_history._names import reference
+
+        if self._is_pointed(name):
+            with self.store() as store:
+                for kind in ("checkpoints", "listings"):
+                    store.unpoint(reference(kind, name))
 
     def everything(self, name: str, places: Sequence[str]) -> Everything:
         """What restoring a checkpoint of everything means, at `places` only if there are any."""

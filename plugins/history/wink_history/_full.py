@@ -32,9 +32,10 @@ def checkpoint(
     budget: int | None,
     turn: Callable[[], AbstractContextManager[object]],
     progress: Progress | None,
+    move: bool,
 ) -> TakenIn:
-    """Take in everything as it is now under a name; raises `CheckpointExists` and `WorkspaceBusy`."""
-    if any(one.name == name for one in record.checkpoints()):
+    """Take in everything as it is now under a name; raises `CheckpointExists`, unless it is to `move`, and `WorkspaceBusy`."""
+    if not move and any(one.name == name for one in record.checkpoints()):
         raise CheckpointExists(name)
     with turn():
         record.folds.prepare()
@@ -54,7 +55,7 @@ def checkpoint(
             utc_now(),
             budget=IGNORED_BYTES if budget is None else budget,
             turn=turn,
-            keep=lambda listed: record.checkpoint(name, listed),
+            keep=lambda listed: record.checkpoint(name, listed, move=move),
             earlier=earlier,
             progress=progress or _silent,
         )

@@ -179,7 +179,7 @@ class CheckpointExists(WinkError):
         super().__init__(name)
 
     def __str__(self) -> str:
-        return f"there is a checkpoint {self.name!r} already; choose another name"
+        return f"there is a checkpoint {self.name!r} already; choose another name, or move it with `wink checkpoint --force`"
 
 
 class HistoryDamaged(WinkError):

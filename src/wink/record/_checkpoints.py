@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     import sqlite3
 
 _INSERT: Final = """INSERT INTO checkpoints (name, position, at)
-    VALUES (?, (SELECT ifnull(max(seq), 0) FROM transactions), ?) ON CONFLICT (name) DO NOTHING"""
+    VALUES (?, (SELECT ifnull(max(seq), 0) FROM transactions), ?) ON CONFLICT (name) DO """
+_LEAVE: Final = "NOTHING"
+_MOVE: Final = "UPDATE SET position = excluded.position, at = excluded.at"
 _SELECT: Final = "SELECT name, position, at FROM checkpoints ORDER BY position, at, name"
 
 
@@ -42,15 +44,23 @@ def read_listed(ask: Ask) -> tuple[Listed, ...]:
     return tuple(Listed(*row) for row in ask(sql))
 
 
-def write_checkpoint(connection: sqlite3.Connection, name: str, at: datetime, listed: Listed | None) -> bool:
-    """Name the last position, and where everything is listed; False when the name is taken."""
-    if connection.execute(_INSERT, (name, microseconds(at))).rowcount != 1:
+def write_checkpoint(
+    connection: sqlite3.Connection, name: str, at: datetime, listed: Listed | None, *, move: bool = False
+) -> bool:
+    """Name the last position, and where everything is listed; False when the name is taken, and is not to `move`."""
+    if connection.execute(f"{_INSERT}{_MOVE if move else _LEAVE}", (name, microseconds(at))).rowcount != 1:
         return False
     connection.execute("DELETE FROM full_checkpoints WHERE name = ?", (name,))
     if listed is not None:
         row = (name, listed.commit, listed.listing, listed.digest)
         connection.execute("INSERT INTO full_checkpoints VALUES (?, ?, ?, ?)", row)
     return True
+
+
+def delete_checkpoint(connection: sqlite3.Connection, name: str) -> bool:
+    """Forget a name; False where there is none."""
+    connection.execute("DELETE FROM full_checkpoints WHERE name = ?", (name,))
+    return connection.execute("DELETE FROM checkpoints WHERE name = ?", (name,)).rowcount == 1
 
 
 def read_checkpoints(ask: Ask) -> tuple[Checkpoint, ...]:

@@ -176,12 +176,12 @@ class Ledger:
                 raise CommitFailed(f"nothing was stored: {explain(error)}") from error
             return done
 
-    def checkpoint(self, name: str, listed: Listed | None = None) -> bool:
-        """Name the last position; False when the name is taken. Raises `CommitFailed`."""
+    def checkpoint(self, name: str, listed: Listed | None = None, *, move: bool = False) -> bool:
+        """Name the last position; False when the name is taken, and is not to `move`. Raises `CommitFailed`."""
 
         def work(connection: sqlite3.Connection) -> bool:
             now = self._clock()
-            if not write_checkpoint(connection, name, now, listed):
+            if not write_checkpoint(connection, name, now, listed, move=move):
                 return False
             with suppress(Exception):  # it has been made, and that somebody is told of it is second to that
                 write_event(connection, "checkpoint", now, "", 0, name=name, is_full=listed is not None)

@@ -10,12 +10,12 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from wink.errors import CheckpointExists, CommitFailed, WorkspaceNeedsRecovery
+from wink.errors import CheckpointExists, CommitFailed, UnknownCheckpoint, WorkspaceNeedsRecovery
 from wink.limits import Clock, utc_now
 from wink.record._approvals import ApprovalTable
 from wink.record._calls import moment
 from wink.record._changes import committed_changes
-from wink.record._checkpoints import Checkpoint, Listed, read_checkpoints, read_listed
+from wink.record._checkpoints import Checkpoint, Listed, delete_checkpoint, read_checkpoints, read_listed
 from wink.record._database import Connect, Durability
 from wink.record._events import TURN, read_turns, write_event
 from wink.record._folds import Folds
@@ -316,10 +316,15 @@ class Record:
         """The types of session state that a transaction wrote to, logs left out, as `module:Qualname`."""
         return types_written(self._ledger.ask, past)
 
-    def checkpoint(self, name: str, listed: Listed | None = None) -> None:
-        """Give the last position a name, and note where everything is listed; raises `CheckpointExists`."""
-        if not self._ledger.checkpoint(name, listed):
+    def checkpoint(self, name: str, listed: Listed | None = None, *, move: bool = False) -> None:
+        """Give the last position a name, and note where everything is listed; raises `CheckpointExists`, unless it is to `move`."""
+        if not self._ledger.checkpoint(name, listed, move=move):
             raise CheckpointExists(name)
+
+    def delete_checkpoint(self, name: str) -> None:
+        """Forget a checkpoint; raises `UnknownCheckpoint`."""
+        if not self._ledger.change(lambda connection: delete_checkpoint(connection, name)):
+            raise UnknownCheckpoint(name, tuple(one.name for one in self.checkpoints()))
 
     def listed(self) -> tuple[Listed, ...]:
         """The checkpoints of everything, by name."""

@@ -65,8 +65,13 @@ class History(Protocol):
         ignored_bytes: int | None,
         turn: Callable[[], AbstractContextManager[object]],
         progress: Callable[[int, str], object] | None,
+        move: bool = False,
     ) -> tuple[tuple[str, str], ...]:
         """Take in all files under a name; see `Workspace.checkpoint`. `turn` holds others off while it is noted."""
+        ...
+
+    def forget(self, name: str) -> None:
+        """Let git no longer know a checkpoint by this name."""
         ...
 
     def everything(self, name: str, places: Sequence[str]) -> Everything:
@@ -138,6 +143,13 @@ class Upkeep:
         if done:
             self._count = 0
         return done
+
+    def forget(self, name: str) -> None:
+        """See `History.forget`; where nobody keeps a history git knows no names."""
+        self.wait()
+        history = self._found()
+        if history is not None:
+            history.forget(name)
 
     def commit_at(self, position: int) -> str | None:
         """The commit of the last transaction up to a position that changed files; what is not folded yet is folded first."""

@@ -317,6 +317,7 @@ class Workspace:
         name: str,
         *,
         full: bool = False,
+        move: bool = False,
         ignored_bytes: int | None = None,
         progress: Callable[[int, str], object] | None = None,
     ) -> tuple[tuple[str, str], ...]:
@@ -325,7 +326,7 @@ class Workspace:
         With `full` everything that is in the workspace is taken in, whoever made it, so that `restore` brings that back
         too; this takes time with the number of files. Of what git ignores up to `ignored_bytes` are taken in, 64 MiB, the
         smallest files first. Gives the paths that could not be, each with the reason. `progress` is told how many paths
-        have been looked at, and the last of them.
+        have been looked at, and the last of them. With `move` a checkpoint of that name stands for this state from now on.
 
         Raises `CheckpointExists`, `WorkspaceBusy`, and `SessionNameError` for what cannot be a name.
         """
@@ -335,12 +336,25 @@ class Workspace:
         if full:
             self._upkeep.wait()
             turn = partial(take_lease, self._files)
-            return self._upkeep.history().checkpoint(name, ignored_bytes=ignored_bytes, turn=turn, progress=progress)
+            return self._upkeep.history().checkpoint(
+                name, ignored_bytes=ignored_bytes, turn=turn, progress=progress, move=move
+            )
         with take_lease(self._files):
-            self._record.checkpoint(name)
+            if move:
+                self._upkeep.forget(name)
+            self._record.checkpoint(name, move=move)
         self._upkeep.wait()
         self._upkeep.quietly()
         return ()
+
+    def delete_checkpoint(self, name: str) -> None:
+        """Forget a checkpoint; what was done stays, and `gc` may give up what only this kept. Raises `UnknownCheckpoint` and `WorkspaceBusy`."""
+        from wink.workspace._undo import take_lease
+
+        with take_lease(self._files):
+            if any(one.name == name for one in self.checkpoints()):
+                self._upkeep.forget(name)
+            self._record.delete_checkpoint(name)
 
     def checkpoints(self) -> tuple[Checkpoint, ...]:
         """The checkpoints, oldest first."""

@@ -29,22 +29,33 @@ _SHOWN: Final = 20
     type=click.IntRange(0),
     help="With --full, take in so much of what git ignores.",
 )
-def checkpoint(name: str | None, workspace: str, full: bool, ignored_megabytes: int) -> None:
+@click.option("-f", "--force", is_flag=True, help="Move a checkpoint of that name here, as `git tag -f` does.")
+@click.option("-d", "--delete", is_flag=True, help="Forget the checkpoint; what was done stays.")
+def checkpoint(name: str | None, workspace: str, full: bool, ignored_megabytes: int, force: bool, delete: bool) -> None:
     """Give the state of files and sessions, as calls have left it, a NAME; without one, list the checkpoints.
 
     With --full, `wink restore` brings back what people and programs have changed or deleted, too.
     """
-    if full and name is None:
-        raise wrong("a full checkpoint needs a name; give one, for example wink checkpoint --full before-cleanup")
+    if name is None and (full or force or delete):
+        raise wrong("say which checkpoint: give a NAME, for example wink checkpoint --full before-cleanup")
+    if delete and (full or force):
+        raise wrong("--delete only forgets a checkpoint; give it without --full and --force")
     with opened_for_reading(workspace) as opened:
-        if name is None:
+        if delete and name is not None:
+            opened.delete_checkpoint(name)
+            click.echo(f"deleted checkpoint {one_line(name)}")
+        elif name is None:
             now, listed = utc_now(), {one.name for one in opened.record.listed()}
             for one in opened.checkpoints():
                 click.echo(f"{one_line(one.name)}  {when(one.at, now)}{'  full' if one.name in listed else ''}")
         elif full:
             with counting("looked at {} paths") as count:
                 missing = opened.checkpoint(
-                    name, full=True, ignored_bytes=ignored_megabytes << 20, progress=lambda done, _: count(done)
+                    name,
+                    full=True,
+                    move=force,
+                    ignored_bytes=ignored_megabytes << 20,
+                    progress=lambda done, _: count(done),
                 )
             click.echo(f"checkpoint {name}")
             for path, reason in missing[:_SHOWN]:
@@ -52,7 +63,7 @@ def checkpoint(name: str | None, workspace: str, full: bool, ignored_megabytes: 
             if len(missing) > _SHOWN:
                 click.echo(f"  and {len(missing) - _SHOWN} more")
         else:
-            opened.checkpoint(name)
+            opened.checkpoint(name, move=force)
             click.echo(f"checkpoint {name}")
 
 
