@@ -77,9 +77,9 @@ class Journal:
         return cls(state, transaction_id, own, left.size, content[len(MAGIC) : HEADER_BYTES], durable=durable), left
 
     def begin(self) -> None:
-        """See that whoever looks finds a journal, with nothing in it yet."""
+        """See that whoever looks finds a journal, with nothing in it yet: also after a cut of power, before anything is staged."""
         if not self._end and self._file is not None:
-            self._write(b"", durable=False)
+            self._write(b"")
 
     def append(self, record: Record) -> None:
         """Write down an operation; only when this has returned may it begin."""
@@ -127,7 +127,7 @@ class Journal:
     def _fd(self) -> int:
         return self._own_fd if self._file is None else self._file.fd
 
-    def _write(self, data: bytes, *, durable: bool = True) -> None:
+    def _write(self, data: bytes) -> None:
         if not self._end:
             owner = b"" if self._file is None else _framed(f"0\0{OWNER}\0{self._name}", self._salt)
             data = header(self._salt) + owner + data
@@ -136,7 +136,7 @@ class Journal:
         written = os.pwrite(fd, data, end)
         while written < len(data):
             written += os.pwrite(fd, data[written:], end + written)
-        if durable and self._is_durable:
+        if self._is_durable:
             os.fdatasync(fd)
         self._end = end + len(data)
 

@@ -21,6 +21,7 @@ from contextlib import suppress
 
 from wink.errors import WorkspaceBusy
 from wink.filesystem.disk._state import State
+from wink.filesystem.disk._syscalls import RENAME_NOREPLACE, UNSUPPORTED, renameat2
 
 NAME = "lease"
 _LONGEST_WAIT = 0.02
@@ -222,6 +223,8 @@ def _open(state: int, *, locked: bool = False) -> int:
     try:
         if locked:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if _renamed(state, temporary):
+            return fd
         os.link(temporary, NAME, src_dir_fd=state, dst_dir_fd=state)
     except FileExistsError:
         os.close(fd)
@@ -235,3 +238,14 @@ def _open(state: int, *, locked: bool = False) -> int:
             with suppress(OSError):
                 os.unlink(temporary, dir_fd=state)
     return fd
+
+
+def _renamed(state: int, temporary: str) -> bool:
+    """Whether the lease has its name, and no other: False where only a link could give it one. Raises `FileExistsError`."""
+    try:
+        renameat2(state, temporary, state, NAME, RENAME_NOREPLACE)
+    except OSError as error:
+        if error.errno not in UNSUPPORTED:
+            raise
+        return False
+    return True

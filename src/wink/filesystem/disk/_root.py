@@ -21,11 +21,8 @@ from wink.filesystem.disk._installed import DISTRIBUTION, IRREGULAR, SETTINGS, d
 from wink.filesystem.disk._journal import Mark
 from wink.filesystem.disk._report import Conflict
 from wink.filesystem.disk._state import State
-from wink.filesystem.disk._syscalls import RENAME_EXCHANGE, RENAME_NOREPLACE, has_openat2, renameat2
+from wink.filesystem.disk._syscalls import RENAME_EXCHANGE, RENAME_NOREPLACE, UNSUPPORTED, has_openat2, renameat2
 from wink.state import user_directory
-
-UNSUPPORTED: Final = frozenset((errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP))
-"""What renameat2 says where kernel or filesystem do not know a flag."""
 
 DANGLING: Final = "is a link that leads to nothing"
 _OWN = "is wink's own state"

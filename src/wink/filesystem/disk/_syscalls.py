@@ -20,6 +20,8 @@ RESOLVE_BENEATH: Final = 0x08
 
 RENAME_NOREPLACE: Final = 1
 RENAME_EXCHANGE: Final = 2
+UNSUPPORTED: Final = frozenset((errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP))
+"""What renameat2 says where kernel or filesystem do not know a flag."""
 
 _OPENAT2: Final = 437  # the same number on every architecture: linux/include/uapi/asm-generic/unistd.h
 _RENAMEAT2: Final = {"x86_64": 316, "aarch64": 276, "riscv64": 276, "loongarch64": 276, "ppc64le": 357, "s390x": 347}
