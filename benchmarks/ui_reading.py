@@ -37,7 +37,7 @@ AIM = 300.0
 FILES = 50
 PROSE = (
     "The parser drops the second digit of the cents, so `12.5` becomes 12.05. I look at where amounts are read first, then "
-    "mend that one place, and run the tests of the module before I go on with what shows them.\n\n"
+    "fix that one place, and run the tests of the module before I go on with what shows them.\n\n"
 ) * 2
 
 

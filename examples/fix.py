@@ -1,4 +1,4 @@
-"""Let a model mend a repository until its tests pass.
+"""Let a model fix a repository until its tests pass.
 
     python examples/fix.py anthropic.messages:MODEL DIRECTORY ISSUE
 
@@ -46,7 +46,7 @@ def fix(adapter: ProviderAdapter, directory: str, issue: str) -> str:
         key="fix",
         sections=[
             MarkdownSection[Issue](
-                "Task", "Mend this issue, with as few changes as it takes: ${text}\n\nThe tests are `${tests}`.", "task"
+                "Task", "Fix this issue, with as few changes as it takes: ${text}\n\nThe tests are `${tests}`.", "task"
             ),
             catalog.use("section", "planning.plan"),
             catalog.use("section", "files.files"),
@@ -60,7 +60,7 @@ def fix(adapter: ProviderAdapter, directory: str, issue: str) -> str:
 
 
 def main(model: str, directory: str, issue: str) -> None:
-    """Mend, and say what was done."""
+    """Fix, and say what was done."""
     offer, _, name = model.partition(":")
     print(fix(Catalog.installed().use("adapter", offer, model=name), directory, issue))
 

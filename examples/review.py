@@ -25,7 +25,7 @@ class Subject:
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that should be mended."""
+    """Something that should be fixed."""
 
     path: str
     line: int = field(metadata={"description": "Counts from 1.", "ge": 1})

@@ -12,7 +12,7 @@ from wink.session import Session
 from wink.tools import ToolResult
 
 FULL = """
-task = "Mend it."
+task = "Fix it."
 
 [[turn]]
 text = "  I look first.  "
@@ -36,7 +36,7 @@ def test_a_script_says_everything_that_a_model_can() -> None:
     """Text, tables as arguments, and a raw string where a model's bad JSON is wanted."""
     script = parse_script(FULL, name="full.toml")
 
-    assert (script.name, script.task) == ("full.toml", "Mend it.")
+    assert (script.name, script.task) == ("full.toml", "Fix it.")
     assert [turn.turn.text for turn in script.turns] == ["I look first.", "Done."]
     assert [one.arguments for one in script.turns[0].turn.calls] == ['{"text": "one"}', "{not json"]
     assert script.turns[0].expectations == (
@@ -86,7 +86,7 @@ MISTAKES = [
 
 @pytest.mark.parametrize(("text", "expected"), MISTAKES, ids=[expected[:50] for _, expected in MISTAKES])
 def test_a_mistake_is_told_with_its_place(text: str, expected: str) -> None:
-    """A person wrote the script by hand, and mends it by what this says."""
+    """A person wrote the script by hand, and fixes it by what this says."""
     with pytest.raises(ScriptError) as raised:
         parse_script(text, name="s")
 

@@ -55,7 +55,7 @@ def test_commands_that_look_and_go_back_work_and_say_why_others_do_not(cli: Cli,
         done = cli(*command.split())
         assert done.status == 0, (command, done)
         told = [line for line in done.err.splitlines() if complaint in line]
-        ending = "what it says does not count here, and no tool runs until it is put right"
+        ending = "what it says does not count here, and no tool runs until it is fixed"
         assert [line.endswith(ending) for line in told].count(True) == 1, (command, done)
 
     for command in ("call ls", "explain ls", "tools"):

@@ -36,7 +36,7 @@ text = "That was a sign."
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A project that is not wink's, with a bug that one edit mends."""
+    """A project that is not wink's, with a bug that one edit fixes."""
     directory = tmp_path / "sums"
     directory.mkdir()
     (directory / "sums.py").write_text("def add(a, b):\n    return a - b\n")
@@ -53,7 +53,7 @@ def git(directory: Path, *arguments: str) -> str:
 
 
 def test_the_demo_shows_the_main_job(cli: Cli, tmp_path: Path) -> None:
-    """Refused, planned, read, edited, rolled back, mended: in this order, and the tests fail before and pass after."""
+    """Refused, planned, read, edited, rolled back, fixed: in this order, and the tests fail before and pass after."""
     done = cli("demo", "--into", str(tmp_path / "copy"))
 
     assert (done.status, done.err) == (0, "")

@@ -174,7 +174,7 @@ def test_a_file_that_makes_no_sense_is_refused(place: Place, text: str, problem:
 
 
 def test_every_problem_of_a_file_is_reported_at_once(place: Place) -> None:
-    """Nobody wants to mend a file one error at a time."""
+    """Nobody wants to fix a file one error at a time."""
     place.write("wink.toml", "[plugins]\ndisable = 1\nallow = 2\nstrict = 3\nother = 4\n")
 
     with pytest.raises(SettingsError) as raised:

@@ -96,7 +96,7 @@ def test_a_repository_is_mended_until_its_tests_pass(project: Path, monkeypatch:
         return ModelTurn(calls=(RUN,))
 
     read = ToolCall("read_file", {"file_path": "sums.py"})
-    adapter = ScriptedAdapter([RUN, read, EDIT, "It is mended.", look, "Now it is."])
+    adapter = ScriptedAdapter([RUN, read, EDIT, "It is fixed.", look, "Now it is."])
     assert fix.fix(adapter, str(project), "add() is wrong") == "Now it is."
     assert "see it pass before you stop" in seen[0]
     assert "a + b" in (project / "sums.py").read_text()

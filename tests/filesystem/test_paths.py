@@ -56,7 +56,7 @@ def test_a_path_has_one_spelling(text: str, normal: str) -> None:
     ],
 )
 def test_what_cannot_be_a_path_is_refused_with_the_reason(text: str, reason: str) -> None:
-    """A model mends its call only when it is told what is wrong with it."""
+    """A model fixes its call only when it is told what is wrong with it."""
     with pytest.raises(PathRefused, match=reason) as refused:
         workspace_path(text)
 

@@ -249,18 +249,18 @@ def test_export_schema_imports_the_one_that_is_named(site: Site) -> None:
 
 
 def test_what_was_kept_out_is_let_in_again(site: Site) -> None:
-    """By a person, who may have mended it."""
+    """By a person, who may have fixed it."""
     n = next(n for n, case in enumerate(CASES) if case.name == "a hard exit")
     again = site.plain("plugins", "retry", f"wild-{n}")
     twice = site.plain("plugins", "retry", f"wild-{n}")
     states = {one["name"]: one["state"] for one in json.loads(site.plain("plugins", "--json").stdout)["plugins"]}
-    source = MAKING + "def section(): return of(Tool[None, None]('mended', 'x', say))"
+    source = MAKING + "def section(): return of(Tool[None, None]('fixed', 'x', say))"
     (site.path / f"wild_{n}.py").write_text(source.replace("{n}", str(n)))
 
     assert "is let in again" in again.stdout
     assert "was not kept out" in twice.stdout
     assert states[f"wild-{n}"] == "available"
-    assert "mended" in site.run("tools").stdout
+    assert "fixed" in site.run("tools").stdout
 
 
 LIBRARY = """

@@ -269,7 +269,7 @@ CASES: Sequence[Wild] = (
         alone=True,
     ),
     made("a factory that raises", "def section(): raise RuntimeError('no server')",
-         "section wild-{n}.a cannot be made: RuntimeError: no server; wild_{n}:section has to mend that"),
+         "section wild-{n}.a cannot be made: RuntimeError: no server; wild_{n}:section has to fix that"),
     made("a factory that exits", "def section(): raise SystemExit(3)", "section wild-{n}.a cannot be made: SystemExit: 3"),
     made("a factory that ends the process", "import os\ndef section(): os._exit(5)", "importing it ended the process with status 5"),
     made("a factory that hangs", "import time\ndef section(): time.sleep(600)", "importing it takes longer than"),

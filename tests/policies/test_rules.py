@@ -260,7 +260,7 @@ def test_a_rule_that_cannot_be_meant_is_refused(wrong: dict[str, Any], problem: 
 
 
 def test_everything_wrong_is_said_at_once_with_its_place() -> None:
-    """Nobody wants to mend rules one error at a time."""
+    """Nobody wants to fix rules one error at a time."""
     tables = [
         {"action": "dny", "tool": "rm"},
         {"tools": "RM"},

@@ -1,4 +1,4 @@
-"""The main job on a real project: a released bug of humanize, mended by a scripted run as the next release mended it.
+"""The main job on a real project: a released bug of humanize, fixed by a scripted run as the next release fixed it.
 
 The source distributions of both releases come from the package index. The older one becomes a git repository with the
 newer one's tests, which fail; after the run they pass, and the repository differs by exactly the released fix.
@@ -42,7 +42,7 @@ def sources(version: str, work: Path) -> Path:
 
 
 def tests_pass(project: Path) -> bool:
-    """Whether the project's own tests of the mended function pass."""
+    """Whether the project's own tests of the fixed function pass."""
     pytest = (
         sys.executable,
         "-m",
@@ -90,7 +90,7 @@ def main(work: Path) -> None:
     before, files_before = fingerprint(project / ".git"), len(list(project.rglob("*")))
 
     expect(not tests_pass(project), f"the tests of {NEW} fail on {OLD}")
-    wink = (sys.executable, "-m", "wink", "run", "Mend naturalsize().", "--workspace", str(project), "--json")
+    wink = (sys.executable, "-m", "wink", "run", "Fix naturalsize().", "--workspace", str(project), "--json")
     done = run(*wink, "--model", f"scripted:{SCRIPT}", "--section", "demo.refactor", cwd=work, check=False)
     expect(done.returncode == 0, f"the run succeeds\n{done.stderr}")
     calls = [row for row in map(json.loads, done.stdout.splitlines()) if row["event"] == "call"]

@@ -26,7 +26,7 @@ class Server(BaseModel):
 
 
 def test_a_file_of_the_workspace_is_named_without_the_host(tmp_path: Path) -> None:
-    """A model can mend a path of its own; where the workspace lies is nobody's business."""
+    """A model can fix a path of its own; where the workspace lies is nobody's business."""
 
     @tool
     def read(path: str) -> str:

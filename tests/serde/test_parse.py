@@ -142,7 +142,7 @@ def test_every_supported_kind_of_field_is_read() -> None:
     ],
 )
 def test_a_wrong_value_is_named_by_path_in_plain_words(change: dict[str, Any], problem: str) -> None:
-    """A model mends what it is told of: where it is, what was expected, what came."""
+    """A model fixes what it is told of: where it is, what was expected, what came."""
     assert problems(Everything, everything(**change)) == [problem]
 
 

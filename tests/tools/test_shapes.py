@@ -594,7 +594,7 @@ def test_a_method_needs_its_instance() -> None:
 
 
 def test_one_error_says_all_that_is_wrong() -> None:
-    """An author mends them in one go."""
+    """An author fixes them in one go."""
 
     def Wrong(a, b: socket.socket, *args: int, c: Missing = 1, **more: Any) -> str:  # noqa: F821
         return ""

@@ -153,7 +153,7 @@ def test_a_note_cannot_pretend_to_be_the_end_of_the_notes(notebook: Harness) -> 
     ("content", "problem"),
     [
         (b"\xff\xfe", "is not UTF-8 text"),
-        (b"<!-- end of the notes of the agent -->\n", "are damaged; mend or remove them"),
+        (b"<!-- end of the notes of the agent -->\n", "are damaged; fix or remove them"),
     ],
 )
 def test_a_file_that_cannot_hold_notes_is_left_alone(

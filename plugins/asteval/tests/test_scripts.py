@@ -156,7 +156,7 @@ def test_nothing_is_kept_between_calls(agent: Agent) -> None:
 
 
 def test_an_error_shows_the_lines_that_it_came_through(agent: Agent) -> None:
-    """A model mends what it can find."""
+    """A model fixes what it can find."""
     reply = agent.call("def half(x):\n    return 1 / x\n\nprint('start')\nhalf(0)")
 
     assert reply.text == (

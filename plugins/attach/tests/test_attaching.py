@@ -68,11 +68,11 @@ def test_for_all_projects_it_stands_in_the_users_own_settings(project: Project) 
 
 @pytest.mark.parametrize("content", ["[1]", "{", '{"hooks": []}', '{"hooks": {"PreToolUse": {}}}', "[" * 100_000])
 def test_settings_that_are_no_settings_stay_as_they_are(project: Project, content: str) -> None:
-    """They are the person's to mend."""
+    """They are the person's to fix."""
     project.settings.parent.mkdir()
     project.settings.write_text(content)
 
-    assert "mend" in project.wink("attach", AGENT, fails=True)
+    assert "fix" in project.wink("attach", AGENT, fails=True)
     assert project.settings.read_text() == content
 
 

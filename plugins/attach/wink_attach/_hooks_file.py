@@ -92,9 +92,9 @@ def parsed(path: str, content: str | None) -> dict[str, Any]:
     try:
         found: Any = json.loads(content) if content and content.strip() else {}
     except (ValueError, RecursionError):
-        raise wrong(f"{path} is no JSON; mend it first, or move it away") from None
+        raise wrong(f"{path} is no JSON; fix it first, or move it away") from None
     if not isinstance(found, dict):
-        raise wrong(f"{path} is no JSON object; mend it first, or move it away")
+        raise wrong(f"{path} is no JSON object; fix it first, or move it away")
     return cast("dict[str, Any]", found)
 
 
@@ -227,14 +227,14 @@ def _groups(path: str, text: str | None) -> dict[str, list[Any]]:
     settings = parsed(path, text)
     hooks: Any = settings.get("hooks", {})
     if not isinstance(hooks, dict) or not all(isinstance(one, list) for one in cast("dict[str, Any]", hooks).values()):
-        raise wrong(f"{path}: hooks are not as the agent wants them; mend them first")
+        raise wrong(f"{path}: hooks are not as the agent wants them; fix them first")
     if text and "hooks" in settings:
         outer = parts(text, top(text))
         inner = parts(text, next(one.at for one in outer if one.key == "hooks"))
         named = Counter(one.key for one in outer if one.key == "hooks") + Counter(one.key for one in inner)
         twice = next((key for key, count in named.items() if count > 1), None)
         if twice is not None:
-            raise wrong(f"{path} has {twice!r} twice in one object; mend it first")
+            raise wrong(f"{path} has {twice!r} twice in one object; fix it first")
     return cast("dict[str, list[Any]]", hooks)
 
 

@@ -76,7 +76,7 @@ def test_every_format_says_the_same(tmp_path: Path, ending: str, write: Any) -> 
 
 
 def test_everything_that_is_wrong_is_said_at_once_with_its_line(tmp_path: Path) -> None:
-    """A person mends a table once, not once for each mistake."""
+    """A person fixes a table once, not once for each mistake."""
     lines = [
         '{"id": "a", "prompt": "x"}',
         "",

@@ -218,7 +218,7 @@ def test_read_file_of_a_binary_file_describes_it(agent: Agent) -> None:
 
 
 def test_read_file_beyond_the_end_fails_with_the_length(agent: Agent) -> None:
-    """The model can mend its call from the message alone."""
+    """The model can fix its call from the message alone."""
     assert agent.refuses("read_file", file_path="README.md", offset=5) == (
         "'README.md' has only 1 line; give a smaller offset"
     )

@@ -163,7 +163,7 @@ def test_neither_a_section_nor_a_policy_can_end_the_server(
 
 
 def test_a_call_whose_arguments_are_no_object_is_a_failed_call(wire: Wire) -> None:
-    """A model that got this wrong can mend it, if it is told."""
+    """A model that got this wrong can fix it, if it is told."""
     for number, arguments in enumerate(("text", [1], 3, False), 1):
         params = {"name": "show", "arguments": arguments}
         wire.send({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params})

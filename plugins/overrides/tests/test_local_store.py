@@ -30,8 +30,8 @@ from wink.prompt.overrides import (
     ToolOverride,
 )
 
-PLACE = Path(".wink/prompts/overrides/demo/notes/mend")
-NAMES = {"ns": "demo/notes", "prompt_key": "mend", "tag": "latest"}
+PLACE = Path(".wink/prompts/overrides/demo/notes/fix")
+NAMES = {"ns": "demo/notes", "prompt_key": "fix", "tag": "latest"}
 
 
 @pytest.fixture
@@ -59,11 +59,11 @@ def test_a_text_is_kept_where_people_find_it(store: LocalPromptOverridesStore, t
     stored = store.set_section_override(template(), path="task/rules", body="Vorsicht:\n'$issue'", tag="v1.2")
 
     path = tmp_path / PLACE / "v1.2.json"
-    assert store.path(ns="demo/notes", prompt_key="mend", tag="v1.2") == str(path)
+    assert store.path(ns="demo/notes", prompt_key="fix", tag="v1.2") == str(path)
     assert json.loads(path.read_text()) == {
         "version": 1,
         "ns": "demo/notes",
-        "prompt_key": "mend",
+        "prompt_key": "fix",
         "tag": "v1.2",
         "sections": {
             "task/rules": {
@@ -81,7 +81,7 @@ def test_a_text_is_kept_where_people_find_it(store: LocalPromptOverridesStore, t
 def test_nothing_is_made_by_looking(store: LocalPromptOverridesStore, tmp_path: Path) -> None:
     """A run in a directory without overrides leaves it as it was."""
     Prompt(template(), store).render()
-    store.tags(ns="demo/notes", prompt_key="mend")
+    store.tags(ns="demo/notes", prompt_key="fix")
     store.load(**NAMES)
     assert not store.delete(**NAMES)
 
@@ -102,7 +102,7 @@ def test_parts_are_added_to_what_the_tag_says(store: LocalPromptOverridesStore) 
     store.store(one, ToolOverride("search", "", "Find."))
     store.set_section_override(one, path="task", body="Second.")
     store.upsert(
-        descriptor_of(one), PromptOverride("demo/notes", "mend", sections={"tools": SectionOverride("", "With care.")})
+        descriptor_of(one), PromptOverride("demo/notes", "fix", sections={"tools": SectionOverride("", "With care.")})
     )
 
     found = store.resolve(descriptor_of(one))
@@ -134,12 +134,12 @@ def test_parts_can_be_forgotten(store: LocalPromptOverridesStore, tmp_path: Path
     assert not store.delete(**NAMES, section="task")
     assert store.load(**NAMES) == PromptOverride(
         "demo/notes",
-        "mend",
+        "fix",
         tool_overrides={"search": ToolOverride("search", descriptor_of().tools[0].contract_hash, "Find.")},
     )
     assert store.delete(**NAMES, tool="search")
     assert os.listdir(tmp_path / PLACE) == []
-    assert store.tags(ns="demo/notes", prompt_key="mend") == ()
+    assert store.tags(ns="demo/notes", prompt_key="fix") == ()
 
 
 def test_seeding_writes_what_the_code_says(store: LocalPromptOverridesStore) -> None:
@@ -148,7 +148,7 @@ def test_seeding_writes_what_the_code_says(store: LocalPromptOverridesStore) -> 
     seeded = store.seed(Prompt(one), tag="start")
 
     assert {"/".join(path): section.body for path, section in seeded.sections.items()} == {
-        "task": "Mend $issue.",
+        "task": "Fix $issue.",
         "task/rules": "Be careful.",
         "tools": "",
         "closed/open": "Below.",
@@ -182,10 +182,10 @@ def test_the_tags_are_listed(store: LocalPromptOverridesStore, tmp_path: Path) -
     (tmp_path / PLACE / "README.json").write_text("{}")
     (tmp_path / PLACE / "notes.txt").write_text("")
 
-    assert store.tags(ns="demo/notes", prompt_key="mend") == ("a.1", "b", "latest")
+    assert store.tags(ns="demo/notes", prompt_key="fix") == ("a.1", "b", "latest")
     store.seed(wide(1))
     (tmp_path / PLACE / "linked").symlink_to(tmp_path)
-    assert [("demo", "wide", "latest"), *(("demo/notes", "mend", tag) for tag in ("a.1", "b", "latest"))] == sorted(
+    assert [("demo", "wide", "latest"), *(("demo/notes", "fix", tag) for tag in ("a.1", "b", "latest"))] == sorted(
         store.stored()
     )
 
@@ -200,7 +200,7 @@ def test_the_tags_are_listed(store: LocalPromptOverridesStore, tmp_path: Path) -
             SectionOverride("", "Costs $ 5.", path=("task",)),
             "section 'task': line 1, 'Costs $ 5.', has a '$' that starts",
         ),
-        (SectionOverride("", "Mend $isue.", path=("task",)), "section 'task': has no parameter for $isue"),
+        (SectionOverride("", "Fix $isue.", path=("task",)), "section 'task': has no parameter for $isue"),
         (SectionOverride("0" * 64, "Other.", path=("task",)), "section 'task': was written for another text"),
         (SectionOverride("", "Other.", path=("closed",)), "section 'closed': accepts no overrides"),
         (SectionOverride("", "Other.", "Short.", ("task",)), "section 'task': has no summary in the code"),
@@ -212,14 +212,14 @@ def test_the_tags_are_listed(store: LocalPromptOverridesStore, tmp_path: Path) -
             ToolOverride("search", "", examples=(ToolExampleOverride.append("bad", {"text": 1}, []),)),
             "tool 'search': $.text: ",
         ),
-        (PromptOverride("demo/other", "mend"), "is for demo/other:mend, not for demo/notes:mend"),
+        (PromptOverride("demo/other", "fix"), "is for demo/other:fix, not for demo/notes:fix"),
         ("Other.", "'Other.' is no override; give a SectionOverride, ToolOverride or PromptOverride"),
     ],
 )
 def test_what_could_not_be_used_is_not_stored(
     store: LocalPromptOverridesStore, tmp_path: Path, override: Any, complaint: str
 ) -> None:
-    """Whoever writes it is there to mend it; at a rendering nobody is."""
+    """Whoever writes it is there to fix it; at a rendering nobody is."""
     with pytest.raises(PromptOverrideError) as caught:
         store.store(template(), override)
 
@@ -231,7 +231,7 @@ def test_all_that_is_wrong_is_said_at_once(store: LocalPromptOverridesStore) -> 
     """With the template and the tag that it is about, as facts too."""
     override = PromptOverride(
         "demo/notes",
-        "mend",
+        "fix",
         "v2",
         {"task": SectionOverride("", "$a"), "closed": SectionOverride("", "b")},
         {"search": ToolOverride("search", "", "")},
@@ -240,7 +240,7 @@ def test_all_that_is_wrong_is_said_at_once(store: LocalPromptOverridesStore) -> 
         store.upsert(descriptor_of(), override)
 
     assert str(caught.value).startswith(
-        "the overrides of demo/notes:mend under 'v2': cannot be stored: section 'task': "
+        "the overrides of demo/notes:fix under 'v2': cannot be stored: section 'task': "
     )
     assert len(caught.value.problems) == 3
 
@@ -248,16 +248,16 @@ def test_all_that_is_wrong_is_said_at_once(store: LocalPromptOverridesStore) -> 
 @pytest.mark.parametrize(
     "names",
     [
-        {"ns": "..", "prompt_key": "mend", "tag": "latest"},
-        {"ns": "demo/../..", "prompt_key": "mend", "tag": "latest"},
-        {"ns": "/etc", "prompt_key": "mend", "tag": "latest"},
+        {"ns": "..", "prompt_key": "fix", "tag": "latest"},
+        {"ns": "demo/../..", "prompt_key": "fix", "tag": "latest"},
+        {"ns": "/etc", "prompt_key": "fix", "tag": "latest"},
         {"ns": "demo", "prompt_key": "a/b", "tag": "latest"},
         {"ns": "demo", "prompt_key": "", "tag": "latest"},
-        {"ns": "demo", "prompt_key": "mend", "tag": "../latest"},
-        {"ns": "demo", "prompt_key": "mend", "tag": "LATEST"},
-        {"ns": "demo", "prompt_key": "mend", "tag": "a\0b"},
-        {"ns": "demo", "prompt_key": "mend", "tag": "x" * 65},
-        {"ns": "demo", "prompt_key": "mend", "tag": 7},
+        {"ns": "demo", "prompt_key": "fix", "tag": "../latest"},
+        {"ns": "demo", "prompt_key": "fix", "tag": "LATEST"},
+        {"ns": "demo", "prompt_key": "fix", "tag": "a\0b"},
+        {"ns": "demo", "prompt_key": "fix", "tag": "x" * 65},
+        {"ns": "demo", "prompt_key": "fix", "tag": 7},
     ],
 )
 def test_names_cannot_lead_elsewhere(store: LocalPromptOverridesStore, names: Any) -> None:
@@ -340,7 +340,7 @@ def test_a_pipe_does_not_keep_the_run(store: LocalPromptOverridesStore, file: Pa
         ('{"version": 2}', "has format version 2; this wink reads 1, a newer one is needed"),
         (
             '{"version": 1, "ns": "other"}',
-            "says another 'ns' than its place, which is for 'demo/notes'; mend one of them",
+            "says another 'ns' than its place, which is for 'demo/notes'; fix one of them",
         ),
         (b"\xff\xfe", "is no UTF-8 text"),
         (b" " * (8 * 1024 * 1024 + 1), "is longer than 8388608 bytes"),
@@ -349,7 +349,7 @@ def test_a_pipe_does_not_keep_the_run(store: LocalPromptOverridesStore, file: Pa
 def test_a_damaged_file_is_reported_once_and_kept(
     store: LocalPromptOverridesStore, file: Path, content: str | bytes, complaint: str
 ) -> None:
-    """It breaks no run, and what somebody may want to mend is not written over."""
+    """It breaks no run, and what somebody may want to fix is not written over."""
     data = content if isinstance(content, bytes) else content.encode()
     file.write_bytes(data)
     prompt = Prompt(template(), store)
@@ -420,7 +420,7 @@ def test_a_damaged_part_is_left_out_alone(
 
 def test_what_a_file_says_cannot_play_with_a_terminal(store: LocalPromptOverridesStore, file: Path) -> None:
     """Its keys come up in messages."""
-    head = {"version": 1, "ns": "demo/notes", "prompt_key": "mend", "tag": "latest"}
+    head = {"version": 1, "ns": "demo/notes", "prompt_key": "fix", "tag": "latest"}
     file.write_text(json.dumps({**head, "sections": {"task\x1b[2J": {"\x1b]0;x\a": 1}}, "\x1b[31m": 1}))
 
     with pytest.warns(PromptOverrideWarning) as caught:
@@ -624,7 +624,7 @@ def test_what_is_stored_comes_back(tmp_path: Path, sections: Any, tools: Any) ->
     store = LocalPromptOverridesStore(tmp_path)
     store.delete(**NAMES)
 
-    stored = store.store(one, PromptOverride("demo/notes", "mend", "latest", sections, tools))
+    stored = store.store(one, PromptOverride("demo/notes", "fix", "latest", sections, tools))
     rendered = Prompt(one, store).render()
 
     assert stored.sections.keys() == sections.keys()
@@ -678,7 +678,7 @@ _file = st.fixed_dictionaries(
     {
         "version": st.just(1) | _json,
         "ns": st.just("demo/notes"),
-        "prompt_key": st.just("mend"),
+        "prompt_key": st.just("fix"),
         "tag": st.just("latest"),
     },
     optional={

@@ -153,7 +153,7 @@ def _check_head(document: Mapping[str, Any], expected: Mapping[str, str]) -> Non
         raise PromptOverrideError(f'says no format version that exists; write "version": {VERSION}')
     for key, value in expected.items():
         if document.get(key) != value:
-            raise PromptOverrideError(f"says another {key!r} than its place, which is for {value!r}; mend one of them")
+            raise PromptOverrideError(f"says another {key!r} than its place, which is for {value!r}; fix one of them")
 
 
 def _table(document: Mapping[str, Any], key: str, misfits: list[Misfit]) -> dict[str, Any]:

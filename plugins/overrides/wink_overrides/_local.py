@@ -185,7 +185,7 @@ class LocalPromptOverridesStore:
         try:
             found = self.load(ns=ns, prompt_key=prompt_key, tag=tag)
         except PromptOverrideError as error:
-            raise PromptOverrideError(f"{error}; mend the file, or delete the tag {tag!r}") from None
+            raise PromptOverrideError(f"{error}; fix the file, or delete the tag {tag!r}") from None
         return PromptOverride(ns, prompt_key, tag) if found is None else found
 
     def _add(self, descriptor: PromptDescriptor, override: PromptOverride) -> PromptOverride:

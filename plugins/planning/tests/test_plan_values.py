@@ -49,10 +49,10 @@ def test_taking_a_step_up_again_makes_a_completed_plan_active_again() -> None:
 
 def test_new_plan_is_numbered_on_from_the_old_one() -> None:
     """A number in the conversation must never come to mean another step."""
-    plan = Plan("Ship it").with_added(["Build", "Test"]).replaced_by("Mend it", ["Find", "Fix"])
+    plan = Plan("Ship it").with_added(["Build", "Test"]).replaced_by("Fix it", ["Find", "Fix"])
 
     assert [step.step_id for step in plan.steps] == [3, 4]
-    assert plan.objective == "Mend it"
+    assert plan.objective == "Fix it"
 
 
 def test_plan_written_by_hand_is_numbered_on_from_its_own_steps() -> None:

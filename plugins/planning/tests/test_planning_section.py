@@ -80,7 +80,7 @@ def test_setting_up_again_replaces_the_plan_and_numbers_on(session: Session) -> 
     """One plan a session, and no number means two things."""
     call(session, SetupPlan("Ship it", ("Build",)))
 
-    result = call(session, SetupPlan("Mend it", ("Find",)))
+    result = call(session, SetupPlan("Fix it", ("Find",)))
 
     assert session[Plan].all() == (result.value,)
     assert result.message == "Plan replaced."
@@ -116,7 +116,7 @@ def test_without_a_plan_the_model_is_told_how_to_get_one(session: Session, param
 
 
 def test_unknown_step_is_refused_with_those_that_exist(session: Session) -> None:
-    """The model can mend its call from the message alone."""
+    """The model can fix its call from the message alone."""
     call(session, SetupPlan("Ship it", ("Build", "Test")))
 
     with pytest.raises(ToolValidationError, match="the plan has no step 7; use one of 1, 2"):
@@ -136,7 +136,7 @@ def test_unknown_step_of_a_plan_without_steps(session: Session) -> None:
 def test_step_of_a_replaced_plan_is_unknown(session: Session) -> None:
     """Its number is not given out again, so a late update cannot hit another step."""
     call(session, SetupPlan("Ship it", ("Build",)))
-    call(session, SetupPlan("Mend it", ("Find",)))
+    call(session, SetupPlan("Fix it", ("Find",)))
 
     with pytest.raises(ToolValidationError, match="no step 1; use one of 2"):
         call(session, UpdateStep(1, status="done"))

@@ -175,7 +175,7 @@ def test_parts_read_of_different_contents_do_not_add_up(calls: Calls) -> None:
 
 
 def test_edit_needs_only_the_lines_that_it_replaces(calls: Calls) -> None:
-    """Reading a page is enough to mend what is on it."""
+    """Reading a page is enough to fix what is on it."""
     calls.do(lambda files: files.read("config.yaml", offset=2, limit=2))
 
     assert calls.check("edit_file", file_path="config.yaml", old_string="line 3\nline 4", new_string="x")

@@ -2,7 +2,7 @@
 
 The copy stays from one program to the next. Before each one it is compared with the workspace by one scan of both: a file
 is taken to be as it was if its inode, size, times and mode are what they were when it was copied, so only what has
-changed is copied again, and what a program left behind that was dropped is put right. Afterwards one scan of the copy
+changed is copied again, and what a program left behind that was dropped is undone. Afterwards one scan of the copy
 tells what the program did.
 """
 

@@ -105,7 +105,7 @@ def _work(agent: Agent) -> None:
     agent.call(
         "planning_setup_plan",
         objective="Round amounts the way accountants do",
-        initial_steps=["Read what parses amounts", "Mend the parser", "Show two digits", "Write the release notes"],
+        initial_steps=["Read what parses amounts", "Fix the parser", "Show two digits", "Write the release notes"],
     )
     agent.call("read_file", file_path="invoice/money.py")
     agent.call("planning_update_step", step_id=1, status="done")

@@ -155,7 +155,7 @@ def test_the_page_reads_what_others_have_added(workspace: Workspace, agent: Agen
     assert "Calls 1 Time" in text_of(visitor.get("/glance"))
     agent.call("ls")
     agent.call("read_file", file_path="no")
-    assert "Calls 3 1 came to nothing" in text_of(visitor.get("/glance"))
+    assert "Calls 3 1 failed" in text_of(visitor.get("/glance"))
 
 
 def test_plan_time_and_tokens_at_a_glance(workspace: Workspace, visit: Visit) -> None:

@@ -88,7 +88,7 @@ class Live:
     def _look(self) -> str:
         try:
             return look(self._workspace())
-        except Exception as error:  # whatever it is: the next look may find it mended
+        except Exception as error:  # whatever it is: the next look may find it fixed
             return json.dumps({"problem": str(error)})
 
 

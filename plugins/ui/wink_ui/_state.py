@@ -1,4 +1,4 @@
-"""Show what sessions hold, what they cost, and the ways back."""
+"""Show what sessions hold, what they cost, and what undo and restore can do."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 COMMANDS: Final = {
     # name: (module, attribute, one line for the list of commands)
-    "demo": ("wink.cli.work._demo", "demo", "Watch an agent mend a small project, and a failed call undone."),
+    "demo": ("wink.cli.work._demo", "demo", "Watch an agent fix a small project, and a failed call undone."),
     "run": ("wink.cli.work._run", "run", "Let a model work on a repository."),
     "replay": ("wink.cli.work._replay", "replay", "Play a recorded run again, without its model."),
     "call": ("wink.cli.work._call", "call", "Run one tool on a workspace, through the whole pipeline."),

@@ -68,9 +68,7 @@ def whatever_makes_sense(read: Callable[..., T], told: set[str]) -> T:
             if str(error) not in told:
                 told.add(str(error))
                 click.echo(
-                    one_line(
-                        f"wink: {error}; what it says does not count here, and no tool runs until it is put right"
-                    ),
+                    one_line(f"wink: {error}; what it says does not count here, and no tool runs until it is fixed"),
                     err=True,
                 )
 

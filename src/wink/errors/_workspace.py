@@ -83,7 +83,7 @@ class WorkspaceNeedsRecovery(TransactionError):
     def __str__(self) -> str:
         return (
             f"cannot tell whether transaction {self.transaction_id} was stored in {self.workspace!r}: {self.reason}; "
-            f"mend that, then run `wink recover`"
+            f"fix that, then run `wink recover`"
         )
 
 
@@ -342,7 +342,7 @@ class StateKeyError(RecordError):
 
     def __str__(self) -> str:
         return (
-            f"wink knows what it has made by a key in {self.path!r}, which cannot be used: {self.reason}; mend that, or "
+            f"wink knows what it has made by a key in {self.path!r}, which cannot be used: {self.reason}; fix that, or "
             f"set XDG_STATE_HOME to a directory that is yours alone"
         )
 
@@ -355,4 +355,4 @@ class RecordUnavailable(RecordError):
         super().__init__(path, reason)
 
     def __str__(self) -> str:
-        return f"cannot use {self.path!r}: {self.reason}; mend that and try again"
+        return f"cannot use {self.path!r}: {self.reason}; fix that and try again"

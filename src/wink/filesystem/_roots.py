@@ -174,7 +174,7 @@ class HostFilesystem(Filesystem):
         self.close()
 
     def _lock(self, timeout: float) -> None:
-        """Take the lease that other processes see, and mend what a dead holder left."""
+        """Take the lease that other processes see, and fix what a dead holder left."""
         if isinstance(self._transaction.tree.store, _Closed):
             raise _closed(self.root)
         self._store.lease(timeout)

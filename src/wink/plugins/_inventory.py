@@ -201,7 +201,7 @@ class Inventory:
             self._update(plugin, state="loaded")
 
     def _mark_broken(self, plugin: PluginInfo, failed: Failed) -> None:
-        # The first failure is the one to mend first; later ones may only follow from it.
+        # The first failure is the one to fix first; later ones may only follow from it.
         if self._current(plugin).state not in ("broken", "conflict"):
             self._update(plugin, state="broken", reason=failed.reason, error=failed.__cause__ or failed)
 

@@ -1,4 +1,4 @@
-"""What a model is told of an exception that is about its own files or its own data, so that it can mend the call."""
+"""What a model is told of an exception that is about its own files or its own data, so that it can fix the call."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _of_file(error: OSError, root: str) -> str:
     named = [_shown(path, root) for path in cast("tuple[object, ...]", (error.filename, error.filename2))]
     known = [path for path in named if path]
     if not known or all(path == OUTSIDE for path in known):
-        return ""  # what is elsewhere is no model's to mend
+        return ""  # what is elsewhere is no model's to fix
     number = cast("object", error.errno)
     reason = os.strerror(number) if isinstance(number, int) else ""
     return f"{' -> '.join(known)} {reason}".rstrip()

@@ -42,7 +42,7 @@ def mask(text: str | bytes) -> Masked | None:
 
 
 def unmask(value: Any, masked: Masked) -> Any:
-    """`value` with its surrogates put back; dataclasses are mended in place."""
+    """`value` with its surrogates put back; dataclasses are fixed in place."""
     if isinstance(value, str) and type(value) is str:
         return value.translate(masked.back)
     if isinstance(value, PurePath):
@@ -50,9 +50,9 @@ def unmask(value: Any, masked: Masked) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         for field in dataclasses.fields(value):
             item = getattr(value, field.name, None)
-            mended = unmask(item, masked)
-            if mended is not item:
-                object.__setattr__(value, field.name, mended)
+            fixed = unmask(item, masked)
+            if fixed is not item:
+                object.__setattr__(value, field.name, fixed)
         if found := extras(value):
             keep_extras(value, unmask(dict(found), masked))
         return value

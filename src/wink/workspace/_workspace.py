@@ -129,7 +129,7 @@ class Workspace:
             try:
                 workspace.recover(timeout=0)
             except (TransactionError, OSError) as error:
-                # Another process is at work, or it cannot be mended now. Reading is possible all the same, and whoever
+                # Another process is at work, or it cannot be fixed now. Reading is possible all the same, and whoever
                 # wants to write is told why that is not.
                 _logger.info("recovery of %r has to wait: %s", path, error)
         return workspace

@@ -63,7 +63,7 @@ def test_catastrophic_expressions_end(pattern: str, text: str) -> None:
     ["a" * 1001, "(" * 500 + ")" * 499, "(?=a", r"(a)\2", "a**", r"\pL{900}\pL{900}", "[", "*", "(?P<x", "a\nb", ""],
 )
 def test_what_cannot_be_searched_is_said(pattern: str) -> None:
-    """A model can mend its pattern only when it is told what is wrong."""
+    """A model can fix its pattern only when it is told what is wrong."""
     with pytest.raises(PatternError, match=r"pattern"):
         InMemoryFilesystem().grep(pattern)
 

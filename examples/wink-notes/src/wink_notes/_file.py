@@ -60,6 +60,6 @@ def _around(files: Filesystem, path: str) -> tuple[str, str]:
         return before, after
     if BEGIN in text or END in text:
         raise ToolValidationError(
-            f"the marks around the notes in {path} are damaged; mend or remove them"
+            f"the marks around the notes in {path} are damaged; fix or remove them"
         )
     return (text if text.endswith("\n") or not text else text + "\n") + ("\n" if text else ""), ""

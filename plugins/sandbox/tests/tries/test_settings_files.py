@@ -130,7 +130,7 @@ def test_settings_that_commands_can_read_are_taken(wink: Wink, place: Path, read
 
 
 def test_what_mends_settings_is_accepted_and_so_is_their_deletion(wink: Wink, place: Path) -> None:
-    """The try shows what was tried before: the next program can mend it."""
+    """The try shows what was tried before: the next program can fix it."""
     wink("try", "--", "sh", "-c", "echo '[[rules' > wink.toml")
     assert wink("accept").returncode == 2
 

@@ -128,7 +128,7 @@ def _plugins(catalog: Catalog, problem: str | None) -> Iterable[Finding]:
     from wink.cli.setup._plugins_table import counted
 
     if problem is not None:
-        yield Finding("plugins", "settings", ok=False, detail=problem, remedy="mend what is named")
+        yield Finding("plugins", "settings", ok=False, detail=problem, remedy="fix what is named")
         return
     yield Finding("plugins", "plugins", ok=True, detail=counted(catalog.plugins).partition(". ")[0].removesuffix("."))
     for plugin in catalog.plugins:

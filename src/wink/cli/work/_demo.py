@@ -1,4 +1,4 @@
-"""`wink demo`: a scripted model mends a small project, with everything shown."""
+"""`wink demo`: a scripted model fixes a small project, with everything shown."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ TEST_SECONDS: Final = 120
 @click.option("--into", metavar="DIR", help="Where to put the copy; a new temporary directory by default.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line, for machines.")
 def demo(project: str | None, script_file: str | None, into: str | None, as_json: bool) -> int:
-    """Watch a scripted model mend a small git project.
+    """Watch a scripted model fix a small git project.
 
     It needs no key and no network. A write is refused because the file was not read; a tool fails half-way through a
     change of several files and is undone; the project's own tests fail before and pass after. With a project and a
@@ -54,7 +54,7 @@ def play(script: Script, directory: Path, shown: Progress) -> int:
     has_git = make_repository(directory)
     before = fingerprint(directory / ".git")
     names = _names(directory)
-    task = script.task or "Mend the project."
+    task = script.task or "Fix the project."
     shown.event(Began("A small project", str(directory), task, "" if has_git else "no git here, so no repository"))
     _test(shown, directory)
     changes = ChangesSoFar()

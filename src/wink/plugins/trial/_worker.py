@@ -199,7 +199,7 @@ def _made(task: Task, alone: Catalog) -> tuple[list[str], str]:
         except Failed as failed:
             return (
                 notes,
-                f"section {offer.name} cannot be shown to a model: {failed.reason}; {offer.target} has to mend that",
+                f"section {offer.name} cannot be shown to a model: {failed.reason}; {offer.target} has to fix that",
             )
         except OfferBroken as error:
             if error.__cause__ is None:  # it made something else
@@ -208,7 +208,7 @@ def _made(task: Task, alone: Catalog) -> tuple[list[str], str]:
             cause = error.__cause__
             if not isinstance(cause, WinkError) or (isinstance(cause, PromptValidationError) and cause.tool):
                 return notes, (
-                    f"{offer.kind} {offer.name} cannot be made: {error.reason}; {offer.target} has to mend that, or to take "
+                    f"{offer.kind} {offer.name} cannot be made: {error.reason}; {offer.target} has to fix that, or to take "
                     f"what it lacks as an option without a default"
                 )
             notes.append(f"{offer.kind} {offer.name} needs more than its defaults: {error.reason}")

@@ -97,7 +97,7 @@ class PolicyContract(Contract):
         assert policy.name == name
 
     def test_it_decides_as_the_story_says(self, ready: Fresh, policy: ToolPolicy, story: tuple[Step, ...]) -> None:
-        """Mend the policy, or the story: each step says whether this policy lets the call through, after those before it."""
+        """Fix the policy, or the story: each step says whether this policy lets the call through, after those before it."""
         harness = ready()
         for number, step in enumerate(story, 1):
             reply, verdict = _take(harness, policy, step)

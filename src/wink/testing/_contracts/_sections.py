@@ -64,7 +64,7 @@ class SectionContract(Contract):
     # -- in a prompt
 
     def test_it_fits_into_a_prompt(self, harness: Harness) -> None:
-        """Mend what the error names: a key of 1-64 lower-case letters, placeholders that the parameters have, tools that
+        """Fix what the error names: a key of 1-64 lower-case letters, placeholders that the parameters have, tools that
         differ in name, resources that can be made."""
         with harness.prompt.resources:
             assert isinstance(harness.text, str)

@@ -125,7 +125,7 @@ class ToolContract(Contract):
     # -- a call that succeeds
 
     def test_it_succeeds(self, ready: Fresh, call: ToolCall) -> None:
-        """Give the class arguments, files and calls before it with which the tool does its work, or mend the tool: all other
+        """Give the class arguments, files and calls before it with which the tool does its work, or fix the tool: all other
         promises are tried with this call. Every call is told of exactly once."""
         harness = ready()
         told = len(harness.events.of(ToolInvoked))

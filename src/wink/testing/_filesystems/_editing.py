@@ -60,7 +60,7 @@ class Editing(Promises):
     def test_a_failing_edit_says_what_to_do(
         self, files: Filesystem, old: str, new: str, reason: str, lines: tuple[int, ...]
     ) -> None:
-        """The message is all that the model has to mend its call: how many matches, or the nearest one."""
+        """The message is all that the model has to fix its call: how many matches, or the nearest one."""
         content = "zero\none\n    two\n\ntwo\n"
         files.write("a.txt", content)
 
