@@ -100,7 +100,9 @@ def test_an_unknown_agent_is_one_line(project: Project) -> None:
 
 def test_the_home_is_no_project(project: Project) -> None:
     """Everything that a person has would be kept."""
-    assert "holds more than a project" in project.wink("attach", AGENT, "--workspace", str(project.home), fails=True)
+    for above in (project.home, project.home.parent):
+        told = project.wink("attach", AGENT, "--workspace", str(above), fails=True)
+        assert "holds more than a project" in told
 
 
 def test_detaching_drops_what_was_kept_for_the_next_call_and_nothing_that_was_recorded(attached: Project) -> None:

@@ -31,7 +31,6 @@ from wink_attach._calls import Calls
 from wink_attach._judge import Judge
 from wink_attach._keeper import Keeper
 from wink_attach._place import (
-    baseline_directory,
     baseline_of,
     is_private,
     made_private,
@@ -290,11 +289,6 @@ def last_failure(root: str) -> str:
         if lock >= 0:
             os.close(lock)
     return one_line(lines[-1]) if lines and not lines[-1].startswith(_OF_AN_EVENT) else ""
-
-
-def baseline_place(workspace: Workspace) -> str:
-    """Where the baseline of a workspace lies."""
-    return baseline_directory(workspace.root)
 
 
 def _part(connection: socket.socket) -> bytes:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wink.cli import open_workspace, visible, workspace_option, wrong
+from wink.cli import visible, workspace_option, wrong
 from wink_attach._agent import Agent, Edit, Scope, Trusting
-from wink_attach._helper import baseline_place, stop
+from wink_attach._helper import stop
 from wink_attach._hooks_file import write_settings
 from wink_attach._judge import Judge
 from wink_attach._offers import agent_named, agent_names
-from wink_attach._place import hook_command, install_client, mark_closed, seen
+from wink_attach._place import baseline_directory, hook_command, install_client, mark_closed, oddity, seen
 from wink_attach.commands._running import run_attached
 
 if TYPE_CHECKING:
@@ -175,14 +175,12 @@ def _show(edit: Edit) -> None:
 
 
 def _refuse_odd(root: str) -> None:
-    if root in ("/", os.path.realpath(os.path.expanduser("~"))):
-        raise wrong(f"{root} holds more than a project; attach in the directory of one")
+    if reason := oddity(root, is_chosen=True):
+        raise wrong(reason)
 
 
 def _forget(root: str) -> None:
     """End the helper, and drop the copies."""
     stop(root)
     mark_closed(root, closed=False)
-    with open_workspace(root) as opened:
-        if os.path.isdir(opened.state):
-            shutil.rmtree(baseline_place(opened), ignore_errors=True)
+    shutil.rmtree(baseline_directory(root), ignore_errors=True)
