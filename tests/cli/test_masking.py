@@ -49,7 +49,7 @@ def test_settings_that_make_no_sense_stop_the_command(cli: Cli, place: Path, tab
     """Whoever misspells what is secret must not go on without it."""
     (place / "wink.toml").write_text(f"[mask]\n{table}\n")
 
-    done = cli("log")
+    done = cli("call", "ls")
 
     assert (done.status, done.out) == (2, "")
     assert says in done.err

@@ -191,7 +191,7 @@ def test_no_workspace_takes_wink_s_own_commands_away(cli: Cli, installed: Instal
     installed.add("notes", {"recap": "recap", "tries": "recap"})
     (place / "wink.toml").write_text(f"[plugins]\n{said}\n")
 
-    assert cli("tries").status == (2 if said == "][" else 0)
+    assert cli("tries").status == 0
     assert cli("accept", "--help").status == 0
     assert cli("recap").status == 2
     assert installed.imported == []

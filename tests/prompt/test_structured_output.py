@@ -267,7 +267,7 @@ def test_renderings_put_together_by_hand() -> None:
 
 
 def test_every_problem_is_listed_with_its_path() -> None:
-    """So that the model can fix them all at once."""
+    """So that the model can mend them all at once."""
     error = refused(Review, 'Here: {"ok": "yes", "findings": [{"path": "a", "line": 0}, {"line": 1}]}')
 
     assert [problem.path for problem in error.problems] == ["$.ok", "$.findings[0].line", "$.findings[1].path"]

@@ -78,7 +78,7 @@ def test_an_unknown_placeholder_is_refused_when_the_section_is_built() -> None:
 
 
 def test_without_a_near_name_the_fields_are_listed() -> None:
-    """Either way the author can fix the template without opening another file."""
+    """Either way the author can mend the template without opening another file."""
     with pytest.raises(PromptValidationError, match="is no field; it has issue, shout, steps"):
         MarkdownSection[Task]("Task", "$zebra")
 

@@ -14,6 +14,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from tests.filesystem.injected import failing
@@ -185,8 +186,9 @@ def test_closing_a_store_gives_everything_back(tree: Path) -> None:
     assert len(os.listdir("/proc/self/fd")) == before
 
 
+@pytest.mark.parametrize("renaming", [errno.EIO, errno.ENOSYS], ids=errno.errorcode.get)
 def test_a_lease_file_that_could_not_be_finished_keeps_nobody_out(
-    tree: Path, open_store: Any, monkeypatch: pytest.MonkeyPatch
+    tree: Path, open_store: Any, monkeypatch: pytest.MonkeyPatch, renaming: int
 ) -> None:
     """The lock on it belongs to its descriptor, which must not stay open when the disk fails."""
     store, real = open_store(tree), os.link
@@ -199,6 +201,8 @@ def test_a_lease_file_that_could_not_be_finished_keeps_nobody_out(
     store.lease(1)
     open_before = len(os.listdir("/proc/self/fd"))
     monkeypatch.setattr(os, "link", failing)
+    refusal = OSError(renaming, os.strerror(renaming))
+    monkeypatch.setattr("wink.filesystem.disk._lease.renameat2", Mock(side_effect=refusal))
     with pytest.raises(OSError, match="Input/output error"):
         store.begin("tx").put("top.txt", b"first")
     assert len(os.listdir("/proc/self/fd")) == open_before

@@ -43,7 +43,7 @@ def test_it_lists_what_accepts_overrides() -> None:
     """Sections with a text of their own, by path and number; neither closed ones nor those that only group."""
     descriptor = described()
 
-    assert (descriptor.ns, descriptor.key) == ("demo/notes", "fix")
+    assert (descriptor.ns, descriptor.key) == ("demo/notes", "mend")
     assert [("/".join(one.path), one.number) for one in descriptor.sections] == [
         ("task", "1"),
         ("task/rules", "1.1"),
@@ -56,9 +56,9 @@ def test_it_lists_what_accepts_overrides() -> None:
 
 def test_a_text_is_hashed_as_its_author_wrote_it() -> None:
     """SHA-256 of the UTF-8 of the template, without indentation: anybody can work it out."""
-    descriptor = described(task="\n    Fix $issue.\n      Now.\n")
+    descriptor = described(task="\n    Mend $issue.\n      Now.\n")
 
-    assert hash_of("task", descriptor) == hashlib.sha256(b"Fix $issue.\n  Now.").hexdigest()
+    assert hash_of("task", descriptor) == hashlib.sha256(b"Mend $issue.\n  Now.").hexdigest()
 
 
 def test_the_placeholders_that_a_text_may_use_are_told() -> None:
@@ -75,7 +75,7 @@ def test_the_placeholders_that_a_text_may_use_are_told() -> None:
 
 def test_a_summary_counts_with_its_text() -> None:
     """An override may replace both, so either one's change makes it stale."""
-    plain, summed, other = (hash_of("task", described(summary=summary)) for summary in (None, "Fix it.", "Fix."))
+    plain, summed, other = (hash_of("task", described(summary=summary)) for summary in (None, "Mend it.", "Mend."))
 
     assert len({plain, summed, other}) == 3
 
@@ -157,8 +157,8 @@ def test_a_section_of_ones_own_can_be_overridden() -> None:
 
 def test_only_prompts_can_be_described() -> None:
     """With a word about what else it was."""
-    with pytest.raises(PromptOverrideError, match="'fix' is neither a prompt nor a template"):
-        PromptDescriptor.from_prompt("fix")  # type: ignore[arg-type]
+    with pytest.raises(PromptOverrideError, match="'mend' is neither a prompt nor a template"):
+        PromptDescriptor.from_prompt("mend")  # type: ignore[arg-type]
 
 
 PRINTED = """
