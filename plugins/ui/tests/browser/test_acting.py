@@ -72,7 +72,7 @@ def test_a_checkpoint_is_made_and_restored(place: Path, at: Open) -> None:
         expect(page.get_by_text("lunch", exact=True).first).to_be_visible()
         agent.call("write_file", file_path="notes/more.md", content="x\n")
 
-        page.get_by_role("link", name="Restore").click()
+        page.get_by_role("link", name="Restore…").click()
         expect(page.locator("summary .path")).to_have_text("notes/more.md")
         page.get_by_role("button", name="Go back").click()
 
