@@ -45,12 +45,12 @@ def search(description: str = "Search the notes.", **changes: Any) -> Tool[Query
 
 
 def template(
-    task: str = "Mend $issue.",
+    task: str = "Fix $issue.",
     *,
     tool: Tool[Any, Any] | None = None,
     summary: str | None = None,
     accepts: bool = True,
-    key: str = "mend",
+    key: str = "fix",
     extra: tuple[Section[Any], ...] = (),
 ) -> PromptTemplate[Any]:
     """`task` with a child `rules`, `tools` with one tool, `closed`, which accepts nothing, and a section without text."""

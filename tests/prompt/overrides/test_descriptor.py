@@ -43,7 +43,7 @@ def test_it_lists_what_accepts_overrides() -> None:
     """Sections with a text of their own, by path and number; neither closed ones nor those that only group."""
     descriptor = described()
 
-    assert (descriptor.ns, descriptor.key) == ("demo/notes", "mend")
+    assert (descriptor.ns, descriptor.key) == ("demo/notes", "fix")
     assert [("/".join(one.path), one.number) for one in descriptor.sections] == [
         ("task", "1"),
         ("task/rules", "1.1"),
@@ -56,9 +56,9 @@ def test_it_lists_what_accepts_overrides() -> None:
 
 def test_a_text_is_hashed_as_its_author_wrote_it() -> None:
     """SHA-256 of the UTF-8 of the template, without indentation: anybody can work it out."""
-    descriptor = described(task="\n    Mend $issue.\n      Now.\n")
+    descriptor = described(task="\n    Fix $issue.\n      Now.\n")
 
-    assert hash_of("task", descriptor) == hashlib.sha256(b"Mend $issue.\n  Now.").hexdigest()
+    assert hash_of("task", descriptor) == hashlib.sha256(b"Fix $issue.\n  Now.").hexdigest()
 
 
 def test_the_placeholders_that_a_text_may_use_are_told() -> None:
@@ -75,7 +75,7 @@ def test_the_placeholders_that_a_text_may_use_are_told() -> None:
 
 def test_a_summary_counts_with_its_text() -> None:
     """An override may replace both, so either one's change makes it stale."""
-    plain, summed, other = (hash_of("task", described(summary=summary)) for summary in (None, "Mend it.", "Mend."))
+    plain, summed, other = (hash_of("task", described(summary=summary)) for summary in (None, "Fix it.", "Fix."))
 
     assert len({plain, summed, other}) == 3
 
@@ -157,8 +157,8 @@ def test_a_section_of_ones_own_can_be_overridden() -> None:
 
 def test_only_prompts_can_be_described() -> None:
     """With a word about what else it was."""
-    with pytest.raises(PromptOverrideError, match="'mend' is neither a prompt nor a template"):
-        PromptDescriptor.from_prompt("mend")  # type: ignore[arg-type]
+    with pytest.raises(PromptOverrideError, match="'fix' is neither a prompt nor a template"):
+        PromptDescriptor.from_prompt("fix")  # type: ignore[arg-type]
 
 
 PRINTED = """
@@ -207,7 +207,7 @@ def _plain(descriptor: PromptDescriptor) -> Any:
 
 def test_the_hashes_are_those_of_before() -> None:
     """Written down once: a change here makes every override that anybody has stale, and needs a word in the changelog."""
-    descriptor = described(summary="Short.")
+    descriptor = described(task="Mend $issue.", summary="Short.")
 
     assert hash_of("task", descriptor) == "7104e43f935a7cbaf260a79b4c6d546f0c2a2fc08217af11bebdb00498f8e996"
     assert descriptor.tools[0].contract_hash == "059b5ee69b11b887a3c64e7c3e35a92807d1f129f988c4cca9cb165c54f2c07d"

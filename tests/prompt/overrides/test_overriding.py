@@ -93,7 +93,7 @@ def test_another_text_takes_the_place_of_the_code_s() -> None:
         prompt_of(one, saying(one, {"task": "  Solve ${loud}; it costs $$5.  "})).bind(Task("the leak")).render().text
     )
 
-    assert after == before.replace("Mend the leak.", "Solve THE LEAK; it costs $5.")
+    assert after == before.replace("Fix the leak.", "Solve THE LEAK; it costs $5.")
 
 
 def test_the_tag_is_asked_for() -> None:
@@ -329,7 +329,7 @@ def test_tools_that_come_and_go_are_overridden_while_they_are_there() -> None:
     [
         (
             "task",
-            "Mend $isue.",
+            "Fix $isue.",
             "section 'task': has no parameter for $isue; it has $issue, $loud, and '$$' is a dollar",
         ),
         ("group/leaf", "Costs $issue.", "section 'group/leaf': has no parameter for $issue; it has none, and"),
@@ -346,7 +346,7 @@ def test_a_text_that_cannot_be_used_is_left_out_and_reported_once(path: str, tex
 
     (told,) = said(prompt)
 
-    assert told.startswith("the overrides of demo/notes:mend under 'latest': ")
+    assert told.startswith("the overrides of demo/notes:fix under 'latest': ")
     assert complaint in told
     assert told.endswith("; left out")
     with warnings.catch_warnings():
@@ -384,7 +384,7 @@ def test_a_section_that_accepts_none_closes_its_own_tools() -> None:
 
 def test_what_was_written_for_another_text_is_stale() -> None:
     """Nobody has looked whether it still makes sense; so the code's text stands, and somebody is told."""
-    before, after = template("Mend $issue."), template("Mend $issue, please.")
+    before, after = template("Fix $issue."), template("Fix $issue, please.")
     prompt = prompt_of(after, saying(before, {"task": "Other."}, ToolOverride("search", "", "Find.")))
 
     (told,) = said(prompt)
@@ -392,7 +392,7 @@ def test_what_was_written_for_another_text_is_stale() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         rendered = prompt.render()
-    assert "Mend the crash, please." in rendered.text
+    assert "Fix the crash, please." in rendered.text
     assert rendered.tools[0].description == "Find."
 
 
@@ -406,11 +406,11 @@ def test_words_for_another_contract_are_stale() -> None:
 
 def test_what_nobody_edited_goes_in_silence(store: LocalPromptOverridesStore) -> None:
     """A seeded text only repeats the code; when the code moves on, there is nothing to look at."""
-    store.seed(template("Mend $issue."))
-    moved = Prompt(template("Mend $issue, please."), store)
+    store.seed(template("Fix $issue."))
+    moved = Prompt(template("Fix $issue, please."), store)
 
     assert said(moved) == []
-    assert "Mend the crash, please." in moved.render().text
+    assert "Fix the crash, please." in moved.render().text
 
 
 @pytest.mark.parametrize(
@@ -419,7 +419,7 @@ def test_what_nobody_edited_goes_in_silence(store: LocalPromptOverridesStore) ->
         RuntimeError("the disk is gone"),
         "nonsense",
         PromptOverride("demo/notes", "other"),
-        PromptOverride("demo/notes", "mend", sections={"task": SectionOverride("x", None)}),  # type: ignore[arg-type,dict-item]
+        PromptOverride("demo/notes", "fix", sections={"task": SectionOverride("x", None)}),  # type: ignore[arg-type,dict-item]
     ],
 )
 def test_a_store_that_fails_breaks_no_run(answer: Any) -> None:
