@@ -104,14 +104,19 @@ def _stamp(stamp: Stamp) -> tuple[Any, ...]:
 
 
 def differences(one: Files, other: Files, *, exact: bool = True, new_inodes: frozenset[str] = frozenset()) -> list[str]:
-    """The paths that differ; `exact` means inodes and times too, but for the inodes of some."""
+    """The paths that differ; `exact` means inodes and times too, but for the inodes of some, which may be copies.
+
+    A copy has no second name either.
+    """
     found: list[str] = []
     for path in sorted(one.keys() | other.keys()):
         mine, theirs = one.get(path), other.get(path)
         same = mine == theirs
         if mine is not None and theirs is not None and not same:
             if not exact:
-                same = mine.content == theirs.content
+                same = mine.content == theirs.content or (
+                    path in new_inodes and mine._replace(links=0).content == theirs._replace(links=0).content
+                )
             elif path in new_inodes:
                 same = mine._replace(inode=0) == theirs._replace(inode=0)
         if not same:

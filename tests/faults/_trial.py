@@ -302,7 +302,7 @@ class Laboratory:
             with open_workspace(tree, operation) as workspace:
                 recovered = tuple(done.outcome for done in workspace.recovered)  # type: ignore[attr-defined]
                 now = State(files_of(tree), *told(workspace, workspace.session(), Note))
-                state, reasons = _compared(reference, before, now, fault)
+                state, reasons = _compared(reference, before, now, fault, moves=operation.moving)
                 mixed += reasons
                 mixed += _contradictions(reference, now, state, report, lenient=lenient)
                 problem = _probed(workspace)
@@ -339,10 +339,12 @@ def _probed(workspace: Workspace) -> str:
     return "" if reply.success else reply.text
 
 
-def _compared(reference: Reference, before: Files, now: State, fault: Fault) -> tuple[str, list[str]]:
+def _compared(reference: Reference, before: Files, now: State, fault: Fault, *, moves: bool) -> tuple[str, list[str]]:
     """Whether this is the state before or after, and if neither, what differs from the nearer one."""
     # What was deleted where it could not be renamed comes back as a copy, also when it was an inner call that failed.
     copied = reference.touched if fault.error == errno.EACCES else frozenset[str]()
+    shared = {entry.inode for path, entry in reference.after.files.items() if path in copied}
+    names = frozenset(path for path, entry in reference.after.files.items() if entry.inode in shared)
     if reference.template.endswith("/fresh"):
         # Making the state changes the root's own time, and a kill may come before that has been put right.
         before = before | {".": before["."]._replace(modified_ns=now.files["."].modified_ns)}
@@ -351,7 +353,7 @@ def _compared(reference: Reference, before: Files, now: State, fault: Fault) -> 
     ]
     if told[0] == told[2] and told[0] != told[1]:
         state, expected = "after", reference.after.files
-        found = differences(expected, now.files, exact=False)
+        found = differences(expected, now.files, exact=False, new_inodes=names if moves else frozenset())
         kept = {path: entry for path, entry in before.items() if path not in reference.changed}
         there = {path: entry for path, entry in now.files.items() if path in kept}
         found += differences(kept, there, new_inodes=copied)
