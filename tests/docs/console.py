@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 FENCE = re.compile(r"^(?P<marks>`{3,})(?P<language>[^\n`]*)\n(?P<text>.*?)^(?P=marks)$", re.MULTILINE | re.DOTALL)
-_NAMED = re.compile(r"`([\w.-]+\.toml)`")
+SAVED = {"toml": ".toml", "python": ".py", "json": ".jsonl"}
+"""What blocks that are saved are written in, and how the names of such files end."""
+_NAMED = re.compile(r"`((?:~/|\.\./)?[\w./-]+)`")
 
 
 @dataclass(frozen=True)
@@ -36,16 +38,17 @@ def commands(block: str) -> Iterator[Step]:
 
 
 def steps(page: str) -> Iterator[Step]:
-    """What a reader of a tutorial does, in order; a block of TOML is saved under the name that was last told of."""
-    name, end = "", 0
+    """What a reader does, in order; a file's text is saved under the name that was told of right before it, TOML under the last."""
+    names, end = dict[str, str](), 0
     for found in FENCE.finditer(page):
-        for told in _NAMED.finditer(page, end, found.start()):
-            name = told[1]
-        end = found.end()
-        if found["language"].strip() == "console":
+        told = [named[1] for named in _NAMED.finditer(page, end, found.start())]
+        end, language = found.end(), found["language"].strip()
+        names = {"toml": names.get("toml", "")}
+        names |= {kind: name for name in told for kind, ending in SAVED.items() if name.endswith(ending)}
+        if language == "console":
             yield from commands(found["text"])
-        elif found["language"].strip() == "toml":
-            yield Step(file=name, printed=found["text"])
+        elif names.get(language):
+            yield Step(file=names[language], printed=found["text"])
 
 
 @dataclass
@@ -64,19 +67,23 @@ class Reader:
     def do(self, step: Step) -> str:
         """Save, or run and give what is printed; a `cd` holds for what follows."""
         if step.file:
-            (self.directory / step.file).write_text(step.printed, encoding="utf-8")
+            file = self.directory / step.file.replace("~", str(self.home))
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(step.printed, encoding="utf-8")
             return step.printed
         done = subprocess.run(
             ["sh", "-c", f'{step.command}\nstatus=$?; pwd > "$HOME/.where"; exit $status'],
             cwd=self.directory,
             env=self.environment,
-            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
             text=True,
             timeout=100,
             check=False,
         )
         self.directory = Path((self.home / ".where").read_text(encoding="utf-8").strip())
-        return done.stdout + done.stderr
+        return done.stdout
 
 
 def fits(shown: str, printed: str) -> bool:

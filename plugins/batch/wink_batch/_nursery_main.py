@@ -46,7 +46,7 @@ def main() -> None:
     _import(_USUAL)  # before anything could be imported from elsewhere in its place
     sys.path[:] = dict.fromkeys((*facts["paths"], *sys.path))
     _import(facts["modules"])
-    with suppress(Gone):
+    with suppress(Gone), control.end:
         while True:
             for said in _one(control):
                 if "learn" in said:

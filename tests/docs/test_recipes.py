@@ -1,0 +1,95 @@
+"""Each recipe, word for word, in the repository that the page begins with."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from tests.docs.console import Reader, fits, steps
+from tests.docs.pages import DOCS
+
+BEGINNING, *RECIPES = (DOCS / "guide/recipes.md").read_text(encoding="utf-8").split("\n## ")
+IDENTITY = {f"GIT_{role}_{what}": "a@b" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+
+AGENT = '''
+"""Stands in for Claude Code: does what a prompt asks for by a command, under the hooks or with the server that it is told of."""
+
+import asyncio, json, subprocess, sys
+from pathlib import Path
+
+COMMANDS = {
+    "Add a discount to the total": "sed -i 's/sum(prices)/sum(prices) * 0.9/' src/shop.py && echo '10 % off' > notes.txt",
+    "Say so in the README": "echo '10 % off.' >> README.md",
+}
+
+
+def hook(event, **payload):
+    """Run the hook for an event, where there is one."""
+    settings = Path(".claude/settings.local.json")
+    if settings.exists():
+        command = json.loads(settings.read_text())["hooks"][event][0]["hooks"][0]["command"]
+        told = json.dumps({"hook_event_name": event, "session_id": "5e551011-aaaa", **payload})
+        subprocess.run(command, shell=True, input=told, text=True, check=True, stdout=subprocess.DEVNULL)
+
+
+def work(prompt):
+    """One turn with one call."""
+    if Path(".claude").exists():
+        for _ in range(1000):
+            hook("SessionStart")  # on a busy machine the first one gives up before the helper answers
+            if ", seen to work" in subprocess.run(["wink", "attach"], capture_output=True, text=True, check=True).stdout:
+                break
+    call = {"tool_name": "Bash", "tool_input": {"command": COMMANDS[prompt]}, "tool_use_id": prompt}
+    hook("UserPromptSubmit", prompt=prompt)
+    hook("PreToolUse", **call)
+    subprocess.run(COMMANDS[prompt], shell=True, check=True)
+    hook("PostToolUse", **call, tool_response={"stdout": "", "stderr": ""})
+    hook("Stop")
+
+
+async def serve(server):
+    """One call of a served tool."""
+    from mcp import Client, StdioServerParameters, stdio_client
+
+    told = StdioServerParameters(command=server["command"], args=server["args"])
+    async with Client(stdio_client(told)) as client:
+        await client.call_tool("write_file", {"file_path": "bread.txt", "content": "bread 2\\n"})
+
+
+if "--mcp-config" in sys.argv:
+    configured = json.loads(Path(sys.argv[sys.argv.index("--mcp-config") + 1]).read_text())
+    asyncio.run(serve(configured["mcpServers"]["wink"]))
+else:
+    work(sys.argv[sys.argv.index("-p") + 1])
+'''
+
+
+def reader(place: Path) -> Reader:
+    """Somebody with a home of their own, and with an agent in it."""
+    home, binaries = place / "home", place / "home/.local/bin"
+    for directory in (binaries, place / "temporary"):
+        directory.mkdir(parents=True)
+    (binaries / "agent.py").write_text(AGENT, encoding="utf-8")
+    (binaries / "claude").write_text(f'#!/bin/sh\nexec {sys.executable} {binaries}/agent.py "$@"\n', encoding="utf-8")
+    (binaries / "claude").chmod(0o755)
+    made = Reader(home, place)
+    path = f"{binaries}:{made.environment['PATH']}"
+    made.environment |= {**IDENTITY, "PATH": path, "TMPDIR": str(place / "temporary"), "NO_COLOR": "1"}
+    return made
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=[recipe.partition("\n")[0] for recipe in RECIPES])
+def test_a_recipe_prints_what_it_shows(tmp_path: Path, recipe: str) -> None:
+    """Whoever copies its lines sees the same."""
+    somebody = reader(tmp_path)
+    for step in [*steps(BEGINNING), *steps(recipe)]:
+        printed = somebody.do(step)
+        assert step.file or fits(step.printed, printed), (
+            f"$ {step.command}\nshown:\n{step.printed}\nprinted:\n{printed}"
+        )
+
+
+def test_there_are_ten() -> None:
+    """None is passed over."""
+    assert len(RECIPES) == 10
