@@ -32,6 +32,7 @@ PACKAGES: Final = (
     "wink.workspace",
     "wink.plugins",
     "wink.cli",
+    "wink.cli.json_text",
     "wink.testing",
     "wink.testing.strategies",
     "wink_mcp",

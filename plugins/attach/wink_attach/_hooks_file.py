@@ -17,8 +17,8 @@ from typing import Any, Final, NamedTuple, cast
 
 from wink.bounded import content
 from wink.cli import wrong
+from wink.cli.json_text import Change, applied, inverse, parts, top, with_items, with_members, without
 from wink_attach._agent import Edit
-from wink_attach._json_text import Change, applied, inverse, parts, top, with_items, with_members, without
 from wink_attach._place import home_of_ours, hook_command, identity, made_private, write_own
 
 _MOST: Final = 1 << 20

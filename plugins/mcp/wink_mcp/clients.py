@@ -40,10 +40,11 @@ Reached: TypeAlias = Program | Endpoint
 
 @dataclass(frozen=True, slots=True)
 class ClientConfig:
-    """A snippet for one client, and where it belongs."""
+    """A snippet for one client, and where it belongs; `file` is the path in the project, "" where the client reads none of JSON there."""
 
     text: str
     place: str
+    file: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,8 @@ class _Client:
     title: str
     place: str
     write: Callable[[str, Reached], str]
+    file: str = ""
+    """The JSON file of a project that the client reads."""
     replaces: str = ""
     """What the client replaces in the snippet's values (a regular expression); it cannot be written there as it stands."""
 
@@ -77,7 +80,7 @@ def client_config(client: str, reached: Reached, *, name: str = "wink") -> Clien
         found = re.search(known.replaces, value) if known.replaces else None
         if found:
             raise ClientSettingRefused(known.title, value, f"{known.title} would replace {found[0]!r} in it")
-    return ClientConfig(known.write(name, reached), known.place)
+    return ClientConfig(known.write(name, reached), known.place, known.file)
 
 
 def _values(reached: Reached) -> tuple[str, ...]:
@@ -187,6 +190,7 @@ CLIENTS: Final[dict[str, _Client]] = {
         "Claude Code",
         "save it as .mcp.json in the directory where you start claude, or start `claude --mcp-config FILE` with it",
         _in_json("mcpServers", _program_or_url),
+        ".mcp.json",
         _VARIABLE,
     ),
     "codex": _Client("Codex", "append it to ~/.codex/config.toml", _for_codex),
@@ -195,18 +199,21 @@ CLIENTS: Final[dict[str, _Client]] = {
         "save it as opencode.json in the directory where you start opencode, or merge it into that file or into "
         "~/.config/opencode/opencode.json",
         _in_json("mcp", _for_opencode, **{"$schema": "https://opencode.ai/config.json"}),
+        "opencode.json",
         r"\{(?:env|file):",
     ),
     "gemini": _Client(
         "Gemini CLI",
         "merge it into .gemini/settings.json in the directory where you start gemini, or into ~/.gemini/settings.json",
         _in_json("mcpServers", _for_gemini),
+        ".gemini/settings.json",
         r"\$\{|\$\w",
     ),
     "qwen": _Client(
         "Qwen Code",
         "merge it into .qwen/settings.json in the directory where you start qwen, or into ~/.qwen/settings.json",
         _in_json("mcpServers", _for_qwen),
+        ".qwen/settings.json",
         r"\$\{|\$\w",
     ),
     "goose": _Client(
@@ -218,12 +225,14 @@ CLIENTS: Final[dict[str, _Client]] = {
         "VS Code",
         "save it as .vscode/mcp.json in the directory that you open, or merge it into that file",
         _in_json("servers", _program_or_url),
+        ".vscode/mcp.json",
         _VARIABLE,
     ),
     "cursor": _Client(
         "Cursor",
         "save it as .cursor/mcp.json in the directory that you open, or merge it into that file or ~/.cursor/mcp.json",
         _in_json("mcpServers", _program_or_url),
+        ".cursor/mcp.json",
         _VARIABLE,
     ),
 }

@@ -18,9 +18,10 @@ from wink.cli import (
     traced,
     visible,
     workspace_options,
+    wrong,
 )
 from wink_mcp.commands._http_options import HttpOptions, Listening, http_options
-from wink_mcp.commands._print_config import print_config, print_config_option
+from wink_mcp.commands._print_config import print_config, print_config_option, write_option
 
 
 @click.command()
@@ -28,6 +29,7 @@ from wink_mcp.commands._print_config import print_config, print_config_option
 @workspace_options
 @http_options
 @print_config_option
+@write_option
 def serve(
     workspace: str,
     session: str,
@@ -35,6 +37,7 @@ def serve(
     policies: tuple[str, ...],
     at: HttpOptions,
     client: str | None,
+    write: bool,
 ) -> int:
     """Serve a workspace's tools to an MCP client, and those of files of functions.
 
@@ -43,7 +46,9 @@ def serve(
     """
     logging.raiseExceptions = False  # a tool may close the stream that is logged to: no reason to answer nobody
     if client is not None:
-        return print_config(client, at)
+        return print_config(client, at, write=write)
+    if write:
+        raise wrong("--write says where to put what --print-config CLIENT prints; name the client, too")
     listening = at.listening(workspace)
     from wink_mcp import Serving, serve_stdio
 

@@ -12,9 +12,10 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from wink.cli import installed_catalog, wrong
+from wink.cli import installed_catalog, one_line, wrong
 from wink_mcp.clients import CLIENTS, Endpoint, Program, client_config
 from wink_mcp.commands._http_options import HttpOptions, Listening, served_directory
+from wink_mcp.commands._write_config import write_config
 
 _USERS = ("XDG_CONFIG_HOME", "XDG_STATE_HOME")
 
@@ -25,12 +26,18 @@ print_config_option = click.option(
     metavar="CLIENT",
     help=f"Print what a client has to be told to use this server, and end: {', '.join(CLIENTS)}.",
 )
+write_option = click.option(
+    "--write",
+    is_flag=True,
+    help="With --print-config, write it into the client's file in the workspace, beside what is there, instead.",
+)
 
 
-def print_config(client: str, at: HttpOptions) -> int:
+def print_config(client: str, at: HttpOptions, *, write: bool = False) -> int:
     """Print the snippet for a client, with the options of the command that runs; where it belongs goes to stderr.
 
-    The client starts the server itself, unless it is to run at an address.
+    With `write` it is put into the client's file in the workspace, and what was written is told. The client starts the server
+    itself, unless it is to run at an address.
     """
     context = click.get_current_context()
     workspace = served_directory(context.params["workspace"])
@@ -44,10 +51,18 @@ def print_config(client: str, at: HttpOptions) -> int:
     command = [*own_command(), "serve", *given_options(context, workspace)]
     program = Program(command[0], tuple(command[1:]), _variables())
     config = client_config(client, program if listening is None else _reached(listening))
-    click.echo(config.text, nl=False)
-    click.echo(f"wink: {config.place}", err=True)
+    has_token = listening is not None and listening.access.token is not None
+    if write:
+        if not config.file:
+            raise wrong(
+                f"{client} reads no file of the workspace, and none outside is written; without --write, {config.place}"
+            )
+        click.echo(one_line(write_config(workspace, config, is_secret=has_token)))
+    else:
+        click.echo(config.text, nl=False)
+        click.echo(f"wink: {config.place}", err=True)
     if listening is not None:
-        if listening.access.token is not None:
+        if has_token:
             click.echo(
                 "wink: it holds the server's token, so keep it out of what others see, such as a commit", err=True
             )
@@ -85,7 +100,7 @@ def given_options(context: click.Context, workspace: str) -> Iterator[str]:
         yield from ("--tools", os.path.abspath(path))
     for option in context.command.params:
         name = option.name
-        if not isinstance(option, click.Option) or name in (None, "workspace", "client", "tools"):
+        if not isinstance(option, click.Option) or name in (None, "workspace", "client", "tools", "write"):
             continue
         if context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
             continue

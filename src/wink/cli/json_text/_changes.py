@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 _BLANK: Final = re.compile(r"[ \t\r\n]*")
+_REST: Final = re.compile(r"[ \t]*(?=[\r\n])")
 _read: Final = json.JSONDecoder().raw_decode
 
 
@@ -86,8 +87,10 @@ def with_items(text: str, at: int, items: Sequence[Any]) -> list[Change]:
     return _with(text, at, [("", item) for item in items])
 
 
-def with_members(text: str, at: int, members: Mapping[str, Any]) -> list[Change]:
+def with_members(text: str, at: int, members: Mapping[str, Any], commas: Collection[int] = ()) -> list[Change]:
     r"""Put members behind those of the object that begins there, laid out as those are.
+
+    `commas` are those of `Plain`: behind one of them no other is put.
 
     >>> print(applied('{"a": 1}', with_members('{"a": 1}', 0, {"b": []})))
     {"a": 1, "b": []}
@@ -99,7 +102,7 @@ def with_members(text: str, at: int, members: Mapping[str, Any]) -> list[Change]
         ]
     }
     """
-    return _with(text, at, [(json.dumps(key) + ": ", value) for key, value in members.items()])
+    return _with(text, at, [(json.dumps(key) + ": ", value) for key, value in members.items()], commas)
 
 
 def applied(text: str, changes: Iterable[Change]) -> str:
@@ -120,22 +123,29 @@ def inverse(text: str, changes: Iterable[Change]) -> list[Change]:
     return found
 
 
-def _with(text: str, at: int, new: Sequence[tuple[str, Any]]) -> list[Change]:
+def _with(text: str, at: int, new: Sequence[tuple[str, Any]], commas: Collection[int] = ()) -> list[Change]:
     if not new:
         return []
     found = parts(text, at)
     line = "\r\n" if "\r\n" in text else "\n"
     if found:
-        indent = _indent(text, found[-1].start)
+        indent, end = _indent(text, found[-1].start), found[-1].end
+        loose = [one for one in commas if end <= one < _skip(text, end)]
         if indent is None:
-            return [Change(found[-1].end, found[-1].end, "".join(f", {key}{json.dumps(value)}" for key, value in new))]
-        own = "".join(f",{line}{indent}{_laid_out(text, key, value, line + indent)}" for key, value in new)
-        return [Change(found[-1].end, found[-1].end, own)]
+            own = ", ".join(f"{key}{json.dumps(value)}" for key, value in new)
+            return [Change(loose[0] + 1, loose[0] + 1, f" {own}") if loose else Change(end, end, f", {own}")]
+        own = ",".join(f"{line}{indent}{_laid_out(text, key, value, line + indent)}" for key, value in new)
+        behind = _line_end(text, end)  # where a comment on what comes before ends, which has become blanks
+        if loose:
+            return [Change(max(behind, loose[0] + 1), max(behind, loose[0] + 1), own)]
+        return [Change(end, end, f",{own}")] if behind == end else [Change(end, end, ","), Change(behind, behind, own)]
     begin = text.rfind("\n", 0, at) + 1
     outer = line + text[begin : _skip(text, begin)]
     inner = outer + _unit(text)
     own = ",".join(inner + _laid_out(text, key, value, inner) for key, value in new)
-    return [Change(at + 1, _skip(text, at + 1), own + outer)]
+    close = _skip(text, at + 1)
+    kept = text.rfind(line, at + 1, close)  # up to there comments may stand, which have become blanks
+    return [Change(close if kept < 0 else kept, close, own + outer)]
 
 
 def _laid_out(text: str, key: str, value: Any, line: str) -> str:
@@ -157,4 +167,10 @@ def _indent(text: str, at: int) -> str | None:
 
 def _skip(text: str, at: int) -> int:
     found = _BLANK.match(text, at)
+    return found.end() if found else at
+
+
+def _line_end(text: str, at: int) -> int:
+    """The end of the line where nothing else stands in it, otherwise the place itself."""
+    found = _REST.match(text, at)
     return found.end() if found else at
