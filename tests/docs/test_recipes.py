@@ -1,4 +1,4 @@
-"""Each recipe, word for word, in the repository that the page begins with."""
+"""Each recipe, and what helps when something does not work, word for word, in the repository that the first page begins with."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from tests.docs.console import Reader, fits, steps
 from tests.docs.pages import DOCS
 
 BEGINNING, *RECIPES = (DOCS / "guide/recipes.md").read_text(encoding="utf-8").split("\n## ")
+TROUBLES = (DOCS / "guide/troubleshooting.md").read_text(encoding="utf-8").split("\n## ")[1:]
+SHOWN = [part for part in [*RECIPES, *TROUBLES] if "```console" in part]
 IDENTITY = {f"GIT_{role}_{what}": "a@b" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
 
 AGENT = '''
@@ -79,17 +81,18 @@ def reader(place: Path) -> Reader:
     return made
 
 
-@pytest.mark.parametrize("recipe", RECIPES, ids=[recipe.partition("\n")[0] for recipe in RECIPES])
-def test_a_recipe_prints_what_it_shows(tmp_path: Path, recipe: str) -> None:
+@pytest.mark.parametrize("part", SHOWN, ids=[part.partition("\n")[0] for part in SHOWN])
+def test_what_is_shown_is_printed(tmp_path: Path, part: str) -> None:
     """Whoever copies its lines sees the same."""
     somebody = reader(tmp_path)
-    for step in [*steps(BEGINNING), *steps(recipe)]:
+    for step in [*steps(BEGINNING), *steps(part)]:
         printed = somebody.do(step)
         assert step.file or fits(step.printed, printed), (
             f"$ {step.command}\nshown:\n{step.printed}\nprinted:\n{printed}"
         )
 
 
-def test_there_are_ten() -> None:
+def test_there_are_ten_recipes() -> None:
     """None is passed over."""
     assert len(RECIPES) == 10
+    assert set(RECIPES) <= set(SHOWN)
