@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from docs.generator import api, architecture, commands, errors, events, hooks, settings
+from docs.generator import api, architecture, commands, errors, events, hooks, llms, settings
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 COMMAND: Final = "python -m docs.generate"
@@ -92,6 +92,7 @@ def pages(root: Path = ROOT) -> dict[str, str]:
         raise Stale(problems)
     wanted |= {f"{REFERENCE}/api/{name}": text for name, text in api.pages().items()}
     wanted |= {f"docs/explanation/{name}": text for name, text in architecture.pictures().items()}
+    wanted["llms.txt"] = llms.text(lambda page: wanted.get(page) or (root / page).read_text(encoding="utf-8"))
     return wanted
 
 
