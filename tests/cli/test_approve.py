@@ -102,6 +102,10 @@ def test_json_tells_machines_the_same(cli: Cli, model: str, place: Path) -> None
     assert [row["id"] for row in asked] == [row["id"] for row in listed] == ["a1", "a2"]
     assert listed[0]["arguments"] == {"content": "one\ntwo\n", "file_path": "release/notes.md"}
     assert (listed[0]["run"], listed[0]["session"], listed[0]["tool"]) == ("r1", "default", "write_file")
+    assert cli("approve", "a1", "--json").rows == [
+        {"id": "a1", "tool": "write_file", "answer": "approved", "run": "r1"}
+    ]
+    assert [row["answer"] for row in cli("deny", "a2", "--json").rows] == ["denied"]
     (run,) = cli("runs", "--json").rows
     assert (run["run"], run["state"], run["plan"]["task"]) == ("r1", "suspended", "Write the notes")
 

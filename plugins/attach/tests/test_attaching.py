@@ -40,6 +40,22 @@ def test_hooks_are_written_beside_what_is_there_and_taken_out_again(project: Pro
     assert "no agent is attached here" in project.wink("attach")
 
 
+def test_json_says_what_was_written_and_what_is_attached(project: Project) -> None:
+    """One object, and no diff beside it."""
+    would = json.loads(project.wink("attach", AGENT, "--dry-run", "--json"))
+    assert (would["agent"], would["file"], would["changed"]) == (AGENT, str(project.settings), True)
+    assert not project.settings.exists()
+
+    done = json.loads(project.wink("attach", AGENT, "--json"))
+    assert (done["changed"], done["dry_run"], done["active"]) == (True, False, True)
+    assert json.loads(project.wink("attach", AGENT, "--json"))["changed"] is False
+    (listed,) = json.loads(project.wink("attach", "--json"))["attached"]
+    assert listed == {"agent": AGENT, "user": False, "complete": True, "seen_at": None}
+
+    assert json.loads(project.wink("detach", AGENT, "--json"))["changed"] is True
+    assert json.loads(project.wink("attach", "--json")) == {"attached": []}
+
+
 def test_a_file_that_only_wink_had_written_goes(project: Project) -> None:
     """Nothing is left of it."""
     project.wink("attach", AGENT)

@@ -45,6 +45,15 @@ def git(*arguments: str, cwd: Path) -> str:
     return subprocess.run(["git", *arguments], cwd=cwd, env=env, check=True, capture_output=True, text=True).stdout
 
 
+def test_json_says_what_was_written_and_read(worked: Cli, tmp_path: Path) -> None:
+    """Whole paths, since whoever reads it may stand elsewhere."""
+    (written,) = worked("export", str(tmp_path / "s.wink"), "--json").rows
+    (read,) = worked("import", str(tmp_path / "s.wink"), str(tmp_path / "there"), "--json").rows
+
+    assert (written["file"], written["session"], written["runs"]) == (str(tmp_path / "s.wink"), "default", 1)
+    assert read == {"directory": str(tmp_path / "there"), "session": "default", "calls": written["calls"]}
+
+
 def test_a_session_is_read_elsewhere_as_it_was(worked: Cli, place: Path, tmp_path: Path) -> None:
     """`log`, `show`, `diff` and `events` say the same there as here, of this session alone."""
     assert worked("export", str(tmp_path / "s.wink")).status == 0

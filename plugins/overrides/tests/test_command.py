@@ -61,6 +61,21 @@ def stored(place: Path, path: Path = FILE) -> Any:
 # Looking.
 
 
+def test_json_says_what_was_stored_and_forgotten(cli: Cli, place: Path, text: Callable[[str], str]) -> None:
+    """Each command that changes something prints one object."""
+    stores = [
+        ("seed",),
+        ("edit", "files", "--from", text("Be brief.")),
+        ("describe", "read_file", "--description", "Read."),
+    ]
+    for words in stores:
+        (said,) = cli("prompts", *words, "--json").rows
+        assert said == {"tag": "latest", "stored": str(place / FILE)}
+
+    (said,) = cli("prompts", "delete", "--json").rows
+    assert said == {"tag": "latest", "section": None, "tool": None, "deleted": True}
+
+
 def test_it_lists_what_can_be_overridden(cli: Cli, place: Path) -> None:
     """Sections with their numbers, and tools; looking leaves nothing behind."""
     done = cli("prompts")

@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 from wink.cli._upward import guard_here
 
 if TYPE_CHECKING:
-    from wink.cli._calls import decided, opened_for_reading, when
+    from wink.cli._calls import (
+        decided,
+        echo_json,
+        json_of_change,
+        json_of_reasons,
+        json_option,
+        opened_for_reading,
+        when,
+    )
     from wink.cli._changed import Shown, echo_diff, echo_diff_text, echo_paths, paths_of
     from wink.cli._compose import compose, participants, workspace_options
     from wink.cli._main import COMMANDS, run, wink
@@ -49,9 +57,13 @@ __all__ = [
     "diff_lines",
     "echo_diff",
     "echo_diff_text",
+    "echo_json",
     "echo_paths",
     "fit",
     "installed_catalog",
+    "json_of_change",
+    "json_of_reasons",
+    "json_option",
     "main",
     "model_adapter",
     "named_path",
@@ -89,7 +101,7 @@ _PLACES: Final = {
     "WrongInput nearest readable wrong": "_wrong",
     "compose participants workspace_options": "_compose",
     "Shown echo_diff echo_diff_text echo_paths paths_of": "_changed",
-    "decided opened_for_reading when": "_calls",
+    "decided echo_json json_of_change json_of_reasons json_option opened_for_reading when": "_calls",
     "arguments diff_lines fit one_line visible": "_shorten",
     "installed_catalog persist_settings portable_names_for rule_policies settings_problem": "settings",
     "model_adapter": "_model",

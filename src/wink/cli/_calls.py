@@ -1,4 +1,4 @@
-"""Say in few words which call is meant, and what became of one."""
+"""Say which call is meant, and what became of one: in few words, and in JSON."""
 
 from __future__ import annotations
 
@@ -79,6 +79,25 @@ def json_of_call(call: CallView) -> dict[str, Any]:
 def json_of_change(change: FileChange, **more: object) -> dict[str, object]:
     """What became of one path, for machines."""
     return {"path": path_in_json(change.path), "kind": change.kind, **more}
+
+
+def json_option(command: F) -> F:
+    """The option `--json`, which the command gets as `as_json`.
+
+    With it the command prints by `echo_json` and nothing else to standard output; what it says on standard error and its exit
+    status stay as they are.
+    """
+    return click.option("--json", "as_json", is_flag=True, help="Print one JSON object, for machines.")(command)
+
+
+def echo_json(**facts: object) -> None:
+    """Print facts as one JSON object, in a line."""
+    click.echo(json.dumps(facts))
+
+
+def json_of_reasons(pairs: Iterable[tuple[str, str]]) -> list[dict[str, object]]:
+    """Paths with the reasons for what became of them, for machines."""
+    return [{"path": path_in_json(path), "reason": reason} for path, reason in pairs]
 
 
 def plugin_of(call: CallView) -> dict[str, str] | None:

@@ -6,11 +6,12 @@ import difflib
 import os
 import shutil
 import sys
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from wink.cli import visible, workspace_option, wrong
+from wink.cli import echo_json, json_option, visible, workspace_option, wrong
 from wink_attach._agent import Agent, Edit, Scope, Trusting
 from wink_attach._helper import stop
 from wink_attach._hooks_file import write_settings
@@ -35,7 +36,16 @@ _dry_run = click.option("--dry-run", is_flag=True, help="Only show what would be
 @click.option(
     "--yes", is_flag=True, help="Trust wink's hooks in the agent, where it asks for that, without being asked here."
 )
-def attach(agent: str | None, command: tuple[str, ...], workspace: str, user: bool, dry_run: bool, yes: bool) -> None:
+@json_option
+def attach(
+    agent: str | None,
+    command: tuple[str, ...],
+    workspace: str,
+    user: bool,
+    dry_run: bool,
+    yes: bool,
+    as_json: bool,
+) -> None:
     """Judge, record and make undoable what an agent's own tools do: each call, and each turn.
 
     AGENT is the agent's name. Its hooks are written beside what is in its configuration; what it does is not rewritten, only
@@ -45,13 +55,13 @@ def attach(agent: str | None, command: tuple[str, ...], workspace: str, user: bo
     if agent is None:
         if user or dry_run:
             raise wrong("name an agent: " + ", ".join(agent_names(root)))
-        click.echo("\n".join(_standing(root)))
+        _list(root, as_json=as_json)
         return
     chosen = agent_named(root, agent)
     scope = scope_of(root, user=user)
     if command:
-        if user or dry_run:
-            raise wrong("give --user or --dry-run, or a command to run, not both")
+        if user or dry_run or as_json:
+            raise wrong("give --user, --dry-run or --json, or a command to run, not both")
         _refuse_odd(root)
         if any(is_attached(chosen, scope_of(root, user=one)) for one in (False, True)):
             raise wrong(f"{agent} is attached already: start it as it is, or `wink detach {agent}` first")
@@ -59,20 +69,27 @@ def attach(agent: str | None, command: tuple[str, ...], workspace: str, user: bo
     if not user and is_attached(chosen, scope_of(root, user=True)):
         raise wrong(f"{agent} is attached for all projects already; `wink detach {agent} --user` first")
     edit = chosen.attach(scope, hook_command)
-    _show(edit)
+    if not as_json:
+        _show(edit)
     if dry_run:
+        if as_json:
+            echo_json(**_json_of(agent, edit), dry_run=True)
         return
     place = install_client()
     if not user:
         _refuse_odd(root)
         mark_closed(root, closed=Judge.denies(root))
     write_settings(edit)
+    if as_json:
+        is_active = not isinstance(chosen, Trusting) or _settle_trust(chosen, agent, scope, yes=yes, asks=False)
+        echo_json(**_json_of(agent, edit), dry_run=False, hooks_run=place, active=is_active)
+        return
     where = "all your projects" if user else root
     click.echo(
         f"{agent} is {'still ' if edit.before == edit.after else ''}attached in {visible(where)}; its hooks run {visible(place)}"
     )
-    if isinstance(chosen, Trusting):
-        _settle_trust(chosen, agent, scope, yes=yes)
+    if isinstance(chosen, Trusting) and _settle_trust(chosen, agent, scope, yes=yes):
+        click.echo(f"{agent} trusts wink's hooks")
     click.echo("start it anew; then `wink log` shows its calls, and `wink undo --turn` takes a turn of its back")
 
 
@@ -81,7 +98,8 @@ def attach(agent: str | None, command: tuple[str, ...], workspace: str, user: bo
 @workspace_option
 @_user
 @_dry_run
-def detach(agent: str, workspace: str, user: bool, dry_run: bool) -> None:
+@json_option
+def detach(agent: str, workspace: str, user: bool, dry_run: bool, as_json: bool) -> None:
     """Take wink's hooks out of an agent's configuration again, and nothing else.
 
     What was recorded stays, and can still be undone. With the last agent of a workspace go the copies of files that were kept
@@ -89,8 +107,11 @@ def detach(agent: str, workspace: str, user: bool, dry_run: bool) -> None:
     """
     root = os.path.realpath(workspace)
     edit = agent_named(root, agent).detach(scope_of(root, user=user))
-    _show(edit)
+    if not as_json:
+        _show(edit)
     if dry_run:
+        if as_json:
+            echo_json(**_json_of(agent, edit), dry_run=True)
         return
     write_settings(edit)
     if not any(
@@ -99,6 +120,9 @@ def detach(agent: str, workspace: str, user: bool, dry_run: bool) -> None:
         for one in (False, True)
     ):
         _forget(root)
+    if as_json:
+        echo_json(**_json_of(agent, edit), dry_run=False)
+        return
     click.echo(f"{agent} is {'not attached' if edit.before == edit.after else 'detached'}")
 
 
@@ -119,41 +143,58 @@ def is_complete(agent: Agent, scope: Scope) -> bool:
     return edit.before == edit.after
 
 
-def _standing(root: str) -> Iterator[str]:
-    from wink.cli import when
-    from wink.limits import utc_now
+class _Standing(NamedTuple):
+    """How an agent is attached: whether for all projects, whether all hooks are as wink writes them, and when one was last heard."""
 
-    found = False
+    agent: str
+    user: bool
+    is_complete: bool
+    seen_at: datetime | None
+
+
+def _attached(root: str) -> Iterator[_Standing]:
     for name in agent_names(root):
         agent = agent_named(root, name)
         for user in (False, True):
             scope = scope_of(root, user=user)
-            if not is_attached(agent, scope):
-                continue
-            found = True
-            where = "all projects" if user else "this project"
-            state = (
-                "" if is_complete(agent, scope) else "; not all of its hooks are as wink wrote them, attach it again"
-            )
-            heard = seen(root, name)
-            from datetime import UTC, datetime
+            if is_attached(agent, scope):
+                heard = seen(root, name)
+                at = None if heard is None else datetime.fromtimestamp(heard, UTC)
+                yield _Standing(name, user, is_complete(agent, scope), at)
 
-            told = (
-                "not seen to work yet"
-                if heard is None
-                else f"seen to work {when(datetime.fromtimestamp(heard, UTC), utc_now())}"
-            )
-            yield f"{name}: attached for {where}, {told}{state}"
+
+def _list(root: str, *, as_json: bool) -> None:
+    """Say what is attached here."""
+    from wink.cli import when
+    from wink.limits import utc_now
+
+    found = list(_attached(root))
+    if as_json:
+        keys = ("agent", "user", "complete", "seen_at")
+        shown = [(*one[:3], None if one.seen_at is None else one.seen_at.isoformat()) for one in found]
+        echo_json(attached=[dict(zip(keys, one, strict=True)) for one in shown])
+        return
+    for one in found:
+        where = "all projects" if one.user else "this project"
+        state = "" if one.is_complete else "; not all of its hooks are as wink wrote them, attach it again"
+        told = "not seen to work yet" if one.seen_at is None else f"seen to work {when(one.seen_at, utc_now())}"
+        click.echo(f"{one.agent}: attached for {where}, {told}{state}")
     if not found:
-        yield "no agent is attached here; `wink attach " + (agent_names(root) or ["AGENT"])[0] + "` attaches one"
+        first = (agent_names(root) or ["AGENT"])[0]
+        click.echo(f"no agent is attached here; `wink attach {first}` attaches one")
 
 
-def _settle_trust(chosen: Trusting, name: str, scope: Scope, *, yes: bool) -> None:
-    """Have the hooks trusted with the user's yes; otherwise say loudly that they are not active."""
+def _json_of(agent: str, edit: Edit) -> dict[str, object]:
+    """What becomes of an agent's settings, for machines."""
+    return {"agent": agent, "file": edit.path, "changed": edit.before != edit.after}
+
+
+def _settle_trust(chosen: Trusting, name: str, scope: Scope, *, yes: bool, asks: bool = True) -> bool:
+    """Have the hooks trusted with the user's yes; whether they are, and otherwise say loudly that they are not active."""
     try:
         found = chosen.untrusted(scope)
         question = f"{name} runs hooks only when you trust them. Trust the {len(found)} of wink's?"
-        if found and (yes or (sys.stdin.isatty() and click.confirm(question))):
+        if found and (yes or (asks and sys.stdin.isatty() and click.confirm(question))):
             chosen.trust(scope, found)
             found = chosen.untrusted(scope)
     except click.UsageError as error:
@@ -164,8 +205,7 @@ def _settle_trust(chosen: Trusting, name: str, scope: Scope, *, yes: bool) -> No
             f"wink: NOT ACTIVE: {name} skips wink's hooks until you trust them, here with --yes or in its own dialog",
             err=True,
         )
-    else:
-        click.echo(f"{name} trusts wink's hooks")
+    return not found
 
 
 def _show(edit: Edit) -> None:

@@ -9,7 +9,7 @@ from typing import IO
 
 import click
 
-from wink.cli import one_line, open_workspace, shown_path, workspace_option, wrong
+from wink.cli import echo_json, json_option, one_line, open_workspace, shown_path, workspace_option, wrong
 from wink.limits import utc_now
 
 
@@ -20,7 +20,10 @@ from wink.limits import utc_now
 @click.option("--html", "as_html", is_flag=True, help="Write a page for a person, with nothing in it from elsewhere.")
 @click.option("--no-history", is_flag=True, help="Leave out the git repository of what calls changed.")
 @click.option("--force", is_flag=True, help="Write over a file that is there.")
-def export(file: str | None, workspace: str, session: str, as_html: bool, no_history: bool, force: bool) -> None:
+@json_option
+def export(
+    file: str | None, workspace: str, session: str, as_html: bool, no_history: bool, force: bool, as_json: bool
+) -> None:
     """Write a session into FILE, SESSION.wink by default: its calls with their changes, its runs with their prompts.
 
     Secrets are masked in all of it. `wink import` reads it elsewhere; with --html it is a page to read.
@@ -48,6 +51,9 @@ def export(file: str | None, workspace: str, session: str, as_html: bool, no_his
                 click.echo(
                     one_line(f"wink: c{one.call} {shown_path(one.path)} is not in the history: {one.reason}"), err=True
                 )
+    if as_json:
+        echo_json(file=os.path.abspath(target), session=session, calls=len(collected.calls), runs=len(collected.runs))
+        return
     click.echo(one_line(f"{target}: {len(collected.calls)} calls, {len(collected.runs)} runs"))
 
 

@@ -6,13 +6,14 @@ import os
 
 import click
 
-from wink.cli import one_line
+from wink.cli import echo_json, json_option, one_line
 
 
 @click.command("import")
 @click.argument("file")
 @click.argument("directory", required=False)
-def import_(file: str, directory: str | None) -> None:
+@json_option
+def import_(file: str, directory: str | None, as_json: bool) -> None:
     """Read the session in FILE into DIRECTORY, which must be empty or not there; by default the file's name without `.wink`.
 
     There it can be looked at with `wink log`, `show`, `diff`, `events` and `ui`, and nothing of it can be changed. A file
@@ -24,6 +25,10 @@ def import_(file: str, directory: str | None) -> None:
     stem = os.path.basename(file).removesuffix(".wink")
     target = directory or (stem if stem not in ("", ".", "..", os.path.basename(file)) else bundle.manifest.session)
     write_import(bundle, target)
+    if as_json:
+        manifest, directory = bundle.manifest, os.path.abspath(target)
+        echo_json(directory=directory, session=manifest.session, calls=manifest.calls)
+        return
     click.echo(one_line(f"session {bundle.manifest.session}: {bundle.manifest.calls} calls, in {target}"))
     click.echo(one_line(f"`wink log --workspace {target}` lists them"))
     if bundle.history is not None:

@@ -15,7 +15,6 @@ from click.core import ParameterSource
 from wink.cli import installed_catalog, one_line, wrong
 from wink_mcp.clients import CLIENTS, Endpoint, Program, client_config
 from wink_mcp.commands._http_options import HttpOptions, Listening, served_directory
-from wink_mcp.commands._write_config import write_config
 
 _USERS = ("XDG_CONFIG_HOME", "XDG_STATE_HOME")
 
@@ -57,6 +56,8 @@ def print_config(client: str, at: HttpOptions, *, write: bool = False) -> int:
             raise wrong(
                 f"{client} reads no file of the workspace, and none outside is written; without --write, {config.place}"
             )
+        from wink_mcp.commands._write_config import write_config  # which `--help` does not need
+
         click.echo(one_line(write_config(workspace, config, is_secret=has_token)))
     else:
         click.echo(config.text, nl=False)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from wink.cli import nearest, one_line, readable, refuse_unknown_tag, wrong
+from wink.cli import echo_json, json_option, nearest, one_line, readable, refuse_unknown_tag, wrong
 from wink.errors import PromptOverrideError
 from wink.prompt import PromptDescriptor, PromptTemplate, ToolOverride
 from wink.prompt.overrides import present
@@ -24,8 +24,15 @@ if TYPE_CHECKING:
 @prompt_options()
 @click.option("--from", "source", metavar="FILE", help="Take the text from a file, or with - from standard input.")
 @click.option("--summary", metavar="TEXT", help="Replace the section's summary too.")
+@json_option
 def edit(
-    section: str, workspace: str, sections: tuple[str, ...], tag: str, source: str | None, summary: str | None
+    section: str,
+    workspace: str,
+    sections: tuple[str, ...],
+    tag: str,
+    source: str | None,
+    summary: str | None,
+    as_json: bool,
 ) -> None:
     """Edit the text of a SECTION in $EDITOR.
 
@@ -44,7 +51,10 @@ def edit(
             text = readable(source, "the text")
         text = text.rstrip()
         if source is None and text == before and summary is None and said is None:
-            click.echo("nothing changed")
+            if as_json:
+                echo_json(tag=tag, stored=None)
+            else:
+                click.echo("nothing changed")
             return
         if summary is None and said is not None:
             summary = said.summary
@@ -52,7 +62,7 @@ def edit(
             store.set_section_override(template, path=path, body=text, summary=summary, tag=tag)
         except PromptOverrideError as error:
             raise wrong(f"{error}{'' if source is not None else _kept(text)}") from error
-        _say_stored(template, store, tag)
+        _say_stored(template, store, tag, as_json=as_json)
 
 
 @click.command()
@@ -60,8 +70,15 @@ def edit(
 @prompt_options()
 @click.option("--description", metavar="TEXT", help="What the tool does: up to 200 characters, ASCII.")
 @click.option("--param", "params", multiple=True, metavar="NAME=TEXT", help="What a parameter is.")
+@json_option
 def describe(
-    tool: str, workspace: str, sections: tuple[str, ...], tag: str, description: str | None, params: tuple[str, ...]
+    tool: str,
+    workspace: str,
+    sections: tuple[str, ...],
+    tag: str,
+    description: str | None,
+    params: tuple[str, ...],
+    as_json: bool,
 ) -> None:
     """Describe a TOOL to the model in other words.
 
@@ -87,26 +104,30 @@ def describe(
             texts = {**said.param_descriptions, **texts}
         examples = () if said is None else said.examples
         store.store(template, ToolOverride(tool, "", description, texts, examples), tag=tag)
-        _say_stored(template, store, tag)
+        _say_stored(template, store, tag, as_json=as_json)
 
 
 @click.command()
 @prompt_options()
-def seed(workspace: str, sections: tuple[str, ...], tag: str) -> None:
+@json_option
+def seed(workspace: str, sections: tuple[str, ...], tag: str, as_json: bool) -> None:
     """Store what the code says now, as a start.
 
     The file can be edited then; what the tag says already stays.
     """
     with opened_prompt(workspace, sections) as (template, store):
         store.seed(template, tag=tag)
-        _say_stored(template, store, tag)
+        _say_stored(template, store, tag, as_json=as_json)
 
 
 @click.command()
 @click.argument("section", required=False)
 @prompt_options()
 @click.option("--tool", metavar="NAME", help="Forget what the tag says of this tool.")
-def delete(section: str | None, workspace: str, sections: tuple[str, ...], tag: str, tool: str | None) -> None:
+@json_option
+def delete(
+    section: str | None, workspace: str, sections: tuple[str, ...], tag: str, tool: str | None, as_json: bool
+) -> None:
     """Forget what a tag says, all or in part.
 
     A SECTION is named as `wink prompts list` does, also one that is not there any more.
@@ -117,6 +138,8 @@ def delete(section: str | None, workspace: str, sections: tuple[str, ...], tag: 
             section = _stored_section(template, store, section, tag)
         if not store.delete(ns=template.ns, prompt_key=template.key, tag=tag, section=section, tool=tool):
             raise wrong(f"{tag!r} says nothing of it; `wink prompts list` shows what it says")
+        if as_json:
+            echo_json(tag=tag, section=section, tool=tool, deleted=True)
 
 
 def _stored_section(template: PromptTemplate[Any], store: LocalPromptOverridesStore, section: str, tag: str) -> str:
@@ -152,6 +175,9 @@ def _kept(text: str) -> str:
     return f"; your text is in {file.name}, and `--from` takes it"
 
 
-def _say_stored(template: PromptTemplate[Any], store: LocalPromptOverridesStore, tag: str) -> None:
+def _say_stored(template: PromptTemplate[Any], store: LocalPromptOverridesStore, tag: str, *, as_json: bool) -> None:
+    if as_json:
+        echo_json(tag=tag, stored=os.path.abspath(store.path(ns=template.ns, prompt_key=template.key, tag=tag)))
+        return
     path = os.path.relpath(store.path(ns=template.ns, prompt_key=template.key, tag=tag))
     click.echo(one_line(f"stored in {path}; `--overrides {tag}` makes a run use it"))

@@ -12,8 +12,12 @@ import click
 from wink.cli import (
     Shown,
     echo_diff,
+    echo_json,
     echo_paths,
     fit,
+    json_of_change,
+    json_of_reasons,
+    json_option,
     named_path,
     one_line,
     open_workspace,
@@ -66,6 +70,7 @@ _dry_run = click.option("--dry-run", is_flag=True, help="Only show what would ch
 )
 @click.option("-p", "--patch", is_flag=True, help="Ask for each hunk, at a terminal, as `git add -p` does.")
 @_dry_run
+@json_option
 def accept(
     paths: tuple[str, ...],
     workspace: str,
@@ -78,6 +83,7 @@ def accept(
     git_dir: bool,
     patch: bool,
     dry_run: bool,
+    as_json: bool,
 ) -> int | None:
     """Make what was tried real, all of it or what is at and beneath PATHs.
 
@@ -89,6 +95,8 @@ def accept(
     if everything and paths:
         raise wrong("--all accepts all of it; give it without PATHs, or leave some out with --without")
     if patch:
+        if as_json:
+            raise wrong("--patch asks a person for each hunk; give it without --json, or name PATHs")
         if dry_run:
             raise wrong("--patch shows all before it asks; give it without --dry-run, and answer q")
         check_terminal()
@@ -117,6 +125,9 @@ def accept(
             ):
                 raise
             return _WRONG
+        if as_json:
+            echo_json(**json_of_accepted(tried, done), dry_run=dry_run)
+            return _FAILED if done.left else None
         if dry_run:
             click.echo(f"would accept {paths_of(len(done.changes))} of the try {tried.name!r}")
             tell_notes(done.notes)
@@ -143,7 +154,8 @@ def accept(
 @_name
 @click.option("--undo", is_flag=True, help="Bring back what was dropped last.")
 @_dry_run
-def drop(paths: tuple[str, ...], workspace: str, name: str | None, undo: bool, dry_run: bool) -> None:
+@json_option
+def drop(paths: tuple[str, ...], workspace: str, name: str | None, undo: bool, dry_run: bool, as_json: bool) -> None:
     """Forget what was tried, all of it or what is at and beneath PATHs, which may be patterns. What was accepted stays.
 
     With --undo the try that was dropped last, or last as NAME, is there again. The last 5 can come back, until `wink gc`
@@ -155,12 +167,16 @@ def drop(paths: tuple[str, ...], workspace: str, name: str | None, undo: bool, d
                 raise wrong(
                     "--undo brings back all that was dropped at once; `wink drop --undo`, then name PATHs to others"
                 )
-            return _bring_back(opened, name, dry_run=dry_run)
+            return _bring_back(opened, name, dry_run=dry_run, as_json=as_json)
         tried = chosen_try(opened, name)
         home, outside = tuple[FileChange, ...](), tuple[GitOutside, ...]()
         with suppress(OSError):  # what cannot be read can be dropped
             home, outside = tried.home(), tried.git_outside()
         done = tried.drop(*map(named_path, paths), dry_run=dry_run)
+        if as_json:
+            gone = [path_in_json(change.path) for change in home] if done.is_over or dry_run else []
+            echo_json(**json_of_accepted(tried, done), home=gone, dry_run=dry_run)
+            return None
         if dry_run:
             click.echo(f"would forget {paths_of(len(done.changes))} of the try {tried.name!r}")
             echo_diff(done.changes, Shown(opened.filesystem.ignored()), how=f"wink diff --try {tried.name}")
@@ -177,13 +193,16 @@ def drop(paths: tuple[str, ...], workspace: str, name: str | None, undo: bool, d
         return None
 
 
-def _bring_back(workspace: Workspace, name: str | None, *, dry_run: bool) -> None:
+def _bring_back(workspace: Workspace, name: str | None, *, dry_run: bool, as_json: bool) -> None:
     found = [(one, tried) for one, tried in dropped_tries(workspace) if name in (None, one.name)]
     if not found:
         which = "nothing that was dropped" if name is None else f"no try that was dropped as {name!r}"
         raise wrong(f"there is {which} and can come back; `wink tries --dropped` lists what can")
     one, tried = found[-1]
     changes = tried.differences().changes()
+    if as_json and dry_run:
+        echo_json(**{"try": one.name}, changes=list(map(json_of_change, changes)), dry_run=True)
+        return
     if dry_run:
         click.echo(f"would bring back {paths_of(len(changes))} of the try {one.name!r}")
         return
@@ -192,6 +211,9 @@ def _bring_back(workspace: Workspace, name: str | None, *, dry_run: bool) -> Non
         raise wrong(
             f"the try {one.name!r} was freed in this very moment; `wink tries --dropped` lists what can come back"
         )
+    if as_json:
+        echo_json(**{"try": back}, changes=list(map(json_of_change, changes)), dry_run=False)
+        return
     there = "" if back == one.name else f"; there is another one called {one.name!r} by now"
     ignored = workspace.filesystem.ignored()
     tell_changes(changes, f"tried as {back!r} again{there}", ignored=ignored, how=f"wink diff --try {back}")
@@ -249,6 +271,19 @@ def _list_one(one: Try, dropped_at: datetime | None, ignored: Ignored, *, as_jso
             status = "is running" if is_running else "ended from outside"
         click.echo(visible(f"  {when(run.started_at, now)}  {status}  {fit(shlex.join(run.argv), 80)}"))
     echo_paths(changes, Shown(ignored), how=f"wink diff --try {one.name}" if dropped_at is None else "")
+
+
+def json_of_accepted(tried: Try, done: Accepted) -> dict[str, object]:
+    """What became of a try, for machines: `over` says that nothing of it is left."""
+    return {
+        "try": tried.name,
+        "call": None if done.call is None else f"c{done.call}",
+        "changes": [json_of_change(change) for change in done.changes],
+        "left": json_of_reasons(done.left),
+        "notes": json_of_reasons(done.notes),
+        "git": [{"workspace": path_in_json(main), "call": f"c{call}"} for main, call in done.git],
+        "over": done.is_over,
+    }
 
 
 def _named(name: str) -> str:

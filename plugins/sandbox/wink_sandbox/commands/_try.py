@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from typing import TYPE_CHECKING
 
 import click
 
@@ -21,6 +22,10 @@ from wink.filesystem import FileChange, is_git_data, quoted_path
 from wink_sandbox import steering
 from wink_sandbox.commands._telling import tell_accepted, tell_home, tell_lost, tell_refusals, tell_refused, tell_tried
 from wink_sandbox.tries import PROFILES, Try
+
+if TYPE_CHECKING:
+    from wink_sandbox import Differences
+    from wink_sandbox.tries import Accepted
 
 _OUTSIDE = "what git wrote to {} stays in the try and cannot be accepted: commit again after `wink accept --without {}`"
 _ASKED = "what git wrote to {} is in the try too; `wink accept` asks whether that belongs here, `wink accept --git-dir` takes it"
@@ -56,6 +61,12 @@ _REFUSED, _KILLED = 2, 130
     is_flag=True,
     help="Say only what is lost, left out or refused: neither what it sees nor what it changed.",
 )
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="As --quiet, and the last line of standard error is one JSON object, for machines.",
+)
 def try_(
     command: tuple[str, ...],
     workspace: str,
@@ -66,6 +77,7 @@ def try_(
     unconfined: bool,
     read: tuple[str, ...],
     quiet: bool,
+    as_json: bool,
 ) -> int:
     """Run a program, a build or a whole agent, without changing anything.
 
@@ -78,6 +90,7 @@ def try_(
     from wink_sandbox.commands._keeping import persisted
     from wink_sandbox.commands._ways import Asked, run_confined, run_on_copy
 
+    quiet = quiet or as_json
     for path in read:
         if not os.path.exists(path):
             raise wrong(f"--read {path!r} does not exist")
@@ -132,10 +145,14 @@ def try_(
                 else:
                     tell_accepted(accepted, ignored=opened.filesystem.ignored(), err=True)
                 tell_home(() if accepted.is_over else home, name, err=True)
+                if as_json:
+                    _tell_machine(tried, status, found, home, left, accepted)
                 return status
         if quiet:
             tell_refusals(() if is_refused else left)
             tell_lost(found.notes)
+            if as_json:
+                _tell_machine(tried, status, found, home, left)
             return _KILLED if status is None else _REFUSED if is_refused else status
         if (home or is_kept) and not outside and not changes and not found.notes:
             click.echo("wink: it changed nothing in the workspace", err=True)
@@ -146,6 +163,33 @@ def try_(
             tell_tried(changes, notes, name, refused, ignored=ignored, only_git=bool(outside))
         tell_home(home, name, err=True)
     return _KILLED if status is None else _REFUSED if is_refused else status
+
+
+def _tell_machine(
+    tried: Try,
+    status: int | None,
+    found: Differences,
+    home: tuple[FileChange, ...],
+    left: tuple[tuple[str, str], ...],
+    accepted: Accepted | None = None,
+) -> None:
+    """Say all of it in JSON, on standard error, since standard output is the program's."""
+    import json
+
+    from wink.cli import json_of_change, json_of_reasons
+    from wink.filesystem import path_in_json
+    from wink_sandbox.commands._accept import json_of_accepted
+
+    facts = {
+        "try": tried.name,
+        "status": status,
+        "changes": list(map(json_of_change, found.changes())),
+        "cannot_be_accepted": json_of_reasons(left),
+        "notes": json_of_reasons(found.notes),
+        "home": [path_in_json(change.path) for change in home],
+        "accepted": None if accepted is None else json_of_accepted(tried, accepted),
+    }
+    click.echo(json.dumps(facts), err=True)
 
 
 def _has_agent() -> bool:

@@ -6,11 +6,11 @@ from typing import Final
 
 import click
 
-from wink.cli._calls import call_number, opened_for_reading, when
+from wink.cli._calls import call_number, echo_json, json_of_reasons, json_option, opened_for_reading, when
 from wink.cli._shorten import one_line
 from wink.cli._standing import named_path, shown_path, workspace_option
 from wink.cli._wrong import wrong
-from wink.cli.past._undo import tell
+from wink.cli.past._undo import json_of_reverted, tell
 from wink.cli.work import counting
 from wink.limits import utc_now
 
@@ -31,7 +31,16 @@ _SHOWN: Final = 20
 )
 @click.option("-f", "--force", is_flag=True, help="Move a checkpoint of that name here, as `git tag -f` does.")
 @click.option("-d", "--delete", is_flag=True, help="Forget the checkpoint; what was done stays.")
-def checkpoint(name: str | None, workspace: str, full: bool, ignored_megabytes: int, force: bool, delete: bool) -> None:
+@json_option
+def checkpoint(
+    name: str | None,
+    workspace: str,
+    full: bool,
+    ignored_megabytes: int,
+    force: bool,
+    delete: bool,
+    as_json: bool,
+) -> None:
     """Give the state of files and sessions, as calls have left it, a NAME; without one, list the checkpoints.
 
     With --full, `wink restore` brings back what people and programs have changed or deleted, too.
@@ -43,9 +52,17 @@ def checkpoint(name: str | None, workspace: str, full: bool, ignored_megabytes: 
     with opened_for_reading(workspace) as opened:
         if delete and name is not None:
             opened.delete_checkpoint(name)
-            click.echo(f"deleted checkpoint {one_line(name)}")
+            if as_json:
+                echo_json(checkpoint=name, deleted=True)
+            else:
+                click.echo(f"deleted checkpoint {one_line(name)}")
         elif name is None:
             now, listed = utc_now(), {one.name for one in opened.record.listed()}
+            if as_json:
+                found = [(one.name, one.at.isoformat(), one.name in listed) for one in opened.checkpoints()]
+                keys = ("checkpoint", "at", "full")
+                echo_json(checkpoints=[dict(zip(keys, one, strict=True)) for one in found])
+                return
             for one in opened.checkpoints():
                 click.echo(f"{one_line(one.name)}  {when(one.at, now)}{'  full' if one.name in listed else ''}")
         elif full:
@@ -57,6 +74,9 @@ def checkpoint(name: str | None, workspace: str, full: bool, ignored_megabytes: 
                     ignored_bytes=ignored_megabytes << 20,
                     progress=lambda done, _: count(done),
                 )
+            if as_json:
+                echo_json(checkpoint=name, full=True, not_restorable=json_of_reasons(missing))
+                return
             click.echo(f"checkpoint {name}")
             for path, reason in missing[:_SHOWN]:
                 click.echo(one_line(f"  not restorable: {shown_path(path)} {reason}"))
@@ -64,7 +84,10 @@ def checkpoint(name: str | None, workspace: str, full: bool, ignored_megabytes: 
                 click.echo(f"  and {len(missing) - _SHOWN} more")
         else:
             opened.checkpoint(name, move=force)
-            click.echo(f"checkpoint {name}")
+            if as_json:
+                echo_json(checkpoint=name, full=False, not_restorable=[])
+            else:
+                click.echo(f"checkpoint {name}")
 
 
 @click.command()
@@ -72,7 +95,8 @@ def checkpoint(name: str | None, workspace: str, full: bool, ignored_megabytes: 
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @workspace_option
 @click.option("--dry-run", is_flag=True, help="Only show what would change.")
-def restore(to: str, paths: tuple[str, ...], workspace: str, dry_run: bool) -> None:
+@json_option
+def restore(to: str, paths: tuple[str, ...], workspace: str, dry_run: bool, as_json: bool) -> None:
     """Take back all that calls have done since a CHECKPOINT, to files and sessions, or only to the files at PATHs.
 
     With a CALL such as c7, come back to what that call left; a checkpoint of the same name goes before.
@@ -84,8 +108,8 @@ def restore(to: str, paths: tuple[str, ...], workspace: str, dry_run: bool) -> N
     with opened_for_reading(workspace) as opened:
         named = any(one.name == to for one in opened.checkpoints())
         target = call_number(to) if not named and to.isascii() and to[:1] == "c" and to[1:].isdecimal() else to
-        tell(
-            opened.restore(target, *map(named_path, paths), dry_run=dry_run),
-            "would restore" if dry_run else "restored",
-            opened,
-        )
+        done = opened.restore(target, *map(named_path, paths), dry_run=dry_run)
+        if as_json:
+            echo_json(**json_of_reverted(done))
+        else:
+            tell(done, "would restore" if dry_run else "restored", opened)

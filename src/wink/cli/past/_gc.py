@@ -9,7 +9,7 @@ from typing import Final
 
 import click
 
-from wink.cli._calls import opened_for_reading
+from wink.cli._calls import echo_json, json_of_reasons, json_option, opened_for_reading
 from wink.cli._shorten import one_line
 from wink.cli._standing import shown_path, workspace_option
 from wink.cli._views import collections
@@ -27,7 +27,10 @@ _UNITS: Final = ("bytes", "KB", "MB", "GB")
 @click.option("--days", type=click.IntRange(0, 100_000), help="Keep none that is older.  [default: 90]")
 @click.option("--megabytes", type=click.IntRange(0), help="Keep at most so much.  [default: 1024]")
 @click.option("--dry-run", is_flag=True, help="Only tell what would be freed.")
-def gc(workspace: str, calls: int | None, days: int | None, megabytes: int | None, dry_run: bool) -> None:
+@json_option
+def gc(
+    workspace: str, calls: int | None, days: int | None, megabytes: int | None, dry_run: bool, as_json: bool
+) -> None:
     """Give up the oldest calls; they cannot be undone or shown afterwards, and leave the record and the git history.
 
     The last 1,000 calls stay in `wink log`, whatever the bounds. What checkpoints need is kept. Runs that have not been
@@ -59,6 +62,20 @@ def gc(workspace: str, calls: int | None, days: int | None, megabytes: int | Non
         lines = list(collections(catalog, opened, dry_run=dry_run))
         conflicts, state = opened.filesystem.conflicts, os.path.relpath(opened.state, opened.root)
         place = opened.state
+    if as_json:
+        echo_json(
+            dry_run=dry_run,
+            bytes=done.bytes,
+            bytes_left=done.bytes_left,
+            calls=done.calls,
+            forgotten=done.forgotten,
+            disk={"before": before, "after": _sizes(place)} if before else None,
+            plugins=lines,
+            conflicts=json_of_reasons(
+                (one.path, f"{one.reason}; it is kept in {state}/{one.kept}") for one in conflicts
+            ),
+        )
+        return
     would = "would " if dry_run else ""
     click.echo(
         f"{would}{'free' if dry_run else 'freed'} {done.bytes} bytes of {done.calls} calls; {done.bytes_left} bytes stay"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import Final
+from collections.abc import Callable
+from typing import Final, TypeAlias
 
 import click
 
+from wink.cli._calls import echo_json, json_option
 from wink.cli._opening import recovery_lines
 from wink.cli._shorten import one_line, visible
 from wink.cli._standing import shown_path, workspace_option
@@ -29,6 +31,7 @@ from wink.workspace import (
 from wink.workspace import recover as recover_files
 
 _SHOWN: Final = 20
+_Say: TypeAlias = Callable[[str], object]
 
 
 @click.command()
@@ -40,7 +43,8 @@ _SHOWN: Final = 20
     is_flag=True,
     help="Move a record that cannot be used, or a state that is not yours, to a directory of its own.",
 )
-def recover(workspace: str, keep: bool, undo: bool, set_aside: bool) -> None:
+@json_option
+def recover(workspace: str, keep: bool, undo: bool, set_aside: bool, as_json: bool) -> None:
     """End the calls that killed processes left half done.
 
     This happens by itself before the next call. Here it can be asked for, and where it fails, be decided with --keep or
@@ -51,9 +55,17 @@ def recover(workspace: str, keep: bool, undo: bool, set_aside: bool) -> None:
         raise wrong("give --keep or --undo, not both")
     otherwise: Otherwise | None = "keep" if keep else "undo" if undo else None
     show_warnings()
+    lines: list[str] = []
+    say: _Say = lines.append if as_json else click.echo
     if set_aside:
-        _set_aside(workspace, otherwise)
-        return
+        _set_aside(workspace, otherwise, say)
+    else:
+        _recover(workspace, otherwise, say)
+    if as_json:
+        echo_json(told=lines)
+
+
+def _recover(workspace: str, otherwise: Otherwise | None, say: _Say) -> None:
     try:
         with Workspace.open(workspace) as opened:
             state = opened.state
@@ -66,49 +78,49 @@ def recover(workspace: str, keep: bool, undo: bool, set_aside: bool) -> None:
         with HostFilesystem(workspace) as files:
             done = recover_files(files, None, 30.0, otherwise)
     for line in recovery_lines(done, state):
-        click.echo(visible(line))
+        say(visible(line))
     if not done:
-        click.echo("nothing to recover")
+        say("nothing to recover")
 
 
-def _set_aside(workspace: str, otherwise: Otherwise | None) -> None:
+def _set_aside(workspace: str, otherwise: Otherwise | None, say: _Say) -> None:
     root = os.path.realpath(workspace)
     try:
         problem = _problem(workspace)
     except StateNotKnown:
-        _set_strangers_aside(root)
+        _set_strangers_aside(root, say)
         return
     if problem is None:
         if unknown(root):
-            _set_strangers_aside(root)
-        elif not _set_journals_aside(workspace):
+            _set_strangers_aside(root, say)
+        elif not _set_journals_aside(workspace, say):
             raise wrong("the record can be used; there is no reason to put it aside")
         return
     if isinstance(problem, RecordCorrupt) and problem.path == os.path.join(root, DIRECTORY):
         place = put_all_aside(root, f"{DIRECTORY}-aside-{utc_now():%Y%m%dT%H%M%SZ}")
-        click.echo(one_line(f"{problem.reason}: it is in {place}"))
-        click.echo("a new record begins with the next call")
+        say(one_line(f"{problem.reason}: it is in {place}"))
+        say("a new record begins with the next call")
         return
     state = locate(workspace)
     names, place = put_strange_aside(state)
     if names:
-        click.echo(one_line(f"{', '.join(names)}: wink did not put that there: it is in {place}"))
+        say(one_line(f"{', '.join(names)}: wink did not put that there: it is in {place}"))
         if (problem := _problem(workspace)) is None:
-            click.echo("the record is as it was")
+            say("the record is as it was")
             return
     if otherwise is None and has_journals(state):
         raise wrong("a call was left half done, and the record cannot say how it ended; give --keep or --undo, too")
     with HostFilesystem(workspace) as files:
         if otherwise is not None:
             for line in recovery_lines(recover_files(files, None, 30.0, otherwise), state):
-                click.echo(visible(line))
+                say(visible(line))
         place = put_aside(files, state)
-    click.echo(
+    say(
         one_line(
             f"{problem.reason if isinstance(problem, RecordCorrupt) else 'it is of a later wink'}: it is in {place}"
         )
     )
-    click.echo("a new record begins with the next call")
+    say("a new record begins with the next call")
 
 
 def _problem(workspace: str) -> RecordCorrupt | RecordTooNew | None:
@@ -120,7 +132,7 @@ def _problem(workspace: str) -> RecordCorrupt | RecordTooNew | None:
     return None
 
 
-def _set_journals_aside(workspace: str) -> bool:
+def _set_journals_aside(workspace: str, say: _Say) -> bool:
     """Move away what lies among the journals and is none; whether there was any."""
     state = locate(workspace)
     if not has_journals(state):
@@ -128,19 +140,19 @@ def _set_journals_aside(workspace: str) -> bool:
     with Workspace.open(workspace) as opened:
         names, place = put_journals_aside(opened.recover, state)
     if names:
-        click.echo(one_line(f"{', '.join(names[:_SHOWN])}: no journal that this wink can finish: it is in {place}"))
-        click.echo("the record is as it was")
+        say(one_line(f"{', '.join(names[:_SHOWN])}: no journal that this wink can finish: it is in {place}"))
+        say("the record is as it was")
     return bool(names)
 
 
-def _set_strangers_aside(root: str) -> None:
+def _set_strangers_aside(root: str, say: _Say) -> None:
     """Move each state that is not known to be this user's to where nobody looks."""
     for number, found in enumerate(unknown(root), 1):
         place = put_stranger_aside(root, found, f"aside-{utc_now():%Y%m%dT%H%M%SZ}-{number}")
         if number <= _SHOWN:
-            click.echo(
+            say(
                 one_line(
                     f"{shown_path(os.path.normpath(os.path.join(DIRECTORY, found.name)))}: {found.why}: it is in {place}"
                 )
             )
-    click.echo("a new record begins with the next call")
+    say("a new record begins with the next call")

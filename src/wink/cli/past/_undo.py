@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
 
-from wink.cli._calls import call_number, opened_for_reading, turn_option
+from wink.cli._calls import call_number, echo_json, json_of_change, json_option, opened_for_reading, turn_option
 from wink.cli._shorten import one_line
 from wink.cli._standing import shown_path, workspace_option
 from wink.cli._wrong import wrong
+from wink.filesystem import path_in_json
 
 if TYPE_CHECKING:
     from wink.workspace import Reverted, Workspace
@@ -24,7 +26,8 @@ _session = click.option("--session", metavar="NAME", help="Only the calls of one
 @_session
 @turn_option
 @_dry_run
-def undo(what: str, workspace: str, session: str | None, turn: int | None, dry_run: bool) -> None:
+@json_option
+def undo(what: str, workspace: str, session: str | None, turn: int | None, dry_run: bool, as_json: bool) -> None:
     """Take back the last call that changed anything, the last N, or one CALL such as c7.
 
     With --turn all that an attached agent's calls changed for one prompt of yours.
@@ -43,12 +46,16 @@ def undo(what: str, workspace: str, session: str | None, turn: int | None, dry_r
         raise wrong("give a call, a number of calls, --session or --turn, not several of them")
     with opened_for_reading(workspace) as opened:
         done = opened.undo(call, turn=turn, n=1 if call is not None else int(what), session=session, dry_run=dry_run)
+        guesses = list(_guesses(done, opened)) if turn is not None and done.calls else []
+        if as_json:
+            echo_json(**json_of_reverted(done), notes=guesses)
+            return
         tell(done, "undone" if not dry_run else "would undo", opened)
-        if turn is not None and done.calls:
-            _tell_guesses(done, opened)
+        for line in guesses:
+            click.echo(one_line(f"  {line}"))
 
 
-def _tell_guesses(done: Reverted, opened: Workspace) -> None:
+def _guesses(done: Reverted, opened: Workspace) -> Iterator[str]:
     """Say of which changes of a turn it is not known whether they are its own: they were taken back, or stay."""
     from wink.record import CallFilter
 
@@ -56,19 +63,36 @@ def _tell_guesses(done: Reverted, opened: Workspace) -> None:
     page = opened.record.queries.page(CallFilter(run=run, changed=True), limit=None, brief=True, width=0)
     for call in reversed(page):
         if call.position in done.calls and (call.error or "").startswith("guessed"):
-            click.echo(one_line(f"  c{call.position} is {call.error}"))
+            yield f"c{call.position} is {call.error}"
         elif call.effects == "read" and call.transaction not in undone:
-            click.echo(one_line(f"  c{call.position} stays, {call.error}; `wink undo c{call.position}` takes it back"))
+            yield f"c{call.position} stays, {call.error}; `wink undo c{call.position}` takes it back"
 
 
 @click.command()
 @workspace_option
 @_session
 @_dry_run
-def redo(workspace: str, session: str | None, dry_run: bool) -> None:
+@json_option
+def redo(workspace: str, session: str | None, dry_run: bool, as_json: bool) -> None:
     """Take back the last undo that stands."""
     with opened_for_reading(workspace) as opened:
-        tell(opened.redo(session=session, dry_run=dry_run), "redone" if not dry_run else "would redo", opened)
+        done = opened.redo(session=session, dry_run=dry_run)
+        if as_json:
+            echo_json(**json_of_reverted(done))
+        else:
+            tell(done, "redone" if not dry_run else "would redo", opened)
+
+
+def json_of_reverted(done: Reverted) -> dict[str, object]:
+    """What was taken back, or would be where `call` is None, for machines."""
+    return {
+        "call": None if done.call is None else f"c{done.call}",
+        "calls": [f"c{call}" for call in done.calls],
+        "changes": [json_of_change(change) for change in done.changes],
+        "session_state": list(done.types),
+        "kept": list(map(path_in_json, done.kept)),
+        "lost": list(map(path_in_json, done.lost)),
+    }
 
 
 def tell(done: Reverted, what: str, opened: Workspace) -> None:

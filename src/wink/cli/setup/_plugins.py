@@ -5,6 +5,7 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from wink.cli._calls import echo_json, json_option
 from wink.cli._foreign import printing_to_stderr
 from wink.cli._standing import workspace_option
 from wink.cli.settings import installed_catalog
@@ -101,12 +102,16 @@ def why(ctx: click.Context, *, name: str, as_json: bool) -> None:
 
 @plugins.command()
 @click.argument("name")
+@json_option
 @click.pass_context
-def retry(ctx: click.Context, *, name: str) -> None:
+def retry(ctx: click.Context, *, name: str, as_json: bool) -> None:
     """Let a plugin in again that was left out because a process died or hung in its code."""
     catalog: Catalog = ctx.obj
     found = catalog.plugin(name)
-    if catalog.quarantine is not None and catalog.quarantine.release(found):
+    is_let_in = catalog.quarantine is not None and catalog.quarantine.release(found)
+    if _wants_json(ctx, as_json=as_json):
+        echo_json(plugin=name, let_in_again=is_let_in, state=found[0].state, reason=found[0].reason or None)
+    elif is_let_in:
         click.echo(f"plugin {name!r} is let in again; `wink plugins check` tries it where it can harm nothing")
     else:
         click.echo(f"plugin {name!r} was not kept out: {found[0].state}{found[0].reason and ': '}{found[0].reason}")

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from wink.cli._calls import opened_for_reading
+from wink.cli._calls import echo_json, json_option, opened_for_reading
 from wink.cli._opening import open_workspace
 from wink.cli._shorten import one_line
 from wink.cli._standing import workspace_option
@@ -47,7 +47,10 @@ def approvals(workspace: str, as_json: bool) -> None:
 @workspace_option
 @click.option("--edit", metavar="JSON", help="Other arguments for the call, all of them as one JSON object.")
 @click.option("--note", default="", metavar="TEXT", help="What to tell the model.")
-def approve(request: str, arguments: tuple[str, ...], workspace: str, edit: str | None, note: str) -> None:
+@json_option
+def approve(
+    request: str, arguments: tuple[str, ...], workspace: str, edit: str | None, note: str, as_json: bool
+) -> None:
     """Let the call ID run, as it stands or with other arguments.
 
     KEY=VALUE changes single arguments, and --edit all of them; policies see what you give. Your answer holds for exactly
@@ -63,17 +66,18 @@ def approve(request: str, arguments: tuple[str, ...], workspace: str, edit: str 
             answered = answer_approval(opened, request, Answer(True, note, edit))
         except ParseError as error:
             raise wrong(f"--edit takes a JSON object: {error}") from error
-        tell(answered, "approved")
+        tell(answered, "approved", as_json=as_json)
 
 
 @click.command()
 @click.argument("request", metavar="ID")
 @workspace_option
 @click.option("--note", default="", metavar="TEXT", help="What to tell the model; say what it should do instead.")
-def deny(request: str, workspace: str, note: str) -> None:
+@json_option
+def deny(request: str, workspace: str, note: str, as_json: bool) -> None:
     """Do not let the call ID run."""
     with open_workspace(workspace) as opened:
-        tell(answer_approval(opened, request, Answer(False, note)), "denied")
+        tell(answer_approval(opened, request, Answer(False, note)), "denied", as_json=as_json)
 
 
 def edited(request: ApprovalRequest, arguments: tuple[str, ...]) -> str:
@@ -88,8 +92,11 @@ def edited(request: ApprovalRequest, arguments: tuple[str, ...]) -> str:
     return json.dumps(values)
 
 
-def tell(answered: ApprovalRequest, what: str) -> None:
+def tell(answered: ApprovalRequest, what: str, *, as_json: bool) -> None:
     """Say what was answered, and what comes next."""
+    if as_json:
+        echo_json(id=answered.id, tool=answered.tool, answer=what, run=answered.run or None)
+        return
     click.echo(one_line(f"{what} {answered.id}: {answered.tool}"))
     if answered.run:
         click.echo(f"  `wink run --resume {answered.run}` goes on with the run")

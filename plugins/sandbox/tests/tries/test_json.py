@@ -1,0 +1,67 @@
+"""`--json` of `wink try`, `accept` and `drop`: one object each, and what the program prints stays its own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from plugins.sandbox.tests.tries.conftest import Wink
+
+
+def said(wink: Wink, *words: str, status: int = 0) -> Any:
+    """The only line of standard output."""
+    done = wink(*words, "--json")
+    assert done.returncode == status, done.stderr
+    (line,) = done.stdout.splitlines()
+    return json.loads(line)
+
+
+def test_a_try_is_told_in_the_last_line_of_standard_error(wink: Wink, place: Path) -> None:
+    """Standard output is the program's, and so is the exit status."""
+    done = wink("try", "--json", "--", "sh", "-c", "echo hello; echo two > a.txt; exit 3")
+    told = json.loads(done.stderr.splitlines()[-1])
+
+    assert (done.returncode, done.stdout) == (3, "hello\n")
+    assert told == {
+        "try": "default",
+        "status": 3,
+        "changes": [{"path": "a.txt", "kind": "modified"}],
+        "cannot_be_accepted": [],
+        "notes": [],
+        "home": [],
+        "accepted": None,
+    }
+    assert (place / "a.txt").read_text() == "one\n"
+
+
+def test_what_is_accepted_at_once_is_told_with_its_call(wink: Wink, place: Path) -> None:
+    done = wink("try", "--keep-on-success", "--json", "--", "sh", "-c", "echo two > a.txt")
+    told = json.loads(done.stderr.splitlines()[-1])["accepted"]
+
+    assert (told["call"], told["changes"], told["over"]) == ("c1", [{"path": "a.txt", "kind": "modified"}], True)
+    assert (place / "a.txt").read_text() == "two\n"
+
+
+def test_accept_tells_the_call_and_what_is_left(wink: Wink, place: Path) -> None:
+    wink("try", "--", "sh", "-c", "echo two > a.txt; echo new > n.txt; rm src/b.txt")
+
+    would = said(wink, "accept", "n.txt", "--dry-run")
+    assert (would["call"], would["dry_run"], [one["path"] for one in would["changes"]]) == (None, True, ["n.txt"])
+    done = said(wink, "accept", "n.txt")
+    assert (done["try"], done["call"], done["over"], done["left"]) == ("default", "c1", False, [])
+
+    (place / "a.txt").write_text("mine\n")
+    rest = said(wink, "accept", "--rest", status=1)
+    assert (rest["call"], [one["path"] for one in rest["left"]]) == ("c2", ["a.txt"])
+    assert rest["changes"] == [{"path": "src/b.txt", "kind": "deleted"}]
+
+
+def test_drop_tells_what_is_forgotten_and_brought_back(wink: Wink) -> None:
+    wink("try", "--", "sh", "-c", "echo two > a.txt")
+    changed = [{"path": "a.txt", "kind": "modified"}]
+
+    assert said(wink, "drop", "--dry-run")["changes"] == changed
+    done = said(wink, "drop")
+    assert (done["try"], done["changes"], done["over"]) == ("default", changed, True)
+    assert said(wink, "drop", "--undo") == {"changes": changed, "dry_run": False, "try": "default"}
