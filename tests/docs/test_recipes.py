@@ -1,4 +1,4 @@
-"""Each recipe, and what helps when something does not work, word for word, in the repository that the first page begins with."""
+"""Each recipe, what helps when something does not work, and the README's first screen, word for word, in the recipes' repository."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 from tests.docs.console import Reader, fits, steps
-from tests.docs.pages import DOCS
+from tests.docs.pages import DOCS, ROOT
 
 BEGINNING, *RECIPES = (DOCS / "guide/recipes.md").read_text(encoding="utf-8").split("\n## ")
 TROUBLES = (DOCS / "guide/troubleshooting.md").read_text(encoding="utf-8").split("\n## ")[1:]
-SHOWN = [part for part in [*RECIPES, *TROUBLES] if "```console" in part]
+FIRST_SCREEN = (ROOT / "README.md").read_text(encoding="utf-8").partition("\n```console\n$ python -m pip")[0]
+SHOWN = [part for part in [*RECIPES, *TROUBLES, FIRST_SCREEN] if "```console" in part]
 IDENTITY = {f"GIT_{role}_{what}": "a@b" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
 
 AGENT = '''
@@ -95,4 +96,9 @@ def test_what_is_shown_is_printed(tmp_path: Path, part: str) -> None:
 def test_there_are_ten_recipes() -> None:
     """None is passed over."""
     assert len(RECIPES) == 10
-    assert set(RECIPES) <= set(SHOWN)
+    assert {FIRST_SCREEN, *RECIPES} <= set(SHOWN)
+
+
+def test_the_first_screen_is_one() -> None:
+    """A newcomer sees what it is about without scrolling."""
+    assert len(FIRST_SCREEN.splitlines()) < 40
