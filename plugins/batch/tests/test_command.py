@@ -212,21 +212,65 @@ def test_bad_input_gives_one_line_that_says_what_to_do(place: Path, given: list[
     assert not (place / "out").exists()
 
 
-def test_without_ray_one_line_says_how_to_get_it(place: Path) -> None:
-    """And the other engine needs nothing."""
-    table(place, "write")
+def without_ray(place: Path, *more: str) -> subprocess.CompletedProcess[str]:
+    """A batch that asks for no engine, where Ray is not installed."""
     (place / "ray.py").write_text("raise ImportError('not installed')\n")
     arguments = [one for one in begin(place) if one not in ("--engine", "local")]
-    done = subprocess.run(
-        command(*arguments),
+    return subprocess.run(
+        command(*arguments, *more),
         cwd=place,
         env={**environment(), "PYTHONPATH": f"{place}:{ROOT}"},
         capture_output=True,
         text=True,
         check=False,
     )
+
+
+def test_without_ray_a_batch_runs_on_this_machine_and_says_so(place: Path) -> None:
+    """Whoever has a few tasks needs no cluster."""
+    table(place, "write")
+    done = without_ray(place)
+
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.startswith("wink: `wink batch` on Ray needs the package 'ray'; install wink[ray]; without it ")
+    assert rows(place / "out/results.jsonl")[0]["status"] == "done"
+
+
+@pytest.mark.parametrize("more", [("--engine", "ray"), ("--address", "auto")])
+def test_where_ray_is_asked_for_one_line_says_how_to_get_it(place: Path, more: tuple[str, ...]) -> None:
+    """Nothing of a batch that never began is left, also where its records were to go; what was there stays."""
+    table(place, "write")
+    (place / "kept").mkdir()
+    places = ("--out", "batches/first", "--results", "results/all.jsonl", "--results", "kept/all.jsonl")
+    done = without_ray(place, *more, *places)
+
     assert done.returncode == 2
     assert done.stderr == "wink: `wink batch` on Ray needs the package 'ray'; install wink[ray]\n"
+    assert not (place / "batches").exists()
+    assert not (place / "results").exists()
+    assert list((place / "kept").iterdir()) == []
+
+
+def test_a_place_for_records_that_cannot_be_had_leaves_nothing_behind(place: Path) -> None:
+    """The first place was had already; an empty directory that somebody made stays."""
+    table(place, "write")
+    (place / "out").mkdir()
+    (place / "file").write_text("mine\n")
+    given = [*begin(place), "--results", "results/all.jsonl", "--results", "file/all.jsonl"]
+    done = subprocess.run(command(*given), cwd=place, env=environment(), capture_output=True, text=True, check=False)
+
+    assert done.returncode != 0
+    assert not (place / "results").exists()
+    assert list((place / "out").iterdir()) == []
+    assert (place / "file").read_text() == "mine\n"
+
+
+def test_a_variable_that_is_not_set_is_told_before_anything_is_made(place: Path) -> None:
+    table(place, "write")
+    done = wink(*begin(place), "--env", "WINK_NO_SUCH_VARIABLE", cwd=place, status=2)
+
+    assert "there is no such variable" in done.stderr
+    assert not (place / "out").exists()
 
 
 def test_nothing_else_in_wink_imports_ray() -> None:

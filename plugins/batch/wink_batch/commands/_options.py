@@ -72,7 +72,7 @@ OPTIONS: Final = (
     _o("--checkpoint", metavar="WHERE", help="Where final states go: bundle (default), none, origin, or a git remote."),
     _o("--no-records", is_flag=True, help="Do not keep the record of each attempt's calls."),
     # where it runs
-    _o("--engine", type=click.Choice(("ray", "local")), default="ray", show_default=True, help="Ray, or this process."),
+    _o("--engine", type=click.Choice(("ray", "local")), help="Ray, or this process; Ray where it is installed."),
     _o("--address", metavar="ADDRESS", help="A Ray cluster, as in auto or HOST:PORT; a Ray of its own by default."),
     _o("--parallel", type=click.IntRange(1), metavar="N", help="At most so many attempts at once."),
     _o("--cpus", type=_ABOVE_ZERO, default=1.0, show_default=True, help="Processors that an attempt takes; 0.1 for ten on each."),

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import sys
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
 from types import FrameType
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from wink.cli import visible, wrong
-from wink.errors import SourceUnavailable
+from wink.errors import ExtraMissing, SourceUnavailable
 from wink_batch import (
     Driver,
     Journal,
@@ -40,7 +41,7 @@ from wink_batch.commands._options import batch_options
 from wink_batch.commands._progress import watcher
 
 if TYPE_CHECKING:
-    from wink_batch import Engine
+    from wink_batch import Engine, Sink
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 _UNSTARTED: Final = 4
@@ -68,16 +69,52 @@ def run(tasks: str | None, **given: Any) -> int:
         if tasks is not None:
             raise wrong("a batch goes on with the tasks that it was begun with; leave out TASKS, or --resume")
         with Journal(given["resume"]) as journal:
+            env = _environment(given)
             _go_on(journal, given)
-            return _work(journal, given)
+            return _work(journal, given, env, *_ready(journal, given))
     if tasks is None:
         raise wrong("name a table of tasks, as in wink batch tasks.jsonl --model openai:NAME")
     plan, rows = _plan(tasks, given), [replace(one, model=_script_here(one.model)) for one in read_tasks(tasks)]
     _check_models(rows, given)
-    rows = _pinned(rows)
-    out = given["out"] or os.path.join("batches", plan.name)
+    rows, env = _pinned(rows), _environment(given)
+    out = os.path.abspath(given["out"] or os.path.join("batches", plan.name))
+    new = {path: _first_missing(path) for path in (out, *filter(_is_local, plan.results))}
     with Journal.begin(out, plan, rows) as journal:
-        return _work(journal, given)
+        try:
+            ready = _ready(journal, given)
+        except BaseException:
+            _forget(out, new)
+            raise
+        return _work(journal, given, env, *ready)
+
+
+def _is_local(address: str) -> bool:
+    return "://" not in address and address.lower().endswith(".jsonl")
+
+
+def _first_missing(path: str) -> str:
+    """The uppermost of a path and the directories it is in that is not there; "" where all of it is."""
+    missing = ""
+    while not os.path.lexists(path):
+        missing, path = path, os.path.dirname(path)
+    return missing
+
+
+def _forget(out: str, new: dict[str, str]) -> None:
+    """Leave nothing of a batch that could not begin: what it has made, and directories that are empty without that."""
+    for name in os.listdir(out):
+        path = os.path.join(out, name)
+        shutil.rmtree(path) if os.path.isdir(path) and not os.path.islink(path) else os.unlink(path)
+    for path, first in new.items():
+        if first and path != out:
+            with suppress(OSError):
+                if not os.path.getsize(path):
+                    os.unlink(path)
+            path = os.path.dirname(path)
+        while first and len(path) >= len(first):
+            with suppress(OSError):
+                os.rmdir(path)
+            path = os.path.dirname(path)
 
 
 def _plan(tasks: str, given: dict[str, Any]) -> Plan:
@@ -199,14 +236,28 @@ def _go_on(journal: Journal, given: dict[str, Any]) -> None:
         journal.replan(plan)
 
 
-def _work(journal: Journal, given: dict[str, Any]) -> int:
-    plan = journal.plan
+def _environment(given: dict[str, Any]) -> dict[str, str]:
+    """The variables that attempts are given."""
     missing = [name for name in given["env"] if name not in os.environ]
     if missing:
         raise wrong(f"--env {missing[0]}: there is no such variable")
-    env = {name: os.environ[name] for name in given["env"]}
-    sinks = [sink(address, journal.directory, journal.results) for address in plan.results]
-    engine = _engine(journal, given)
+    return {name: os.environ[name] for name in given["env"]}
+
+
+def _ready(journal: Journal, given: dict[str, Any]) -> tuple[Engine, list[Sink]]:
+    """What runs attempts, and where records go besides."""
+    with ExitStack() as undone:
+        engine = _engine(journal, given)
+        undone.callback(engine.close)
+        sinks: list[Sink] = []
+        for address in journal.plan.results:
+            sinks.append(sink(address, journal.directory, journal.results))
+            undone.callback(sinks[-1].close)
+        undone.pop_all()
+        return engine, sinks
+
+
+def _work(journal: Journal, given: dict[str, Any], env: dict[str, str], engine: Engine, sinks: list[Sink]) -> int:
     ending = "interrupted"
     try:
         with watcher(journal, engine, as_json=given["as_json"]) as watching:
@@ -223,18 +274,25 @@ def _work(journal: Journal, given: dict[str, Any]) -> int:
 def _engine(journal: Journal, given: dict[str, Any]) -> Engine:
     plan = journal.plan
     meter = Meter.of(plan, journal.spent) if plan.is_metered else None
-    if given["engine"] == "local":
-        return LocalEngine(given["parallel"] or 0, meter=meter)
-    from wink_batch import RayEngine
+    if given["engine"] != "local":
+        from wink_batch import RayEngine
 
-    return RayEngine(
-        address=given["address"] or "",
-        cpus=given["cpus"],
-        parallel=given["parallel"] or 0,
-        logs=os.path.join(journal.directory, "logs"),
-        meter=meter,
-        ship=given["ship"] or "",
-    )
+        try:
+            return RayEngine(
+                address=given["address"] or "",
+                cpus=given["cpus"],
+                parallel=given["parallel"] or 0,
+                logs=os.path.join(journal.directory, "logs"),
+                meter=meter,
+                ship=given["ship"] or "",
+            )
+        except ExtraMissing as error:
+            if given["engine"] or given["address"] or given["ship"]:
+                raise
+            click.echo(
+                f"wink: {error}; without it attempts run on this machine alone, as with --engine local", err=True
+            )
+    return LocalEngine(given["parallel"] or 0, meter=meter)
 
 
 @contextmanager
