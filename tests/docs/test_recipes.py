@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.docs.console import Reader, fits, steps
+from tests.docs.console import Reader, Step, blocks, commands, fits, steps
 from tests.docs.pages import DOCS, ROOT
 
 BEGINNING, *RECIPES = (DOCS / "guide/recipes.md").read_text(encoding="utf-8").split("\n## ")
@@ -102,3 +102,21 @@ def test_there_are_ten_recipes() -> None:
 def test_the_first_screen_is_one() -> None:
     """A newcomer sees what it is about without scrolling."""
     assert len(FIRST_SCREEN.splitlines()) < 40
+
+
+def test_lines_of_the_readme_work_in_a_clone(tmp_path: Path) -> None:
+    """They are what a newcomer types first, about the README that is there."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    somebody = reader(tmp_path)
+    somebody.directory = tmp_path / "clone"
+    somebody.directory.mkdir()
+    (somebody.directory / "README.md").write_text(text, encoding="utf-8")
+
+    begun = 0
+    for step in commands(blocks(text.partition("## At a shell")[2], "console")[0]):
+        if "--model openai:" in step.command or "wink ui" in step.command:
+            continue  # a model, and what goes on until it is stopped
+        printed = somebody.do(Step(f"set -e; {step.command}\necho as far as here"))
+        assert printed.endswith("as far as here\n"), f"$ {step.command}\n{printed}"
+        begun += 1
+    assert begun > 5
