@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 import pytest
+from plugins.ui.tests.conftest import seal_of
 from plugins.ui.tests.scene import Agent, tried
 from plugins.ui.tests.serving import WINK, served
 
@@ -108,6 +109,40 @@ def test_the_page_accepts_no_settings_that_nobody_could_read(place: Path) -> Non
 
     assert answer.status_code == 409
     assert "would stop every wink command: is not TOML: " in answer.text
+
+
+def test_with_settings_that_make_no_sense_it_shows_and_takes_back_and_approves_nothing(place: Path) -> None:
+    """As commands that look and go back do: an agent could have broken them."""
+    with Workspace.open(place) as workspace:
+        agent = Agent(workspace)
+        agent.call("write_file", file_path="new.txt", content="x")
+        agent.call("write_file", file_path="release/a.md", content="x")
+        agent.call("write_file", file_path="release/b.md", content="x")
+        tried(workspace, "t", **{"b.txt": "x"})
+    settings = (place / "wink.toml").read_text()
+    (place / "wink.toml").write_text("[[rules\n")
+    with served(place) as url, client_of(url) as client:
+        headers = {"origin": str(client.base_url).rstrip("/"), "sec-fetch-site": "same-origin"}
+
+        def post(to: str, **fields: str) -> httpx2.Response:
+            return client.post(to, data=fields, headers=headers, follow_redirects=False)
+
+        for path in ("/", "/calls/1", "/state", "/back", "/waiting", "/tries/t"):
+            assert client.get(path).status_code == 200, path
+        seal = seal_of(client.get("/waiting").text)
+        refused = [post("/approvals/1", answer="approve", seal=seal), client.get("/do/accept?try=t")]
+        assert [answer.status_code for answer in refused] == [422, 422]
+        assert all("wink.toml" in answer.text and "is not TOML" in answer.text for answer in refused)
+        assert post("/approvals/1", answer="deny", seal=seal).status_code == 303
+
+        (place / "wink.toml").write_text(settings)  # it need not be started anew
+        seal = seal_of(client.get("/waiting").text)
+        assert post("/approvals/2", answer="approve", seal=seal).status_code == 303
+
+        (place / "wink.toml").write_text("[[rules\n")
+        done = post("/do/undo", call="1", seal=seal_of(post("/do/undo", call="1").text))
+        assert done.status_code == 303
+        assert not (place / "new.txt").exists()
 
 
 def test_it_ends_at_once_with_pages_open(place: Path) -> None:

@@ -162,6 +162,7 @@ def _accept(asked: Asked) -> Act:
     def run(dry_run: bool, confirm: Callable[[Done], object] | None) -> Done:
         from wink.cli import settings_problem  # which reads many modules, and looking at a page needs none of them
 
+        asked.check_settings()
         return tried.accept(
             *paths,
             dry_run=dry_run,

@@ -54,11 +54,17 @@ class Page:
     """What one page works with: the workspace, opened when it can be, and its sums.
 
     `opening` opens it, or is its directory; `portable_names` says whether tries are accepted only with names that Windows can
-    hold.
+    hold, and `check_settings` raises what keeps calls from being approved.
     """
 
-    def __init__(self, opening: Callable[[], Workspace] | str, *, portable_names: Callable[[], bool] = bool) -> None:
-        self.portable_names = portable_names
+    def __init__(
+        self,
+        opening: Callable[[], Workspace] | str,
+        *,
+        portable_names: Callable[[], bool] = bool,
+        check_settings: Callable[[], object] = bool,
+    ) -> None:
+        self.portable_names, self.check_settings = portable_names, check_settings
         self._opening = partial(Workspace.open, opening) if isinstance(opening, str) else opening
         self._lock = threading.Lock()
         self._opened: Workspace | None = None
@@ -140,6 +146,7 @@ def _endpoint(
                     fields_of(body),
                     request.headers.get("hx-request") == "true" and request.headers.get("hx-request-type") != "full",
                     page.portable_names,
+                    page.check_settings,
                 )
                 return answer(asked)
             except Exception as error:  # a person is told, whatever it is

@@ -35,6 +35,7 @@ class Asked:
     form: tuple[tuple[str, str], ...] = ()
     is_part: bool = False
     portable_names: Callable[[], bool] = bool
+    check_settings: Callable[[], object] = bool
 
     @property
     def queries(self) -> Queries:

@@ -20,14 +20,16 @@ def serve_page(
     listening: Callable[[str], object],
     token: str = "",
     portable_names: Callable[[], bool] = bool,
+    check_settings: Callable[[], object] = bool,
 ) -> int:
     """Serve the page of a workspace until it is asked to end; the exit status.
 
     `opening` opens the workspace; where it raises, the page says why, and it is asked again. `listening` is told the address to open. Port 0 takes any that is free; raises `AddressRefused` where one is taken.
     `portable_names` is asked at each accept whether it refuses new names that Windows cannot hold.
+    `check_settings` raises what is wrong with the settings before a call is approved or a try accepted.
     """
     token = token or secrets.token_urlsafe(32)
-    page, stopping = Page(opening, portable_names=portable_names), Stopping(tuple)
+    page, stopping = Page(opening, portable_names=portable_names, check_settings=check_settings), Stopping(tuple)
     with Address("127.0.0.1", port).bind() as socket:
         listening(f"http://127.0.0.1:{socket.getsockname()[1]}/?token={token}")
         with stopping.on_signals():

@@ -52,6 +52,8 @@ def answer_request(asked: Asked) -> Response:
     if asked.value("seal") != asked.seal(request.fingerprint):
         return _page(asked, 409, f"{number} is not what you were shown; look at it once more")
     approved = asked.value("answer") == "approve"
+    if approved:
+        asked.check_settings()  # a call that is denied runs nothing, whatever they say
     try:
         edited = _edited(asked, request) if approved else None
         answer_approval(workspace, number, Answer(approved, asked.value("note").replace("\r\n", "\n"), edited))

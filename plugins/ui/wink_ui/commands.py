@@ -8,7 +8,7 @@ from contextlib import ExitStack
 
 import click
 
-from wink.cli import open_workspace, portable_names_for, visible, workspace_option
+from wink.cli import check_settings, open_workspace, portable_names_for, visible, workspace_option
 from wink.errors import WinkError
 
 
@@ -22,6 +22,7 @@ def ui(workspace: str, port: int, opens: bool) -> int:
     """Serve a page with the calls as they happen, their diffs, and what waits for you.
 
     It listens on this machine only, and opens only with the address that is printed. Ctrl-C ends it.
+    Where the workspace's settings make no sense, it shows and takes back what was done, and lets no call run.
     """
     from wink.workspace import workspace_root
     from wink_ui import leading_to, serve_page
@@ -41,10 +42,11 @@ def ui(workspace: str, port: int, opens: bool) -> int:
 
         root = workspace_root(workspace)
         return serve_page(
-            lambda: open_workspace(root),
+            lambda: open_workspace(root, looking=True),
             port,
             listening=listening,
             portable_names=lambda: portable_names_for(root),
+            check_settings=lambda: check_settings(root),
         )
 
 

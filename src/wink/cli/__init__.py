@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from wink.cli._compose import compose, participants, workspace_options
     from wink.cli._main import COMMANDS, run, wink
     from wink.cli._model import model_adapter
-    from wink.cli._opening import open_workspace
+    from wink.cli._opening import check_settings, open_workspace
     from wink.cli._otel import traced
     from wink.cli._overrides_option import refuse_unknown_tag
     from wink.cli._participants import Participants
@@ -52,6 +52,7 @@ __all__ = [
     "Shown",
     "WrongInput",
     "arguments",
+    "check_settings",
     "compose",
     "decided",
     "diff_lines",
@@ -107,7 +108,7 @@ _PLACES: Final = {
     "model_adapter": "_model",
     "named_path shown_path shown_workspace told workspace_option": "_standing",
     "note_files": "_tools_file",
-    "open_workspace": "_opening",
+    "check_settings open_workspace": "_opening",
     "refuse_unknown_tag": "_overrides_option",
     "show_long_names": "work",
     "traced": "_otel",

@@ -50,6 +50,16 @@ def open_workspace(path: str, *, looking: bool = False) -> Workspace:
     return workspace
 
 
+def check_settings(path: str) -> None:
+    """Raise the `SettingsError` for which `open_workspace` refuses a workspace to what lets tools run."""
+    from wink.cli.settings import keep_for, masking_for
+    from wink.filesystem import MAX_FILE_BYTES
+
+    masking_for(path)
+    max_file_bytes_for(path, MAX_FILE_BYTES)
+    keep_for(path)
+
+
 def whatever_makes_sense(read: Callable[..., T], told: set[str]) -> T:
     """What `read(without=...)` makes of the settings without those files of the workspace that make no sense.
 
