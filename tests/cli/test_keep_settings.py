@@ -49,6 +49,7 @@ def test_a_workspace_cannot_have_its_history_removed(cli: Cli, place: Path) -> N
         ("history = 3", "must be a table"),
         ("[history]\nkeep = 3", "must be a table, such as"),
         ("[history]\nkept = {}", "there is no such setting; there is keep"),
+        ("[history]\nkeep = { cals = 3 }", "there is no such setting; did you mean 'calls'?"),
         ("[history]\nkeep = { months = 3 }", "there is no such setting; there are calls, days, bytes"),
         ("[history]\nkeep = { calls = -1 }", "must be a whole number from 0"),
         ("[history]\nkeep = { days = true }", "must be a whole number from 0"),

@@ -65,3 +65,12 @@ def test_drop_tells_what_is_forgotten_and_brought_back(wink: Wink) -> None:
     done = said(wink, "drop")
     assert (done["try"], done["changes"], done["over"]) == ("default", changed, True)
     assert said(wink, "drop", "--undo") == {"changes": changed, "dry_run": False, "try": "default"}
+
+
+def test_which_try_is_meant_is_said_the_same_everywhere(wink: Wink) -> None:
+    """`--name` and `--try` are one option, whatever the command."""
+    for option in ("--name", "--try"):
+        assert wink("try", option, "other", "--", "sh", "-c", "echo two > a.txt").returncode == 0
+        assert "+two" in wink("diff", option, "other").stdout
+        assert said(wink, "accept", option, "other", "--dry-run")["try"] == "other"
+        assert said(wink, "drop", option, "other")["over"] is True

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from wink.workspace import Workspace
 
 _FAILED, _WRONG = 1, 2
-_name = click.option("--name", metavar="NAME", help="Which try is meant, where there are several.")
+_name = click.option("--name", "--try", "name", metavar="NAME", help="Which try is meant, where there are several.")
 _dry_run = click.option("--dry-run", is_flag=True, help="Only show what would change.")
 
 

@@ -38,7 +38,12 @@ _REFUSED, _KILLED = 2, 130
 @click.argument("command", nargs=-1, required=True, metavar="-- COMMAND [ARGUMENT]...")
 @workspace_option
 @click.option(
-    "--name", default="default", metavar="NAME", help="Which try it belongs to; several can stand side by side."
+    "--name",
+    "--try",
+    "name",
+    default="default",
+    metavar="NAME",
+    help="Which try it belongs to; several can stand side by side.",
 )
 @click.option("--keep-on-success", is_flag=True, help="Accept what it changed when it exits with status 0.")
 @click.option(

@@ -46,7 +46,7 @@ class _WithPaths(click.Command):
 @click.argument("call", required=False)
 @workspace_option
 @click.option("--session", metavar="NAME", help="Show what the calls of one session changed.")
-@click.option("--try", "tried", metavar="NAME", help="Show what was tried under this name.")
+@click.option("--name", "--try", "tried", metavar="NAME", help="Show what was tried under this name.")
 @click.option("--home", is_flag=True, help="Show what was tried in the home directory, which is never accepted.")
 @click.option("--conflicts", is_flag=True, help="Show only what has changed in the workspace too since the try began.")
 @turn_option

@@ -6,6 +6,7 @@ import os
 from collections.abc import Collection, Mapping
 from typing import Any, Final, NamedTuple, cast
 
+from wink.cli._wrong import nearest
 from wink.cli.settings._sources import Source, sources
 from wink.errors import SettingsError
 from wink.record import Keep
@@ -71,7 +72,8 @@ def _checked(table: Any, place: str, source: Source) -> dict[str, int]:
     for key, value in cast("dict[str, Any]", given).items():
         where = f"$.{place}.keep.{key}"
         if key not in _MOST:
-            problems.append(f"{where}: there is no such setting; there are {', '.join(_MOST)}")
+            known = nearest(key, _MOST, otherwise=f"there are {', '.join(_MOST)}")
+            problems.append(f"{where}: there is no such setting; {known}")
         elif type(value) is not int or not 0 <= value <= _MOST[key]:
             problems.append(f"{where}: must be a whole number from 0 to {_MOST[key]}")
     if problems:

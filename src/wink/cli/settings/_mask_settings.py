@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from fnmatch import fnmatchcase
 from typing import Any, Final, cast
 
+from wink.cli._wrong import nearest
 from wink.cli.settings._sources import Source, sources
 from wink.errors import MaskPatternError, SettingsError
 from wink.record import Masking
@@ -74,7 +75,8 @@ def _checked(table: Any, place: str, source: Source) -> dict[str, list[str]]:
         where = f"$.{place}.{key}"
         items: list[Any] = cast("list[Any]", value) if isinstance(value, list) else [None]
         if key not in _KEYS:
-            problems.append(f"{where}: there is no such setting; there are {', '.join(_KEYS)}")
+            known = nearest(key, _KEYS, otherwise=f"there are {', '.join(_KEYS)}")
+            problems.append(f"{where}: there is no such setting; {known}")
         elif len(items) > _MOST or not all(isinstance(item, str) and item for item in items):
             problems.append(f"{where}: must be a list of at most {_MOST} texts")
         elif key == "patterns":

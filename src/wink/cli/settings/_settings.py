@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, cast
 
+from wink.cli._wrong import nearest
 from wink.cli.settings._sources import Source, sources
 from wink.errors import SettingsError, WinkError
 from wink.plugins import Catalog, Quarantine, Settings, Step, Table
@@ -162,7 +163,8 @@ def _check(table: dict[str, Any], place: str, shown: str) -> None:
             if not isinstance(value, bool):
                 problems.append(f"{where}: must be true or false")
         elif not isinstance(value, dict):
-            problems.append(f"{where}: must be a plugin's table, or the key one of allow, disable, strict")
+            known = nearest(key, (*_LISTS, "strict"), otherwise="the key one of allow, disable, strict")
+            problems.append(f"{where}: must be a plugin's table; {known}")
         elif not isinstance(cast("dict[str, Any]", value).get("distribution", ""), str):
             problems.append(f"{where}.distribution: must be the name of a distribution")
     if problems:
