@@ -74,11 +74,19 @@ def reader(place: Path) -> Reader:
     for directory in (binaries, place / "temporary"):
         directory.mkdir(parents=True)
     (binaries / "agent.py").write_text(AGENT, encoding="utf-8")
-    (binaries / "claude").write_text(f'#!/bin/sh\nexec {sys.executable} {binaries}/agent.py "$@"\n', encoding="utf-8")
+    (binaries / "claude").write_text(
+        f'#!/bin/sh\nexec env -u PYTHONWARNINGS {sys.executable} {binaries}/agent.py "$@"\n', encoding="utf-8"
+    )
     (binaries / "claude").chmod(0o755)
     made = Reader(home, place)
     path = f"{binaries}:{made.environment['PATH']}"
-    made.environment |= {**IDENTITY, "PATH": path, "TMPDIR": str(place / "temporary"), "NO_COLOR": "1"}
+    made.environment |= {
+        **IDENTITY,
+        "PATH": path,
+        "TMPDIR": str(place / "temporary"),
+        "NO_COLOR": "1",
+        "LC_ALL": "C.UTF-8",
+    }
     return made
 
 
