@@ -65,7 +65,7 @@ def test_undo_redo_and_restore_tell_the_calls_and_what_changed(cli: Cli, place: 
 
     undone = one(cli("undo", "--json"))
     assert (undone["call"], undone["calls"], undone["changes"]) == ("c2", ["c1"], [deleted])
-    assert (undone["kept"], undone["lost"], undone["notes"]) == ([], [], [])
+    assert [undone[key] for key in ("kept", "lost", "forced", "notes")] == [[], [], [], []]
 
     redone = one(cli("redo", "--json"))
     assert (redone["call"], redone["calls"], redone["changes"]) == ("c3", ["c2"], [created])

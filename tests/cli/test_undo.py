@@ -106,3 +106,19 @@ def test_session_is_that_of_the_log(worked: Cli, place: Path) -> None:
     refused = worked("undo", "c3", "--session", "default")
     assert (refused.status, refused.err.count("\n")) == (2, 1)
     assert worked("undo", "--session", "no such").status == 2
+
+
+def test_with_force_what_is_in_the_way_goes_is_named_and_comes_back(worked: Cli, place: Path) -> None:
+    """A person who insists loses nothing."""
+    (place / "a.txt").write_text("mine\n")
+    refused = worked("undo", "c2")
+    assert (refused.status, "a.txt" in refused.err) == (1, True)
+
+    assert "  a.txt had been changed since\n" in worked("undo", "c2", "--force", "--dry-run").out
+    assert (place / "a.txt").read_text() == "mine\n"
+    out = worked("undo", "c2", "--force").out
+    assert "  a.txt had been changed since; what was there is kept in c4, and `wink redo` brings it back\n" in out
+    assert (place / "a.txt").read_text() == "one\ntwo\n"
+
+    assert worked("redo").status == 0
+    assert (place / "a.txt").read_text() == "mine\n"

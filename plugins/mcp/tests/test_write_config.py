@@ -97,7 +97,7 @@ def test_what_was_added_to_winks_own_entry_stays(wink: Callable[..., tuple[int, 
     assert found["theme"] == "x"
     assert found["mcpServers"]["wink"]["trust"] is True
     assert found["mcpServers"]["wink"]["env"]["MINE"] == "1"
-    assert found["mcpServers"]["wink"]["args"][:2] == ["serve", "--workspace"]
+    assert str(tmp_path) in found["mcpServers"]["wink"]["args"]
 
 
 def test_a_server_at_an_address_takes_the_place_of_one_that_is_started(

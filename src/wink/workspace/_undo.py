@@ -51,7 +51,8 @@ class Reverted:
     `call` is the number of the new call that did it, None for a dry run; `calls` are the numbers of those that were taken
     back. `changes` say what it did to files, `types` to which types of session state, as `module:Qualname`. `kept` are
     paths that calls had made and that stay: directories that somebody else put something into, files that somebody else
-    wrote to. `lost` are sockets, FIFOs and devices that calls had taken away, and that do not come back.
+    wrote to. `lost` are sockets, FIFOs and devices that calls had taken away, and that do not come back. `forced` are paths
+    that somebody else had changed since, and that went back all the same: what was there is kept by the new call.
     """
 
     call: int | None
@@ -60,6 +61,7 @@ class Reverted:
     types: tuple[str, ...]
     kept: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
+    forced: tuple[str, ...] = ()
 
 
 class Reverting:
@@ -78,6 +80,7 @@ class Reverting:
         paths: Sequence[str] = (),
         everything: Everything | None = None,
         confirm: Callable[[Reverted], object] | None = None,
+        force: bool = False,
     ) -> Reverted:
         """Take back `targets`, newest first, and record it as a call of `verb`; raises `UndoConflict`.
 
@@ -106,7 +109,7 @@ class Reverting:
                 raise NothingToUndo("no call has changed anything there since")
         stays: tuple[str, ...] = ()
         if everything is None:
-            wanted, conflicts = plan(versions, changes)
+            wanted, conflicts = plan(versions, changes, force=force)
         else:
             wanted, conflicts, stays = everything(versions, changes)
             if not wanted and not conflicts and (paths or not targets):
@@ -124,7 +127,9 @@ class Reverting:
         shown = preview(versions, wanted)
         gone = ((one.path, one.before) for _, one in changes)
         lost = tuple(sorted({path for path, before in gone if before is not None and before.kind == "other"}))
-        planned = Reverted(None, calls, shown, types, stays, lost)
+        others = changed_by_others(versions, changes) if force else []
+        forced = tuple(sorted(path for path, _ in others if path in wanted))
+        planned = Reverted(None, calls, shown, types, stays, lost, forced)
         if dry_run:
             return planned
         if confirm is not None:
@@ -133,7 +138,7 @@ class Reverting:
         done, kept = self._apply(verb, session, state, arguments, versions, wanted)
         call = next((past.call for past in self._record.past(first) if past.transaction_id == done), None)
         changed = tuple(change for change in shown if change.path not in kept)
-        return Reverted(call, calls, changed, types, (*kept, *stays), lost)
+        return Reverted(call, calls, changed, types, (*kept, *stays), lost, forced)
 
     def _blamed(self, versions: Versions, conflict: tuple[str, str], targets: Container[int]) -> tuple[str, str]:
         """A conflict, naming the later call that it comes from, unless somebody else has changed the path after that."""

@@ -273,6 +273,7 @@ class Workspace:
         turn: int | None = None,
         dry_run: bool = False,
         confirm: Callable[[Reverted], object] | None = None,
+        force: bool = False,
     ) -> Reverted:
         """Take back one call by its number, or the last `n` that changed anything, as one call that can be undone too.
 
@@ -280,7 +281,8 @@ class Workspace:
         attached agent, or with 0 of the last turn that has any.
 
         Files, session state and what the session knows of files go back together. Later calls stay; where they, or a person,
-        wrote to the same file or item since, nothing is changed and `UndoConflict` names what is in the way. `dry_run` only
+        wrote to the same file or item since, nothing is changed and `UndoConflict` names what is in the way; with `force` files
+        go back all the same, and `redo` brings what was there back. `dry_run` only
         tells. `confirm` is told what is about to be done, when nobody else can change it any more; where it raises, nothing
         is. Raises `NothingToUndo`, `UnknownCall` and `WorkspaceBusy`.
         """
@@ -295,7 +297,9 @@ class Workspace:
                 found = self.call(call)
                 targets = choose_call(self._record, call, found.transaction, committed=found.committed)
             arguments = {"calls": [f"c{past.call}" for past in targets]}
-            return self._reverting().revert(verb_for(targets), targets, arguments, dry_run=dry_run, confirm=confirm)
+            return self._reverting().revert(
+                verb_for(targets), targets, arguments, dry_run=dry_run, confirm=confirm, force=force
+            )
 
     def redo(
         self,

@@ -25,15 +25,25 @@ _session = click.option("--session", metavar="NAME", help="Only the calls of one
 @workspace_option
 @_session
 @turn_option
+@click.option("--force", is_flag=True, help="Take files back also where others have changed them since.")
 @_dry_run
 @json_option
-def undo(what: str, workspace: str, session: str | None, turn: int | None, dry_run: bool, as_json: bool) -> None:
+def undo(
+    what: str,
+    workspace: str,
+    session: str | None,
+    turn: int | None,
+    force: bool,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
     """Take back the last call that changed anything, the last N, or one CALL such as c7.
 
     With --turn all that an attached agent's calls changed for one prompt of yours.
 
     Files and session state go back together. Whatever was done since stays; where it stands in the way nothing is changed,
-    and the paths are named. An undo is a call itself: `wink redo` takes it back.
+    and the paths are named. With --force it goes too, and is kept by the undo. An undo is a call itself: `wink redo` takes it
+    back, and brings what was in the way back as it was.
     """
     call = call_number(what) if what.startswith("c") else None
     if call is None and not (what.isascii() and what.isdigit() and 0 < int(what) < 1 << 31):
@@ -45,7 +55,8 @@ def undo(what: str, workspace: str, session: str | None, turn: int | None, dry_r
     if turn is not None and (what != "1" or session is not None):
         raise wrong("give a call, a number of calls, --session or --turn, not several of them")
     with opened_for_reading(workspace) as opened:
-        done = opened.undo(call, turn=turn, n=1 if call is not None else int(what), session=session, dry_run=dry_run)
+        n = 1 if call is not None else int(what)
+        done = opened.undo(call, turn=turn, n=n, session=session, dry_run=dry_run, force=force)
         guesses = list(_guesses(done, opened)) if turn is not None and done.calls else []
         if as_json:
             echo_json(**json_of_reverted(done), notes=guesses)
@@ -92,6 +103,7 @@ def json_of_reverted(done: Reverted) -> dict[str, object]:
         "session_state": list(done.types),
         "kept": list(map(path_in_json, done.kept)),
         "lost": list(map(path_in_json, done.lost)),
+        "forced": list(map(path_in_json, done.forced)),
     }
 
 
@@ -109,6 +121,9 @@ def tell(done: Reverted, what: str, opened: Workspace) -> None:
         echo_paths(done.changes, shown, how=f"wink show c{done.call}")
     if done.types:
         click.echo(f"  session state: {', '.join(name.rpartition(':')[2] for name in done.types)}")
+    for path in done.forced:
+        way = "" if done.call is None else f"; what was there is kept in c{done.call}, and `wink redo` brings it back"
+        click.echo(one_line(f"  {shown_path(path)} had been changed since{way}"))
     for path in done.kept:
         click.echo(one_line(f"  {shown_path(path)} stays: somebody else has changed it"))
     for path in done.lost:

@@ -38,11 +38,14 @@ class Target:
     origin: str | None = None
 
 
-def plan(versions: Versions, changes: Iterable[tuple[int, FileChange]]) -> tuple[dict[str, Target], Conflicts]:
+def plan(
+    versions: Versions, changes: Iterable[tuple[int, FileChange]], *, force: bool = False
+) -> tuple[dict[str, Target], Conflicts]:
     """What has to become of each path that these changes, oldest first, have touched.
 
     Nobody else's work may be lost: each change must have found what the one before it left, and what the last one left
     must still be there. A path that is again as it was needs nothing; what was no file, directory or link stays gone.
+    With `force` what was saved there since goes, which the undo keeps as what it has replaced; not what no undo brings back.
     """
     chains: dict[str, list[tuple[int, FileChange]]] = {}
     for position, change in changes:
@@ -56,7 +59,8 @@ def plan(versions: Versions, changes: Iterable[tuple[int, FileChange]]) -> tuple
         if _same(versions, path, wanted, position, now, position):
             continue
         problem = _problem(versions, path, chain, now)
-        if problem is not None:
+        is_forced = force and problem in (CHANGED, GOES) and (now is None or now.kind != "other")
+        if problem is not None and not is_forced:
             conflicts.append((path, problem))
         else:
             targets[path] = Target(path, now, wanted, position)
