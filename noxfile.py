@@ -64,6 +64,17 @@ OF_THE_SYSTEM = [
 ]
 # What starts programs, all of which root may do; without what takes minutes and is the same for everybody.
 OF_PROGRAMS = ["plugins/batch/tests", "plugins/sandbox/tests", "plugins/shell/tests", "tests/days"]
+# Of these, what root's own tests leave to an ordinary user, because minutes are dear; `nox -s as_root` runs them.
+AS_ORDINARY = [
+    "plugins/sandbox/tests/tries/test_closed_by_programs.py",
+    "plugins/sandbox/tests/tries/test_copies.py",
+    "plugins/sandbox/tests/tries/test_git_below.py",
+    "plugins/sandbox/tests/tries/test_links_out.py",
+    "plugins/sandbox/tests/tries/test_persist.py",
+    "plugins/sandbox/tests/tries/test_refusals.py",
+    "plugins/sandbox/tests/tries/test_settings_files.py",
+    "tests/days",
+]
 # What the kernel does without: each plugin, and those that need it.
 REMOVABLE: dict[str, tuple[str, ...]] = {
     "anthropic": (),
@@ -184,11 +195,19 @@ def quick(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """The tests of wink and of the plugins that ship with it; what tries the system is run on one Python."""
     session.install("-e", ".", *groups("test"))
-    once = [] if session.python == MAIN or session.posargs else [f"--ignore={path}" for path in OF_THE_SYSTEM]
-    session.run("pytest", "-n", "auto", "--dist=loadfile", "--durations=10", *once, *session.posargs)
+    elsewhere = OF_THE_SYSTEM if session.python != MAIN else AS_ORDINARY if os.getuid() == 0 else []
+    left_out = [] if session.posargs else [f"--ignore={path}" for path in elsewhere]
+    session.run("pytest", "-n", "auto", "--dist=loadfile", "--durations=10", *left_out, *session.posargs)
 
 
-@nox.session(python=False, default=False)
+@nox.session(python=MAIN, default=False)
+def as_root(session: nox.Session) -> None:
+    """By root, what the other sessions run as an ordinary user only."""
+    session.install("-e", ".", *groups("test"))
+    session.run("pytest", "-n", "auto", "--dist=loadfile", *AS_ORDINARY, *session.posargs)
+
+
+@nox.session(python=False)
 def ordinary(session: nox.Session) -> None:
     """The tests of what runs programs, by root as an ordinary user: that is what people are, and root may do too much."""
     if os.getuid() != 0:
@@ -196,7 +215,7 @@ def ordinary(session: nox.Session) -> None:
     who = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
     python = next((path for path in PYTHONS_OF_ALL if Path(path).exists() and is_run_by(who, path)), None)
     if python is None:
-        session.skip("this machine has no Python of 3.11 or later that other users can run")
+        session.error("no Python of 3.11 or later that other users can run, with venv: apt-get install python3-venv")
     # A home outside of /tmp, which programs see in a way of their own, with a copy of what may lie where only root can look.
     with tempfile.TemporaryDirectory(prefix="wink-ordinary-", dir="/var/lib") as home:
         copy, made = Path(home, "wink"), Path(home, "venv")
@@ -210,8 +229,7 @@ def ordinary(session: nox.Session) -> None:
         session.run("chown", "-R", "65534:65534", home, external=True)
         with session.chdir(copy):
             environment = {"HOME": home, "USER": "nobody", "PYTHONDONTWRITEBYTECODE": "1"}
-            # One after the other: bubblewrap ends where a socket that it sees is deleted while it mounts, as other tests do.
-            words = [test, "-m", "pytest", "-p", "no:cacheprovider", *OF_PROGRAMS]
+            words = [test, "-m", "pytest", "-n", "auto", "--dist=loadfile", "-p", "no:cacheprovider", *OF_PROGRAMS]
             session.run(*who, *words, *session.posargs, env=environment, external=True)
 
 

@@ -328,7 +328,7 @@ def test_a_commit_does_not_write_what_its_lower_layer_refuses() -> None:
 
 
 def test_an_edit_that_would_multiply_a_file_is_refused_before_memory_is_filled(tmp_path: Path) -> None:
-    """60 MiB in which a million places would become 60 KiB each are 60 GiB; the child has little more than its own."""
+    """6 MiB in which a hundred thousand places would become 600 KiB each are 60 GB; the child has little more than its own."""
     script = """
 import resource, sys
 from wink.errors import WriteTooLarge
@@ -336,9 +336,9 @@ from wink.filesystem import HostFilesystem, InMemoryFilesystem
 resource.setrlimit(resource.RLIMIT_AS, (1500 << 20, 1500 << 20))
 for files in (InMemoryFilesystem(), HostFilesystem(sys.argv[1])):
     for newline in ("\\n", "\\r\\n", "\\n\\r\\n"):
-        files.write_bytes("a.txt", (("x" * 56 + newline) * 1_000_000).encode())
+        files.write_bytes("a.txt", (("x" * 56 + newline) * 100_000).encode())
         try:
-            files.edit("a.txt", "x" * 56, "y\\n" * 30_000, replace_all=True)
+            files.edit("a.txt", "x" * 56, "y\\n" * 300_000, replace_all=True)
         except WriteTooLarge as error:
             print(error.limit, error.size > 50 << 30)
 """

@@ -33,6 +33,7 @@ from wink_sandbox.programs import (
 
 T = TypeVar("T")
 
+_STARTS = 5
 PROGRAMS = "programs"
 """Where in the state the overlays of single programs are."""
 
@@ -164,16 +165,18 @@ def _homes() -> set[str]:
 
 
 def run_request(ask: Callable[[], Request], run: Callable[[Request], T]) -> T:
-    """Run what is asked for; once more where it could not be started and a socket that was to be covered has gone meanwhile.
+    """Run what is asked for; again where it could not be started and a socket that was to be covered has gone meanwhile.
 
-    The kernel takes away what is mounted over a name with the name, and bubblewrap, which mounts all again, ends there.
+    The kernel takes away what is mounted over a name with the name, and bubblewrap, which mounts all again, ends there. On a
+    busy machine that may happen several times in a row.
     """
-    request = ask()
-    try:
-        return run(request)
-    except ProgramNotStarted:
-        if all(os.path.lexists(path) for path in request.covered):
-            raise
+    for _ in range(_STARTS - 1):
+        request = ask()
+        try:
+            return run(request)
+        except ProgramNotStarted:
+            if all(os.path.lexists(path) for path in request.covered):
+                raise
     return run(ask())
 
 
