@@ -157,7 +157,7 @@ CASES: Final = {
     "A part of what was deleted": Case((0, 2, 0, 0, 0), f"test ! -e src; {_OVER}"),
     "A try in which a program runs": Case((2, 2, 2, 0, 0, 0), f"{_TAKEN}; wink tries | grep short", _LONG),
     "Nothing that was dropped": Case((2, 0, 0, 2, 2, 0, 0, 0), f"{_TAKEN}; {_OVER}"),
-    "Hunks without a terminal": Case((0, 2, 2, 0), f"{_TAKEN}; {_OVER}"),
+    "Hunks without a terminal": Case((0, 2, 2, 2, 0), f"{_TAKEN}; {_OVER}"),
     "Something else in the place of a try": Case(
         (1, 0, 0),
         f"{_TAKEN}; {_OVER}; ls -A ~ && test ! -e ~/a.txt",
