@@ -1,7 +1,8 @@
 """Let every call of the workload fail, or be the last, at each system call in turn, and print what that left.
 
-Without options everything is tried, which takes a while; `--every N` tries each N-th point, `--only OPERATION` just
-this one.
+Without options everything is tried, which takes about an hour; `--every N` tries each N-th point, `--only OPERATION`
+just this one. A line tells of each pair of operation and fault that is done; with `--kept FILE` what was found is kept
+there, and a run that was ended goes on.
 """
 
 from __future__ import annotations
@@ -15,11 +16,12 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
+from threading import Lock
 from typing import Any, Final
 
 from ._library import FAULTS, POWER, build, compiler
@@ -67,21 +69,37 @@ def run(
     where: str | None = None,
     workers: int | None = None,
     minutes: float | None = None,
+    kept: Path | None = None,
+    tell: Callable[[str], None] = lambda _: None,
 ) -> Table:
-    """Try the points, in several processes at once, in a directory made in `where`; begin nothing after so many minutes."""
+    """Try the points, in several processes at once, in a directory made in `where`; begin nothing after so many minutes.
+
+    What each pair left is added to the file `kept`, and pairs that are there already are not tried again.
+    """
     table, started = Table(), time.monotonic()
+    known: set[tuple[Any, ...]] = set()
+    if kept is not None and kept.exists():
+        for line in kept.read_text().splitlines():
+            task, result = json.loads(line)
+            known.add(tuple(task.values()))
+            table.add(result)
     if where is None and os.access(_IN_MEMORY, os.W_OK):
         where = _IN_MEMORY
     with tempfile.TemporaryDirectory(prefix="faults-", dir=where) as scratch:
         environment = os.environ | {"LD_PRELOAD": str(build(Path(scratch))), "PYTHONDONTWRITEBYTECODE": "1"}
         tasks: SimpleQueue[str] = SimpleQueue()
-        planned = _tasks(only)
+        planned = [
+            one
+            for task in _tasks(only)
+            if (not only_power or task["fault"] == POWER)
+            and tuple((one := task | {"every": every}).values()) not in known
+        ]
         if minutes is not None:
             random.Random(len(planned)).shuffle(planned)  # so that whatever is left out is a sample
         for task in planned:
-            if not only_power or task["fault"] == POWER:
-                tasks.put(json.dumps(task | {"every": every}) + "\n")
+            tasks.put(json.dumps(task) + "\n")
         count = workers or os.cpu_count() or 1
+        lock, done = Lock(), list[str]()
 
         def work(number: int) -> None:
             place = Path(scratch, str(number))
@@ -92,13 +110,27 @@ def run(
             ) as worker:
                 assert worker.stdin is not None
                 assert worker.stdout is not None
-                while not tasks.empty() and (minutes is None or time.monotonic() - started < minutes * 60):
-                    worker.stdin.write(tasks.get())
+                while minutes is None or time.monotonic() - started < minutes * 60:
+                    try:
+                        task = tasks.get_nowait()
+                    except Empty:
+                        break
+                    worker.stdin.write(task)
                     worker.stdin.flush()
                     line = worker.stdout.readline()
                     if not line:
-                        raise RuntimeError("a worker died")
-                    table.add(json.loads(line))
+                        raise RuntimeError(f"a worker died of {task}")
+                    result = json.loads(line)
+                    with lock:
+                        table.add(result)
+                        done.append(task)
+                        if kept is not None:
+                            with kept.open("a") as file:
+                                file.write(f"[{task.rstrip()}, {line.rstrip()}]\n")
+                        tell(
+                            f"{len(done)}/{len(planned)} {result['operation']}, {result['fault']}: "
+                            f"{result['counts'].get('points', 0)} points, {len(result['problems'])} problems"
+                        )
                 worker.stdin.close()
 
         with ThreadPoolExecutor(count) as threads:
@@ -127,6 +159,7 @@ def main() -> int:
     parser.add_argument("--only-power", action="store_true", help="only cuts of power")
     parser.add_argument("--where", help="a directory of the filesystem to try it on; in memory by default")
     parser.add_argument("--minutes", type=float, help="begin nothing after this time")
+    parser.add_argument("--kept", type=Path, metavar="FILE", help="keep what is found there, and go on from it")
     options = parser.parse_args()
     if compiler() is None:
         print("not run: there is no C compiler")
@@ -138,9 +171,11 @@ def main() -> int:
         only_power=options.only_power,
         where=options.where,
         minutes=options.minutes,
+        kept=options.kept,
+        tell=lambda line: print(line, file=sys.stderr, flush=True),
     )
     print(table.text(by=0), table.text(by=1), sep="\n\n")
-    print(f"\n{table.total('points')} points in {time.monotonic() - started:.0f} s")
+    print(f"\n{table.total('points')} points; this run took {time.monotonic() - started:.0f} s")
     if table.left_out:
         print(f"{table.left_out} pairs of operation and fault were not begun in time")
     for problem in table.problems:
