@@ -455,4 +455,4 @@ def scaffold(session: nox.Session) -> None:
     session.run("uv", "build", "--wheel", "--clear", "--out-dir", str(dist), silent=True)
     wheel = next(dist.glob("*.whl"))
     session.install(str(wheel))
-    session.run("python", "tests/cli/scaffold/packages.py", str(wheel), *session.posargs)
+    session.run("python", "tests/cli/scaffold/packages.py", *session.posargs)

@@ -1,9 +1,9 @@
 """Let packages pass their own nox with a built wheel of wink: new ones of `wink new-plugin`, and the example.
 
-    python tests/cli/scaffold/packages.py WHEEL [--quick]
+    python tests/cli/scaffold/packages.py [--quick]
 
-runs in an environment that has the wheel, nox and uv. Each package's noxfile makes clean environments, as on its author's
-machine; a constraint says that wink is the wheel, so that no package index is asked for it. Without `--quick` there is a package
+runs in an environment that has wink's built wheel, nox and uv. Each package's noxfile makes clean environments, as on its author's
+machine, with the wink that nox is installed beside, so that no package index is asked for it. Without `--quick` there is a package
 for each kind of offer, one with all of them and the example, on every Python that is here; with it the one with all, one of a
 single kind and the example, on one Python.
 """
@@ -24,16 +24,12 @@ MAIN = f"{sys.version_info.major}.{sys.version_info.minor}"
 BIN = Path(sys.executable).parent
 
 
-def main(wheel: str, *, quick: bool) -> int:
+def main(*, quick: bool) -> int:
     """Check them all; the number of packages that failed."""
     with tempfile.TemporaryDirectory(prefix="wink-packages-") as name:
         place = Path(name)
-        constraint = place / "constraint.txt"
-        constraint.write_text(f"wink @ {Path(wheel).resolve().as_uri()}\n", encoding="utf-8")
         environ = {
             **os.environ,
-            "UV_CONSTRAINT": str(constraint),
-            "PIP_CONSTRAINT": str(constraint),
             "MYPY_CACHE_DIR": str(place / "mypy"),
             "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}",
         }
@@ -43,7 +39,7 @@ def main(wheel: str, *, quick: bool) -> int:
         sessions = ["lint", "types", f"tests-{MAIN}"] if quick else []
         with ThreadPoolExecutor(2) as workers:
             failed = list(workers.map(lambda package: check(package, sessions, environ), packages))
-        together(packages)
+        together([*packages, new(place, "small", ())])
     return sum(failed)
 
 
@@ -84,11 +80,13 @@ def check(package: Path, sessions: Sequence[str], environ: dict[str, str]) -> bo
 
 
 def together(packages: Sequence[Path]) -> None:
-    """Install all of them beside each other: one author's package must not break another's."""
+    """Install all of them beside each other, the smallest too: one author's package must not break another's."""
     pip = [BIN / "uv", "pip", "install", "--quiet", "--python", sys.executable, "--no-deps"]
     subprocess.run([*pip, *packages], check=True)
     subprocess.run([BIN / "wink", "plugins", "check"], check=True, cwd=packages[0].parent)
+    call = [BIN / "wink", "call", "small_count_words", "path=pyproject.toml", "--section", "small.tools"]
+    subprocess.run(call, check=True, cwd=packages[-1])
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1], quick="--quick" in sys.argv[2:]))
+    raise SystemExit(main(quick="--quick" in sys.argv[1:]))

@@ -16,6 +16,7 @@ from wink.cli import run
 from wink.cli.scaffold import KINDS, Package, files_of, write_all
 from wink.cli.setup._new_plugin import _installing
 from wink.plugins import LONGEST, problem_with_offer_name
+from wink.testing import fake_distribution
 
 NAMES = ["notes", "x", "git-tools", "a" * LONGEST]
 EVERY = tuple(KINDS)
@@ -77,20 +78,38 @@ def test_json_has_the_same_with_stable_keys(capsys: pytest.CaptureFixture[str], 
 
 def test_a_dry_run_writes_nothing(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """And says what would be written."""
-    assert new("notes", "--dry-run") == 0
+    assert new("notes", "--offer", "policy", "--dry-run") == 0
     would = capsys.readouterr().out
     assert list(tmp_path.iterdir()) == []
 
-    assert new("notes") == 0
+    assert new("notes", "--offer", "policy") == 0
     wrote = capsys.readouterr().out
     assert would.split()[2:] == wrote.split("next:")[0].split()[1:]
 
 
-def test_without_an_offer_it_is_a_section() -> None:
-    """Most plugins are."""
-    assert new("notes") == 0
-    assert Path("wink-notes/src/wink_notes/_section.py").is_file()
-    assert not Path("wink-notes/src/wink_notes/_policy.py").exists()
+@pytest.mark.parametrize("name", NAMES)
+def test_the_smallest_package_is_two_files_and_works(
+    name: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """A function is enough for a tool, and one module with its project file for a plugin."""
+    assert new(name) == 0
+    out = capsys.readouterr().out
+    package, module, prefix = f"wink-{name}", f"wink_{name}".replace("-", "_"), name.replace("-", "_")
+    text = (tmp_path / package / f"{module}.py").read_text()
+    project = tomllib.loads((tmp_path / package / "pyproject.toml").read_text())
+    assert sorted(os.listdir(tmp_path / package)) == ["pyproject.toml", f"{module}.py"]
+    assert out.splitlines()[-1].startswith(f"next: cd {package} && ")
+    assert out.endswith(f"wink call {prefix}_count_words path=pyproject.toml --section {name}.tools\n")
+    assert project["tool"]["hatch"]["build"]["targets"]["wheel"]["include"] == [f"{module}.py"]
+
+    (tmp_path / "a.txt").write_text("one two\n")
+    with fake_distribution(package, entry_points=project["project"]["entry-points"], modules={module: text}):
+        call = ["--section", f"{name}.tools"]
+        assert run(["call", f"{prefix}_add_line", "path=a.txt", "line=three", *call]) == 0
+        assert run(["call", f"{prefix}_count_words", "path=a.txt", *call]) == 0
+        assert "3 words" in capsys.readouterr().out
+        assert run(["undo"]) == 0
+    assert (tmp_path / "a.txt").read_text() == "one two\n"
 
 
 @pytest.mark.parametrize(
@@ -235,8 +254,8 @@ def test_every_combination_fits_together(kinds: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_style_and_format_are_right_for_any_name(name: str, tmp_path: Path) -> None:
     """A long name must not make a line too long, nor a short one a line that ruff would join."""
-    for kinds in [EVERY, *((kind,) for kind in EVERY)]:
-        write_all(str(tmp_path / "-".join(kinds)), files_of(Package(name, kinds, __version__)))
+    for kinds in [(), EVERY, *((kind,) for kind in EVERY)]:
+        write_all(str(tmp_path / ("-".join(kinds) or "smallest")), files_of(Package(name, kinds, __version__)))
     for command in (["check"], ["format", "--check", "--diff"]):
         done = subprocess.run(
             [*ruff(), *command, "--no-cache", "."],
@@ -281,4 +300,4 @@ def test_what_comes_next_works_with_the_pip_that_is_there(
         return version
 
     monkeypatch.setattr(metadata, "version", found)
-    assert list(_installing()) == steps
+    assert list(_installing(" --group test")) == steps

@@ -21,6 +21,8 @@ _WIDTH: Final = 100
 class Package:
     """A package to be written: the plugin's name, and the kinds of offers that it makes, in their order.
 
+    Without a kind it is the smallest there can be: two functions that are tools, in one module.
+
     >>> package = Package("git-tools", ("section",), wink="0.1.0")
     >>> package.distribution, package.module, package.prefix, package.requirement
     ('wink-git-tools', 'wink_git_tools', 'git_tools', 'wink>=0.1,<1')
@@ -64,6 +66,8 @@ class Package:
 def files_of(package: Package) -> dict[str, str]:
     """Every file of the package: its path below the package's directory, and its text, in the order of the report."""
     values = _values(package)
+    if not package.kinds:
+        return dict(sorted(_templates("smallest", values)))
     folders = ["project", *(name for name, _ in package.offers)]
     found = {path: text for folder in folders for path, text in _templates(folder, values)}
     source, tests = f"src/{package.module}/", "tests/"
@@ -91,7 +95,7 @@ def _values(package: Package) -> dict[str, str]:
         "prefix": package.prefix,
         "requirement": package.requirement,
         "testing": package.requirement.replace("wink", "wink[testing]", 1),
-        "summary": _and([kind.summary for _, kind in package.offers]),
+        "summary": _and([kind.summary for _, kind in package.offers] or ["two tools"]),
         "hooks_target": f"{package.module}.hooks" if "hooks" in package.kinds else "",
     }
     values["entry_points"] = "\n\n".join(_entry_point(package, kind) for _, kind in package.offers)

@@ -21,7 +21,7 @@ from wink.cli.scaffold import KINDS, Package, files_of, write_all
     "kinds",
     multiple=True,
     metavar="KIND",
-    help=f"What it offers: {', '.join(KINDS)}; may be given several times. A section, unless given.",
+    help=f"Write a package with tests and checks of its own that offers this: {', '.join(KINDS)}; may be given several times.",
 )
 @click.option(
     "--directory", default=".", metavar="PATH", help="Where to make wink-NAME; in the current directory by default."
@@ -31,9 +31,10 @@ from wink.cli.scaffold import KINDS, Package, files_of, write_all
 def new_plugin(name: str, kinds: tuple[str, ...], directory: str, dry_run: bool, as_json: bool) -> None:
     """Write a package, wink-NAME, for a plugin called NAME.
 
-    It has a small working example of each kind of offer, with its tests, and passes them, ruff and mypy as it is.
+    By itself that is a pyproject.toml and a module with two functions that are tools. With --offer it has a small working
+    example of each kind of offer, with its tests, and passes them, ruff and mypy as it is.
     """
-    kinds = _checked_kinds(kinds or ("section",))
+    kinds = _checked_kinds(kinds)
     package = Package(_checked_name(name, kinds), kinds, __version__)
     target = os.path.join(directory, package.distribution) if directory != "." else package.distribution
     _check_place(directory, target)
@@ -46,7 +47,7 @@ def new_plugin(name: str, kinds: tuple[str, ...], directory: str, dry_run: bool,
                 f"cannot write {target!r}: {error.strerror or error}; nothing was written, "
                 "name another place with --directory"
             ) from error
-    following = f"cd {shlex.quote(target)} && {' && '.join(_installing())} && pytest"
+    following = f"cd {shlex.quote(target)} && {' && '.join(_trying(package))}"
     paths = [os.path.join(target, *path.split("/")) for path in files]
     if as_json:
         said = {
@@ -54,7 +55,7 @@ def new_plugin(name: str, kinds: tuple[str, ...], directory: str, dry_run: bool,
             "distribution": package.distribution,
             "package": package.module,
             "directory": os.path.abspath(target),
-            "offers": list(package.kinds),
+            "offers": list(package.kinds or ("section",)),
             "files": paths,
             "next": following,
             "dry_run": dry_run,
@@ -108,15 +109,24 @@ def _check_place(directory: str, target: str) -> None:
         raise wrong(f"{directory!r} cannot be written to; name another place with --directory")
 
 
-def _installing() -> tuple[str, ...]:
-    """How to install a package with a dependency group, with what there is here."""
+def _trying(package: Package) -> tuple[str, ...]:
+    """How to install a package, with what there is here, and to try it: by its tests, or by a call where it has none."""
+    if package.kinds:
+        return (*_installing(" --group test"), "pytest")
+    call = f"wink call {package.prefix}_count_words path=pyproject.toml --section {package.plugin}.tools"
+    return (*_installing(), call)
+
+
+def _installing(group: str = "") -> tuple[str, ...]:
     from importlib import metadata
 
+    install = f"pip install -e .{group}"
     try:
         version = metadata.version("pip")
     except metadata.PackageNotFoundError:
-        return ("uv pip install -e . --group test",)
-    install = "pip install -e . --group test"
+        return (f"uv {install}",)
+    if not group:
+        return (install,)
     major, _, rest = version.partition(".")
     minor = rest.partition(".")[0]
     knows_groups = (int(major), int(minor)) >= (25, 1) if major.isdecimal() and minor.isdecimal() else True
