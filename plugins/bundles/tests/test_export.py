@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import io
 import json
@@ -19,7 +20,7 @@ from tests.cli.conftest import Done
 
 from wink.errors import BundleRefused
 from wink.filesystem import path_in_json
-from wink_bundles import read_bundle
+from wink_bundles import _exporting, read_bundle
 
 Cli = Callable[..., Done]
 SECRET = "sk-proj-Zq3vT9xLm2Rk8wYb"
@@ -117,6 +118,41 @@ def test_the_history_is_a_repository_that_git_takes(worked: Cli, place: Path, tm
     assert (tmp_path / "clone" / "keys" / "k.env").read_text() == "KEY=[masked]\n"
     assert (tmp_path / "clone" / "x&amp;y's.txt").read_text() == "1\n"
     assert (tmp_path / "clone" / "a.txt").read_text() == "one\ntwo\n"
+
+
+def test_large_files_come_along_by_lines_and_others_by_digests(
+    cli: Cli, place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Texts as far as there is room, which is so much that the bundle can be read again."""
+    lines = "".join(f"line {number}\n" for number in range(20_000))
+    for name in ("big.txt", "more.txt"):
+        (place / name).write_text(lines)
+    for name in ("big.txt", "more.txt"):
+        assert cli("call", "read_file", f"file_path={name}").status == 0
+        assert cli("call", "edit_file", f"file_path={name}", "old_string=line 999\n", "new_string=other\n").status == 0
+    packed = base64.b64encode(lines.encode() + b"\xff").decode()
+    assert cli("call", "write_bytes", "file_path=odd.txt", f"content={packed}").status == 0
+    monkeypatch.setattr(_exporting, "_LARGE_TOGETHER", 2 * len(lines))
+
+    assert cli("export", str(tmp_path / "s.wink")).status == 0
+    assert cli("import", str(tmp_path / "s.wink"), str(tmp_path / "there")).status == 0
+    assert cli("export", str(tmp_path / "s.html"), "--html").status == 0
+
+    changed = lines.replace("line 999\n", "other\n")
+    old, new, odd = (
+        hashlib.sha256(one).hexdigest() for one in (lines.encode(), changed.encode(), lines.encode() + b"\xff")
+    )
+    page = (tmp_path / "s.html").read_text()
+    for said in (
+        cli("diff", "--workspace", str(tmp_path / "there"), "--color", "always").out.replace("\x1b[0m", ""),
+        page,
+    ):
+        assert "+other" in said
+        assert (
+            f"more.txt: a file of {len(lines)} bytes (SHA-256 {old}) became a file of {len(changed)} bytes (SHA-256 {new})"
+            in said
+        )
+        assert f"odd.txt: created a file of {len(lines) + 1} bytes (SHA-256 {odd})" in said
 
 
 class Page(HTMLParser):
@@ -250,6 +286,16 @@ ATTACKS: dict[str, tuple[Callable[[dict[str, bytes]], bytes], str]] = {
     ),
     "a path above": (lambda m: packed(_changed(m, "../../etc/passwd")), "no path in a workspace"),
     "an absolute path": (lambda m: packed(_changed(m, "/etc/passwd")), "no path in a workspace"),
+    "an odd digest": (
+        lambda m: packed(
+            edited(
+                m,
+                "calls.jsonl",
+                changes=[{"path": "a", "moved_from": None, "before": None, "after": _side(digest="a\nb")}],
+            )
+        ),
+        "as a SHA-256",
+    ),
     "an odd outcome": (lambda m: packed(edited(m, "calls.jsonl", outcome="fine")), "line 1"),
     "another key": (lambda m: packed(edited(m, "calls.jsonl", more=1)), "line 1"),
     "a huge number": (lambda m: packed(edited(m, "calls.jsonl", number=1 << 62)), "do not rise"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import re
 import zipfile
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -31,6 +32,8 @@ _MANIFEST_BYTES: Final = 4 << 20
 _MOST_ROWS: Final = 1_000_000
 _STARTS: Final = (b"# v2 git bundle\n", b"# v3 git bundle\n")
 _LAST_NUMBER: Final = 1 << 53
+
+_DIGEST: Final = re.compile("[0-9a-f]{64}")
 
 T = TypeVar("T")
 
@@ -221,6 +224,9 @@ def _check(path: str, manifest: Manifest, session: Exported) -> None:
             for name in (change.path, change.moved_from):
                 if name is not None and not _is_inside(name):
                     raise BundleRefused(path, f"call c{call.number} names {name!r}, which is no path in a workspace")
+            for side in (change.before, change.after):
+                if side is not None and side.digest is not None and not _DIGEST.fullmatch(side.digest):
+                    raise BundleRefused(path, f"call c{call.number} gives {side.digest!r} as a SHA-256")
 
 
 def _numbers(session: Exported) -> Iterator[int]:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from hashlib import sha256
+from typing import TYPE_CHECKING, Final
 
 from wink.errors import UnknownSession
-from wink.filesystem import DIFFABLE_BYTES, FileChange, FileVersion, Versions
+from wink.filesystem import COMPARED_BYTES, DIFFABLE_BYTES, FileChange, FileVersion, Versions
 from wink.record import CallView, Masking, Said, microseconds
 from wink_bundles._rows import Call, Change, Event, Exported, Prompt, Run, Side, Slice, Turn
 
 if TYPE_CHECKING:
     from wink.workspace import Workspace
+
+_LARGE_TOGETHER: Final = 64 << 20
+"""So many bytes may texts above 64 KiB have in one bundle, so that it can be read again; those beyond are told by digests."""
 
 
 def export(workspace: Workspace, session: str) -> Exported:
@@ -24,8 +28,9 @@ def export(workspace: Workspace, session: str) -> Exported:
     rows = record.calls(session)
     # Calls inside of another one have its changes: they are told with the outermost, which comes last.
     outermost = {row.transaction: row.position for row in reversed(rows)}
+    sides = _Sides(masking)
     calls = tuple(
-        _call(row, versions, reverts, masking, is_outermost=outermost[row.transaction] == row.position)
+        _call(row, versions, reverts, sides, is_outermost=outermost[row.transaction] == row.position)
         for row in reversed(rows)
     )
     runs = tuple(_run(workspace, row.number) for row in record.runs.rows() if row.session == session)
@@ -44,8 +49,9 @@ def export(workspace: Workspace, session: str) -> Exported:
 
 
 def _call(
-    row: CallView, versions: Versions, reverts: dict[int, tuple[int, ...]], masking: Masking, *, is_outermost: bool
+    row: CallView, versions: Versions, reverts: dict[int, tuple[int, ...]], sides: _Sides, *, is_outermost: bool
 ) -> Call:
+    masking = sides.masking
     return Call(
         number=row.position,
         transaction=row.transaction,
@@ -63,7 +69,7 @@ def _call(
         arguments=masking.json(row.arguments),
         reply=masking.text(row.rendered),
         decisions=tuple((name, ok, why and masking.text(why), asks) for name, ok, why, asks in row.decisions),
-        changes=tuple(_change(versions.with_content(row.transaction, change), masking) for change in row.changes)
+        changes=tuple(_change(versions.with_content(row.transaction, change), sides) for change in row.changes)
         if is_outermost
         else (),
         takes_back=reverts.get(row.transaction, ()),
@@ -71,21 +77,40 @@ def _call(
     )
 
 
-def _change(change: FileChange, masking: Masking) -> Change:
-    return Change(change.path, change.moved_from, _side(change.before, masking), _side(change.after, masking))
+def _change(change: FileChange, sides: _Sides) -> Change:
+    return Change(change.path, change.moved_from, sides.side(change.before), sides.side(change.after))
 
 
-def _side(version: FileVersion | None, masking: Masking) -> Side | None:
-    if version is None:
-        return None
-    content = version.content(DIFFABLE_BYTES) if version.kind == "file" else None
-    text = None
-    if content is not None:
+class _Sides:
+    """Makes sides of changes, as long as there is room for their texts."""
+
+    def __init__(self, masking: Masking) -> None:
+        self.masking = masking
+        self._left = _LARGE_TOGETHER
+
+    def side(self, version: FileVersion | None) -> Side | None:
+        """One side of a change."""
+        if version is None:
+            return None
+        facts = version.kind, version.size, version.mode, version.target
+        content = version.content(COMPARED_BYTES) if version.kind == "file" else None
+        if content is None:
+            return Side(*facts, None, version.digest() if version.kind == "file" else None)
+        content = self.masking.content(content)
+        text = self._text(content)
+        return Side(*facts, text, sha256(content).hexdigest() if text is None else None)
+
+    def _text(self, content: bytes) -> str | None:
         try:
-            text = masking.content(content).decode()
+            text = content.decode()
         except UnicodeDecodeError:
-            text = None
-    return Side(version.kind, version.size, version.mode, version.target, text)
+            return None
+        if len(content) <= DIFFABLE_BYTES:
+            return text
+        if len(content) > self._left:
+            return None
+        self._left -= len(content)
+        return text
 
 
 def _run(workspace: Workspace, number: int) -> Run:

@@ -94,12 +94,17 @@ def _put_transaction(connection: sqlite3.Connection, call: Call) -> None:
 
 def _change_row(change: Change) -> tuple[Any, ...]:
     """A change as the record keeps it."""
-    content, before_content = (
-        None if side is None or side.content is None else side.content.encode("utf-8", "backslashreplace").hex()
-        for side in (change.after, change.before)
-    )
+    content, before_content = map(_content, (change.after, change.before))
     before, after, unknown = _side(change.before), _side(change.after), (None,) * 3
     return (change.moved_from, *before, *unknown, *after, *unknown, content, before_content)
+
+
+def _content(side: Side | None) -> str | None:
+    if side is None:
+        return None
+    if side.content is None:
+        return None if side.digest is None else f"sha256:{side.digest}"
+    return side.content.encode("utf-8", "backslashreplace").hex()
 
 
 def _put_call(connection: sqlite3.Connection, call: Call) -> None:

@@ -7,21 +7,22 @@ from typing import Any, Final, Literal
 from wink.dataclass import dataclass
 from wink.transactions import Outcome
 
-FORMAT: Final = 2
-"""The format of bundles; those of format 1 lack what models said."""
+FORMAT: Final = 3
+"""The format of bundles; those of format 1 lack what models said, and those of format 2 digests."""
 
 Kind = Literal["file", "directory", "link", "other"]
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One side of a change; `content` is text of up to 64 KiB, with secrets masked."""
+    """One side of a change; `content` is text of up to 16 MiB, with secrets masked, `digest` the SHA-256 of what is not there."""
 
     kind: Kind
     size: int
     mode: int
     target: str | None
     content: str | None
+    digest: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from wink.filesystem import DIFFABLE_BYTES, FileChange, FileVersion, Node, Store
-from wink_overlay._lower import has_same_bytes, lower_version
+from wink_overlay._lower import has_same_bytes, lower_version, unchanged_version
 from wink_overlay._marks import GONE, OWN, TREE, Earlier, Upper, in_tree, joined
 from wink_overlay._view import Seen, View
 
@@ -185,7 +185,7 @@ class _Comparison:
         if self._exact:
             with _opened(self._before, before) as one, _opened(self._after, after) as two:
                 return has_same_bytes(one, two)
-        content = old.content()
+        content = old.content(DIFFABLE_BYTES)
         return content is not None and content == new.content()
 
     def _moved_from(self, path: str, after: Seen | None) -> str | None:
@@ -211,20 +211,11 @@ def _version(view: View, seen: Seen | None) -> FileVersion | None:
         return lower_version(view.lower, seen.below, seen.node)
     known = view.upper.version(seen.path)
     if known is not None:
-        return FileVersion(known.kind, known.size, known.mode, known.target, known.load)
+        return FileVersion(known.kind, known.size, known.mode, known.target, known.load, None, known.find_digest)
     node = seen.node
     if node.kind != "file":
         return FileVersion(node.kind, 0 if node.kind == "directory" else node.size, node.mode, node.target)
-    place, store = in_tree(seen.path), view.upper.store
-    return FileVersion("file", node.size, node.mode, load=lambda: _content(store, place, node))
-
-
-def _content(store: Store, place: str, node: Node) -> bytes | None:
-    try:
-        content, now = store.read(place, DIFFABLE_BYTES)
-    except OSError:
-        return None
-    return content if now.identity == node.identity else None
+    return unchanged_version(view.upper.store, in_tree(seen.path), node)
 
 
 def _opened(view: View, seen: Seen) -> BinaryIO:

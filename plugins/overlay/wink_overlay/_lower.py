@@ -9,7 +9,6 @@ from typing import IO, BinaryIO, Final, Protocol, cast
 
 from wink.errors import LowerFailed, PathRefused, WinkError
 from wink.filesystem import (
-    DIFFABLE_BYTES,
     ChangeSet,
     Filesystem,
     FileTransaction,
@@ -17,7 +16,9 @@ from wink.filesystem import (
     Node,
     NodeKind,
     Staging,
+    Store,
     failure,
+    file_version,
     workspace_path,
 )
 
@@ -153,19 +154,20 @@ def lower_version(lower: Lower, path: str, node: Node) -> FileVersion:
     if node.kind != "file":
         size = 0 if node.kind == "directory" else node.size
         return FileVersion(node.kind, size, node.mode, node.target)
-    return FileVersion("file", node.size, node.mode, load=lambda: small_content(lower, path, node))
+    return unchanged_version(lower, path, node)
 
 
-def small_content(lower: Lower, path: str, node: Node) -> bytes | None:
-    """A small file's content, while it is what it was."""
-    if node.size > DIFFABLE_BYTES:
+def unchanged_version(layer: Lower | Store, path: str, node: Node) -> FileVersion:
+    """A file's version that can be shown as long as what a layer has at `path` is what it was."""
+
+    def open_content() -> BinaryIO | None:
+        stream, now = layer.open(path)
+        if now.identity == node.identity:
+            return stream
+        stream.close()
         return None
-    try:
-        stream, now = lower.open(path)
-        with stream:
-            return stream.read(DIFFABLE_BYTES + 1) if now.identity == node.identity else None
-    except OSError:
-        return None
+
+    return file_version(node.size, node.mode, open_content)
 
 
 def has_same_bytes(one: BinaryIO, two: BinaryIO) -> bool:

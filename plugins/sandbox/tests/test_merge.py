@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 
 import pytest
 from plugins.sandbox.tests.conftest import Place
 
 from wink.errors import MergeConflict
+from wink.filesystem import COMPARED_BYTES
 from wink_sandbox import Command, differences, merge, opened, words_of
 
 
@@ -83,6 +85,25 @@ def test_the_mode_that_is_told_is_the_one_that_is_given(place: Place) -> None:
     assert ran.paths.keys() == {"other", "made"}
     assert (modes["other"], modes["made"]) == (0o700, 0o750)
     assert (place.root / "other").stat().st_mode & 0o7777 == 0o700
+
+
+def test_what_a_program_did_to_large_files_is_shown_before_it_is_merged(place: Place) -> None:
+    """By lines up to 16 MiB, and by sizes and digests above, so that nobody accepts blind."""
+    old = b"x" * (COMPARED_BYTES + 1)
+    (place.root / "big.txt").write_text("".join(f"line {number}\n" for number in range(20_000)))
+    (place.root / "huge.bin").write_bytes(old)
+
+    with opened(place.overlay()) as overlay:
+        script = "sed -i 's/^line 9999$/other/' big.txt; printf y >> huge.bin"
+        place.sandbox.run(Command(words_of(script), env={"PATH": "/usr/bin:/bin"}), overlay)
+        big, huge = sorted(differences(overlay).changes(), key=lambda change: change.path)
+
+        assert "\n-line 9999\n+other\n" in big.diff()
+        digests = [hashlib.sha256(content).hexdigest() for content in (old, old + b"y")]
+        assert huge.diff() == (
+            f"huge.bin: a file of {len(old)} bytes (SHA-256 {digests[0]}) became "
+            f"a file of {len(old) + 1} bytes (SHA-256 {digests[1]})\n"
+        )
 
 
 def test_a_file_that_somebody_else_changed_meanwhile_is_a_conflict(place: Place) -> None:

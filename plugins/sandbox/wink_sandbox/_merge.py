@@ -9,11 +9,18 @@ import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from wink.dataclass import dataclass, field, replace
 from wink.errors import FileConflict, MergeConflict, MergeRefused
-from wink.filesystem import FileChange, FileTransaction, FileVersion, check_program_may_change, merging
+from wink.filesystem import (
+    FileChange,
+    FileTransaction,
+    FileVersion,
+    check_program_may_change,
+    file_version,
+    merging,
+)
 from wink_sandbox import _rules
 from wink_sandbox._bare import planted
 from wink_sandbox._deep import Changeable, walk_tree
@@ -363,22 +370,14 @@ def _version(place: str, status: os.stat_result | None, *, is_carried: bool = Fa
         return None
     mode = _carried_mode(status.st_mode) if is_carried else stat.S_IMODE(status.st_mode)
     if stat.S_ISREG(status.st_mode):
-        return FileVersion("file", status.st_size, mode, load=lambda: _content(place))
+        return file_version(status.st_size, mode, lambda: _opened(place))
     if stat.S_ISLNK(status.st_mode):
         return FileVersion("link", status.st_size, mode, os.readlink(place))
     return FileVersion("directory" if stat.S_ISDIR(status.st_mode) else "other", 0, mode)
 
 
-def _content(place: str) -> bytes | None:
-    from wink.filesystem import COMPARED_BYTES
-
-    try:
-        fd = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return None
-    with open(fd, "rb") as stream:
-        content = stream.read(COMPARED_BYTES + 1)
-    return content if len(content) <= COMPARED_BYTES else None
+def _opened(place: str) -> BinaryIO:
+    return open(os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
 
 
 def _is_same(change: FileChange) -> bool:

@@ -10,6 +10,7 @@ from wink.filesystem._change import (
     FileChange,
     FileVersion,
     Kept,
+    file_version,
 )
 from wink.filesystem._filesystem import Filesystem
 from wink.filesystem._git_data import is_git_data
@@ -138,6 +139,7 @@ __all__ = [
     "copy_with_holes",
     "distribution_at",
     "failure",
+    "file_version",
     "git_index_meaning",
     "import_places",
     "is_git_config",

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeAlias
 
 from wink.dataclass import dataclass, field
 
 if TYPE_CHECKING:
+    from io import BufferedIOBase
+
     Load: TypeAlias = Callable[[], bytes | None]
     FindDigest: TypeAlias = Callable[[], str | None]
 else:
@@ -24,6 +26,9 @@ DIFFABLE_BYTES = 64 * 1024
 
 COMPARED_BYTES = 16 << 20
 """Content above this size is not compared: a diff has its size and digest."""
+
+DIGESTED_BYTES = 1 << 30
+"""Larger files are not read to tell their digest: one with a hole may have terabytes."""
 
 COPIED_BYTES = 64 << 20
 """Larger content is not copied, neither into the history nor by an undo: as a pre-image it stays the inode that it is."""
@@ -110,6 +115,42 @@ class FileChange:
 def _without_content(version: FileVersion | None) -> FileVersion | None:
     # not `replace`, which costs four times as much: this is done for each call
     return version and FileVersion(version.kind, version.size, version.mode, version.target)
+
+
+def file_version(size: int, mode: int, open_content: Callable[[], BinaryIO | BufferedIOBase | None]) -> FileVersion:
+    """A file of so many bytes, whose content, or where that is larger than 16 MiB its digest, is read when it is asked for.
+
+    `open_content` gives a stream, or None where that version is not at hand any more; it may raise `OSError` for that, too.
+    """
+
+    def read(of: Callable[[BinaryIO | BufferedIOBase], Any]) -> Any:
+        try:
+            stream = open_content()
+            if stream is None:
+                return None
+            with stream:
+                return of(stream)
+        except OSError:
+            return None
+
+    def content(stream: BinaryIO | BufferedIOBase) -> bytes | None:
+        found = stream.read(size + 1)
+        return found if len(found) == size else None
+
+    if size <= COMPARED_BYTES:
+        return FileVersion("file", size, mode, load=lambda: read(content))
+    find = (lambda: read(stream_digest)) if size <= DIGESTED_BYTES else None
+    return FileVersion("file", size, mode, find_digest=find)
+
+
+def stream_digest(stream: BinaryIO | BufferedIOBase, start: bytes = b"") -> str:
+    """The SHA-256 in hexadecimal of what a stream still has, after a `start` that was read before."""
+    from hashlib import sha256  # 4 ms to import, for OpenSSL
+
+    hasher = sha256(start)
+    while chunk := stream.read(1 << 20):
+        hasher.update(chunk)
+    return hasher.hexdigest()
 
 
 def with_load(version: FileVersion, load: Load) -> FileVersion:

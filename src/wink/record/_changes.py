@@ -5,7 +5,8 @@ from; then for each path a list of what `_FIELDS` names. Sizes are in bytes, mod
 side that was not there has no kind. A pre-image is named by where it lies in staging. `after_digest` is a SHA-256, of a git
 index with what it says after a space, and where there was none after two when anything of the file had changed last, in
 nanoseconds. `content`, in hexadecimal, is what a rolled-back call had written, since nothing else keeps it, and
-`before_content` what it had found, in a record that was brought here without its files.
+`before_content` what it had found, in a record that was brought here without its files; there each may be `sha256:` and a
+digest.
 """
 
 from __future__ import annotations
@@ -177,7 +178,9 @@ def _version(side: Sequence[Any], staged: str | None, digest: str | None, conten
     if content is None:
         return FileVersion(kind, size, mode, target, None, kept)
     try:
-        found = bytes.fromhex(content)
+        found = bytes.fromhex(content.removeprefix("sha256:"))
     except ValueError:
         refuse()
+    if content.startswith("sha256:"):
+        return FileVersion(kind, size, mode, target, None, kept, found.hex)
     return FileVersion(kind, size, mode, target, lambda: found, kept)

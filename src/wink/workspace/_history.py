@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from io import BytesIO
 from typing import Any, Final
 
 from wink.errors import UnknownCall, UnknownRun, UnknownSession, WinkError
-from wink.filesystem import COMPARED_BYTES, FileChange, Filesystem, FileVersion, HostFilesystem, Versions, net_changes
+from wink.filesystem import (
+    COMPARED_BYTES,
+    FileChange,
+    Filesystem,
+    FileVersion,
+    HostFilesystem,
+    Versions,
+    file_version,
+    net_changes,
+)
 from wink.record import CallFilter, CallView, Record
 
 _FEW: Final = 100
@@ -88,35 +98,36 @@ def proposed_change(
 ) -> FileChange | None:
     """What a call that writes or edits a file would do, as far as its arguments say; None where that cannot be told.
 
-    `mask` takes secrets out of the file's content before and after. Of files above `COMPARED_BYTES` nothing is told.
+    `mask` takes secrets out of the file's content before and after. Files above `COMPARED_BYTES` are told by sizes and
+    digests, where the whole content is given; an edit of one is not.
     """
     path, content = arguments.get("file_path", arguments.get("path")), arguments.get("content")
     old, new = arguments.get("old_string"), arguments.get("new_string")
     if not isinstance(path, str):
         return None
-    try:
-        before, size = _text(files, path)
-    except (OSError, WinkError):
-        before, size = None, 0
-    if size > COMPARED_BYTES:
-        return None
+    before = _there(files, path)
+    text = None if before is None else before.content()
     if isinstance(content, str):
-        after = content
-    elif isinstance(old, str) and isinstance(new, str) and before is not None and old and old in before:
-        after = before.replace(old, new, -1 if arguments.get("replace_all") else 1)
+        after = content.encode("utf-8", "backslashreplace")
+    elif isinstance(old, str) and isinstance(new, str) and old and text is not None:
+        sought, put = (one.encode("utf-8", "surrogatepass") for one in (old, new))
+        if sought not in text:
+            return None
+        after = text.replace(sought, put, -1 if arguments.get("replace_all") else 1)
     else:
         return None
-    if len(after) > COMPARED_BYTES:
+    return FileChange(path, before if text is None else _file(mask(text)), _file(mask(after)))
+
+
+def _there(files: Filesystem, path: str) -> FileVersion | None:
+    try:
+        size = files.stat(path).size_bytes
+        if size > COMPARED_BYTES:
+            return file_version(size, 0o644, lambda: files.open_read(path))
+        return _file(files.read_bytes(path))
+    except (OSError, WinkError):
         return None
-    return FileChange(path, None if before is None else _file(before, mask), _file(after, mask))
 
 
-def _text(files: Filesystem, path: str) -> tuple[str | None, int]:
-    """A text that can be compared, and how many bytes it has."""
-    size = files.stat(path).size_bytes
-    return (None if size > COMPARED_BYTES else files.read(path).content), size
-
-
-def _file(text: str, mask: Callable[[bytes], bytes]) -> FileVersion:
-    content = mask(text.encode("utf-8", "backslashreplace"))
-    return FileVersion("file", len(content), 0o644, load=lambda: content)
+def _file(content: bytes) -> FileVersion:
+    return file_version(len(content), 0o644, partial(BytesIO, content))

@@ -125,8 +125,10 @@ def _change(change: Change) -> FileChange:
 def _version(side: Side | None) -> FileVersion | None:
     if side is None:
         return None
-    content = None if side.content is None else side.content.encode()
-    return FileVersion(side.kind, side.size, side.mode, side.target, None if content is None else lambda: content)
+    if side.content is None:
+        return FileVersion(side.kind, side.size, side.mode, side.target, find_digest=lambda: side.digest)
+    content = side.content.encode()
+    return FileVersion(side.kind, side.size, side.mode, side.target, lambda: content)
 
 
 def _pretty(value: Any) -> str:

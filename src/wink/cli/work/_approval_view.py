@@ -14,6 +14,7 @@ from wink.workspace import proposed_change
 
 if TYPE_CHECKING:
     from wink.filesystem import Filesystem
+    from wink.filesystem.diffs import FileDiff
     from wink.runtime import ApprovalRequest
 
 _LINES: Final = 40
@@ -31,12 +32,14 @@ def _lines(request: ApprovalRequest, files: Filesystem | None, now: datetime) ->
     for verdict in request.policies:
         yield one_line(f"  {verdict.policy} asks: {verdict.reason}")
     arguments: dict[str, Any] = json.loads(request.arguments)
-    diff = preview(arguments, files)
-    hidden = {"content", "old_string", "new_string"} if diff else set[str]()
+    diff = _proposed(arguments, files)
+    # Of what is no text the diff says only what and how large it is; then a person judges by the arguments.
+    hidden = {"content", "old_string", "new_string"} if diff is not None and diff.hunks else set[str]()
     for name, value in arguments.items():
         if name not in hidden:
             yield from argument_lines(name, value, _bounded)
-    yield from (f"  {line}" for line in _bounded(diff))
+    if diff is not None:
+        yield from (f"  {line}" for line in _bounded([visible(line) for line in diff_lines(diff.text())]))
     run = f", run {request.run}" if request.run else ""
     yield one_line(f"  asked {when(request.at, now)} in session {request.session}{run}")
 
@@ -59,16 +62,14 @@ def json_of(request: ApprovalRequest) -> dict[str, Any]:
     return masked_value(row)
 
 
-def preview(arguments: dict[str, Any], files: Filesystem | None) -> list[str]:
-    """The diff that writing or editing a file would make, where the arguments say so much; otherwise nothing."""
+def _proposed(arguments: dict[str, Any], files: Filesystem | None) -> FileDiff | None:
+    """What writing or editing a file would make of it, where the arguments say so much."""
     change = None if files is None else proposed_change(arguments, files)
     if change is None:
-        return []
-    from wink.filesystem.diffs import file_diffs
+        return None
+    from wink.filesystem.diffs import FileDiff
 
-    (diff,) = file_diffs([change])
-    # Of what is no text it says only how large it is; then a person judges by the arguments.
-    return [visible(line) for line in diff_lines(diff.text())] if diff.hunks else []
+    return FileDiff(change.path, change.path, change.before, change.after)
 
 
 def _bounded(lines: list[str]) -> list[str]:

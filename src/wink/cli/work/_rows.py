@@ -11,7 +11,7 @@ from wink.cli._calls import json_of_change
 from wink.cli._masked import masked_value
 from wink.cli.work._approval_view import json_of as request_row
 from wink.cli.work._story import Began, Ended, TestsRan
-from wink.cli.work._view import LIVE_BYTES, ending, milliseconds
+from wink.cli.work._view import ending, milliseconds
 from wink.filesystem import FileChange, path_in_json
 from wink.runtime import ApprovalAnswered, ApprovalRequested, PromptRendered, RenderedTools, ToolInvoked
 
@@ -122,7 +122,7 @@ def _ended(event: Ended) -> dict[str, Any]:
 
 
 def _changes(changes: Iterable[FileChange]) -> list[dict[str, object]]:
-    return [json_of_change(change, diff=change.diff(LIVE_BYTES)) for change in changes]
+    return [json_of_change(change, diff=change.diff()) for change in changes]
 
 
 _ROWS: Final[dict[type, Callable[[Any], dict[str, Any]]]] = {

@@ -24,8 +24,6 @@ WIDTH: Final = 100
 """How many columns lines take where nobody says how many there are."""
 LABEL: Final = 13
 """The columns of the word at the beginning of a line, with the space after it."""
-LIVE_BYTES: Final = 1 << 20
-"""While a run goes on larger files are not compared, so that it need not wait."""
 COMPLAINT_LINES: Final = 12
 """How many lines of a reply that says what is wrong are shown."""
 FAILURES: Final = 5
@@ -149,7 +147,7 @@ def _what_changed(changes: Sequence[FileChange], room: int, limit: int) -> Itera
     left = limit
     from wink.filesystem.diffs import file_diffs
 
-    for index, diff in enumerate(file_diffs(changes, most=LIVE_BYTES)):
+    for index, diff in enumerate(file_diffs(changes)):
         if left <= 0:
             yield _beside(f"… {len(changes) - index} more files", "quiet")
             return

@@ -225,7 +225,7 @@ class FileDiff:
             "a file" if content is None else kind_of(content) or ("a binary file" if is_binary(content) else "a file")
         )
         digest = version.digest() if content is None else None
-        return f"{kind} of {version.size} bytes" + (f" (SHA-256 {digest})" if digest else "")
+        return f"{kind} of {version.size} bytes" + (f" (SHA-256 {digest})" if digest and digest.isalnum() else "")
 
 
 def file_diffs(changes: Iterable[FileChange], *, most: int | None = None) -> Iterator[FileDiff]:

@@ -10,13 +10,19 @@ from io import BytesIO
 from typing import Any, BinaryIO, Protocol
 
 from wink.errors import HistoryDamaged, PathRefused
-from wink.filesystem._change import COMPARED_BYTES, DIFFABLE_BYTES, FileChange, FileVersion, with_load
+from wink.filesystem._change import (
+    COMPARED_BYTES,
+    DIFFABLE_BYTES,
+    DIGESTED_BYTES,
+    FileChange,
+    FileVersion,
+    stream_digest,
+    with_load,
+)
 from wink.filesystem.disk import Attributes
 
 _MOST_MOVES = 100
 _MOST_NAMES = 100_000
-_MOST_DIGESTED = 1 << 30
-"""Larger files are not read to show their digest: one with a hole may have terabytes."""
 _MOST_HELD = 16 << 20
 """So many bytes of what was read are held: to take something back, each content is compared, shown, and put to its place."""
 
@@ -122,7 +128,7 @@ class Versions:
         if stream is None:
             return None
         with stream:
-            digest = _digest(stream)
+            digest = stream_digest(stream)
         if kept is not None:
             kept.digest = digest
         return digest
@@ -148,7 +154,7 @@ class Versions:
             return None
         with stream:
             start = stream.read(DIFFABLE_BYTES)
-            digest = _digest(stream, start)
+            digest = stream_digest(stream, start)
         if len(start) == now.size and self._held + now.size <= _MOST_HELD:
             self._held += now.size
             self._seen[_sight(path, now)] = start
@@ -326,7 +332,7 @@ class Versions:
         """The version with content that can be shown, as far as it is still known."""
         if version.kind != "file":
             return version
-        if version.size > _MOST_DIGESTED:
+        if version.size > DIGESTED_BYTES or version.find_digest is not None:
             return version
         if version.size > COMPARED_BYTES:
             return replace(version, find_digest=lambda: self.digest(path, version, position))
@@ -354,15 +360,6 @@ def has_mark_of(one: FileVersion, other: FileVersion) -> bool:
     if mine is None or theirs is None or one.kind != other.kind or one.size != other.size:
         return False
     return (mine.inode, mine.modified_ns) == (theirs.inode, theirs.modified_ns)
-
-
-def _digest(stream: BinaryIO, start: bytes = b"") -> str:
-    from hashlib import sha256  # 4 ms to import, for OpenSSL
-
-    hasher = sha256(start)
-    while chunk := stream.read(1 << 20):
-        hasher.update(chunk)
-    return hasher.hexdigest()
 
 
 def _sight(path: str, now: FileVersion) -> object:
