@@ -129,6 +129,14 @@ PYTHONS_OF_ALL = [sys.executable, *(f"/usr/bin/python3{minor}" for minor in (".1
 SOURCES = ["src", "plugins", "tests", "benchmarks", "examples", "noxfile.py", *map(str, Path("docs").rglob("*.py"))]
 
 
+def beside(session: nox.Session, name: str) -> Path:
+    """A path in the session's environment.
+
+    Not in `session.create_tmp()`, which puts all temporary files below this repository, where wink takes it for their workspace.
+    """
+    return Path(session.virtualenv.location).absolute() / name
+
+
 def groups(*names: str) -> list[str]:
     """The requirements of dependency groups."""
     return nox.project.dependency_groups(PROJECT, *names)
@@ -264,7 +272,7 @@ def docs(session: nox.Session) -> None:
     """The pages: what the code says of itself is fresh, Sphinx has nothing to complain of, and no link leads nowhere."""
     session.install("-e", ".", *groups("docs"))
     session.run("python", "-m", "docs.generate", "--check")
-    html = str(Path(session.create_tmp()) / "html")
+    html = str(beside(session, "html"))
     session.run("sphinx-build", "-W", "-n", "-j", "2", "--keep-going", "--fresh-env", "-b", "html", "docs", html, "-q")
     session.run("python", "-m", "docs.check", html)
 
@@ -273,10 +281,10 @@ def docs(session: nox.Session) -> None:
 def wheel(session: nox.Session) -> None:
     """The built wheel in an environment of its own: the demo, the commands, the plugins."""
     session.install("build")
-    dist = Path(session.create_tmp()) / "dist"
+    dist = beside(session, "dist")
     session.run("python", "-m", "build", "--outdir", str(dist), silent=True)
     session.install(str(next(dist.glob("*.whl"))))
-    with session.chdir(session.create_tmp()):
+    with tempfile.TemporaryDirectory() as elsewhere, session.chdir(elsewhere):
         session.run("wink", "demo")
         session.run("wink", "plugins", "check")
         session.run("wink", "tools")
@@ -286,7 +294,7 @@ def wheel(session: nox.Session) -> None:
 def removable(session: nox.Session) -> None:
     """The kernel works without each plugin that is taken out of the built wheel, and without all of them."""
     session.install("build")
-    dist = Path(session.create_tmp()) / "dist"
+    dist = beside(session, "dist")
     session.run("python", "-m", "build", "--wheel", "--outdir", str(dist), silent=True)
     wheel = str(next(dist.glob("*.whl")))
     session.install(wheel, *groups("test"))
@@ -297,10 +305,8 @@ def removable(session: nox.Session) -> None:
         session.run("python", "tests/plugins/without.py", *sorted(plugins))
         if len(plugins) < len(REMOVABLE) - len(kept):
             continue
-        # nox has put the directory for temporary files into this one, where plugins count as an agent's work.
-        elsewhere = {"TMPDIR": tempfile.gettempdir()}
         tests = WITHOUT_ANY if len(plugins) == len(REMOVABLE) else WITHOUT_OTHERS
-        session.run("pytest", "-n", "auto", "--dist=loadfile", *tests, env=elsewhere)
+        session.run("pytest", "-n", "auto", "--dist=loadfile", *tests)
 
 
 @nox.session(python=MAIN, default=False)
@@ -315,7 +321,7 @@ def minimums(session: nox.Session) -> None:
 def bench(session: nox.Session) -> None:
     """The benchmarks, and a table of them with ratios against rivals in the same run, and with aims."""
     session.install("-e", ".", *groups("test", "bench"))
-    figures = f"{session.create_tmp()}/figures.json"
+    figures = str(beside(session, "figures.json"))
     session.run(
         "pytest",
         "benchmarks",
@@ -451,7 +457,7 @@ def saves(session: nox.Session) -> None:
 def scaffold(session: nox.Session) -> None:
     """Packages that `wink new-plugin` writes, and the example, pass their own checks with the built wheel; `-- --quick` for some."""
     session.install("nox>=2025.5", "uv")
-    dist = Path(session.create_tmp()) / "dist"
+    dist = beside(session, "dist")
     session.run("uv", "build", "--wheel", "--clear", "--out-dir", str(dist), silent=True)
     wheel = next(dist.glob("*.whl"))
     session.install(str(wheel))
