@@ -125,19 +125,3 @@ def test_a_link_to_an_old_call_opens_where_it_is(workspace: Workspace, visit: Vi
     assert 'id="c39"' in page
     assert 'id="c130"' not in page
     assert "To the newest calls" in page
-
-
-def test_a_directory_of_a_try_with_many_paths_is_one_line_with_one_tick(
-    workspace: Workspace, visit: Visit, place: Path
-) -> None:
-    """The one edited file is not lost among them; a tick takes all that is beneath."""
-    tried(workspace, "odd", **{f"cache/{n}.bin": "x" for n in range(90)}, **{"README.md": "new\n"})
-    visitor = visit()
-    page = visitor.get("/tries/odd")
-
-    assert "README.md" in page
-    assert "cache/17.bin" not in page
-    assert "cache/ 90 paths: 90 created" in text_of(page).replace("91", "90")
-    assert visitor.confirm("/do/accept", **{"try": "odd", "scope": "chosen", "path": ["cache"]}).status_code == 303
-    assert len(list((place / "cache").iterdir())) == 90
-    assert (place / "README.md").read_text() != "new\n"

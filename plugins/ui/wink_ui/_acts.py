@@ -20,7 +20,7 @@ from wink.filesystem import DIFFABLE_BYTES, FileChange, FileVersion
 from wink.workspace import Reverted
 from wink_sandbox.tries import Accepted, Try
 from wink_ui._asked import Asked, path_of
-from wink_ui._calls import LISTED, files_of
+from wink_ui._groups import LISTED, listed, sort_out
 from wink_ui._pages import address, answer
 from wink_ui._words import plural
 
@@ -78,6 +78,7 @@ def _preview(asked: Asked, wanted: Act, *, moved: bool = False) -> Response:
         return answer(
             asked, "conflict.html", 409, act=wanted, text=str(error), conflicts=(), title="It was done already"
         )
+    found = sort_out(asked.workspace, done.changes)
     return answer(
         asked,
         "preview.html",
@@ -85,8 +86,9 @@ def _preview(asked: Asked, wanted: Act, *, moved: bool = False) -> Response:
         act=wanted,
         moved=moved,
         seal=asked.seal(_facts(wanted, done)),
-        files=files_of(done.changes, ROWS),
-        files_left=max(len(done.changes) - LISTED, 0),
+        files=listed(found.files, done.changes, ROWS),
+        files_left=max(len(found.files) - LISTED, 0),
+        groups=found.groups,
         paths=plural(len(done.changes), "path"),
         calls=done.calls if isinstance(done, Reverted) else (),
         types=[name.rpartition(":")[2] for name in done.types] if isinstance(done, Reverted) else (),
@@ -193,13 +195,18 @@ def _drop(asked: Asked) -> Act:
 
 def _tried(asked: Asked) -> tuple[Try, tuple[str, ...], tuple[tuple[str, str], ...], str]:
     tried = Try(asked.workspace, asked.value("try"))
-    chosen = asked.values("path") if asked.value("scope") == "chosen" else ()
-    if asked.value("scope") == "chosen" and not chosen:
+    if asked.value("scope") != "chosen":
+        return tried, (), (("try", tried.name),), "all"
+    chosen = asked.values("path")
+    groups = asked.values("places")  # which are several paths each, with spaces between
+    paths = (*chosen, *(place for places in groups for place in places.split()))
+    if not paths:
         raise ValueError(
             f"no path of the try {tried.name} was chosen; go back and tick those that you mean, or take all"
         )
-    fields = (("try", tried.name), *((("scope", "chosen"),) if chosen else ()), *(("path", path) for path in chosen))
-    return tried, tuple(path_of(path) for path in chosen), fields, plural(len(chosen), "path") if chosen else "all"
+    ticked = (*(("path", path) for path in chosen), *(("places", places) for places in groups))
+    what = plural(len(chosen), "path") if not groups else "what is ticked"
+    return tried, tuple(map(path_of, paths)), (("try", tried.name), ("scope", "chosen"), *ticked), what
 
 
 _ACTS: Final[dict[str, Callable[[Asked], Act]]] = {

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 from starlette.responses import Response
 
 from wink.errors import UnknownCall
-from wink.filesystem import FileChange
 from wink.record import WORDS, CallView, PromptRow, Said
 from wink.workspace import UNSEEN
 from wink_ui._asked import Asked
-from wink_ui._diffs import LONGEST, FileDiff, file_diff
+from wink_ui._diffs import LONGEST, file_diff
 from wink_ui._glance import glance
+from wink_ui._groups import LISTED, listed, sort_out
 from wink_ui._pages import address, answer, picture
 from wink_ui._words import arguments_of
 
@@ -22,7 +21,6 @@ PAGE: Final = 50
 _MOST: Final = 500
 ROWS: Final = 600
 """So many rows of diffs are shown with a call; those of the other files when they are asked for."""
-LISTED: Final = 500
 _WIDTH: Final = 600
 """So many characters of a call's arguments are read for its row."""
 
@@ -118,13 +116,14 @@ def _choices(asked: Asked) -> dict[str, object]:
 
 def _details(asked: Asked, row: CallView) -> dict[str, object]:
     changes = asked.workspace.diff(row.position)
+    found = sort_out(asked.workspace, changes)
     return {
         "call": row,
         "arguments": arguments_of(row),
-        "files": files_of(changes),
-        "changes": changes,
+        "files": listed(found.files, changes, ROWS),
+        "groups": found.groups,
         "said": _said(asked, row),
-        "files_left": max(len(changes) - LISTED, 0),
+        "files_left": max(len(found.files) - LISTED, 0),
         "query": asked.filters,
         "has_prompt": bool(row.run) and _prompt(asked, row) is not None,
         "can_undo": row.word == "ok" and _has_effect(asked, row),
@@ -147,17 +146,3 @@ def _has_effect(asked: Asked, row: CallView) -> bool:
         return bool(row.changes)
     record = asked.workspace.record
     return any(not record.types_written(past) <= UNSEEN for past in record.past(row.transaction, row.transaction))
-
-
-def files_of(changes: Sequence[FileChange], most_rows: int = ROWS) -> list[FileDiff | FileChange]:
-    """The diffs of the first files, up to so many rows, and the names of the others."""
-    found: list[FileDiff | FileChange] = []
-    rows = 0
-    for change in changes[:LISTED]:
-        if rows >= most_rows:
-            found.append(change)
-            continue
-        diff = file_diff(change)
-        rows += len(diff.rows) + 1
-        found.append(diff)
-    return found

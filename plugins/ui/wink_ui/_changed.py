@@ -15,6 +15,7 @@ from wink.record import CallFilter
 from wink_sandbox.tries import Try
 from wink_ui._asked import Asked, path_field, path_of
 from wink_ui._diffs import LONGEST, FileDiff, Row, file_diff
+from wink_ui._groups import Group, Sorted, sort_out
 from wink_ui._pages import address, answer, picture
 
 FILES: Final = 50
@@ -37,34 +38,45 @@ class Shown:
 
 
 def all_changes(asked: Asked) -> Response:
-    """The tree of files, and the diffs of the first of them that the filter leaves."""
+    """The tree of files, and the diffs of the first of them that the filter leaves; or of one group alone."""
     wanted, title, back = _wanted(asked)
-    found = _fitting(_changes(asked), asked.value("path").strip())
+    text, of_group = asked.value("path").strip(), asked.value("group")
+    # All are sorted before they are filtered: what rules a change brings along must not depend on what somebody looks for.
+    sorted_out = sort_out(asked.workspace, _all(asked))
+    files = _of_group(sorted_out, path_of(of_group)) if of_group else sorted_out.files
+    found, groups = _fitting(files, text), [] if of_group else _fitting_groups(sorted_out.groups, text)
     start = min(asked.number("from") or 0, len(found))
     shown = found[start : start + FILES]
     is_wide = asked.value("view") == "side"
-    query = {**wanted, "path": asked.value("path").strip(), "view": "side" if is_wide else ""}
+    query = {**wanted, "path": text, "group": of_group, "view": "side" if is_wide else ""}
     values: dict[str, object] = {
         "files": [(one, _laid_out(one.change, _ROWS, is_wide=is_wide)) for one in map(_shown, shown)],
         "next": address("/changes", query, **{"from": start + FILES}) if start + FILES < len(found) else None,
         "is_wide": is_wide,
         "wanted": wanted,
-        "images": [],
     }
     if asked.is_part:
         return answer(asked, "changed_files.html", **values)
-    listed = [_shown(change) for change in found[:_LISTED]]
     return answer(
-        asked, "changes.html", **values, title=title, back=back, query=query, tree=_tree(listed), total=len(found),
+        asked,
+        "changes.html",
+        **values,
+        title=title,
+        back=address("/changes", {**query, "group": ""}) if of_group else back,
+        query=query,
+        group=path_of(of_group),
+        groups=groups,
+        tree=_tree([_shown(change) for change in found[:_LISTED]]),
+        total=len(found) + sum(len(_fitting(one.changes, text)) for one in groups),
         left=max(len(found) - _LISTED, 0),
-    )  # fmt: skip
+    )
 
 
 def one_change(asked: Asked) -> Response:
     """One file of them, whole."""
     wanted, _, _ = _wanted(asked)
     path = path_of(asked.value("file"))
-    found = next((change for change in _changes(asked) if change.path == path), None)
+    found = next((change for change in _all(asked) if change.path == path), None)
     if found is None:
         raise NothingTried(path, "what was changed")
     if asked.value("side"):
@@ -85,13 +97,6 @@ def _wanted(asked: Asked) -> tuple[dict[str, str], str, str]:
         return {"try": tried}, f"All changes of the try {tried}", f"/tries/{tried}"
     session = asked.value("session") or "default"
     return {"session": session}, f"All changes of session {session}", "/"
-
-
-def _changes(asked: Asked) -> Sequence[FileChange]:
-    """What was changed; of directories only those in which nothing else was."""
-    found = _all(asked)
-    above = {change.path[:at] for change in found for at, letter in enumerate(change.path) if letter == "/"}
-    return [change for change in found if change.path not in above]
 
 
 def _all(asked: Asked) -> Sequence[FileChange]:
@@ -116,6 +121,16 @@ def _all(asked: Asked) -> Sequence[FileChange]:
 def _fitting(changes: Sequence[FileChange], text: str) -> list[FileChange]:
     text = text.lower()
     return [change for change in changes if text in change.path.lower()] if text else list(changes)
+
+
+def _of_group(found: Sorted, directory: str) -> tuple[FileChange, ...]:
+    """The changes of one group; none where there is no such group any more."""
+    return tuple(change for one in found.groups if one.directory == directory for change in one.changes)
+
+
+def _fitting_groups(groups: Sequence[Group], text: str) -> list[Group]:
+    """What is left of the groups."""
+    return [one for one in groups if not text or _fitting(one.changes, text)]
 
 
 def _shown(change: FileChange) -> Shown:

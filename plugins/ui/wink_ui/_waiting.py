@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 from starlette.responses import RedirectResponse, Response
 
 from wink.dataclass import dataclass, replace
 from wink.errors import ApprovalChanged, NothingTried, ParseError
-from wink.filesystem import FileChange
 from wink.record import Masking
 from wink.runtime import Answer, ApprovalRequest, PolicyVerdict, answer_approval, pending_approvals, request_to_answer
 from wink.workspace import proposed_change
 from wink_sandbox.tries import Try, tries
 from wink_ui._acts import ROWS
 from wink_ui._asked import Asked
-from wink_ui._calls import LISTED, files_of
 from wink_ui._diffs import LONGEST, FileDiff, file_diff
-from wink_ui._pages import answer
+from wink_ui._groups import LISTED, listed, sort_out
+from wink_ui._pages import answer, picture
 from wink_ui._text import is_plain
 from wink_ui._words import as_text
-
-GROUPED: Final = 40
-"""A directory in which more paths were changed is one line of a try, with one tick."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,38 +63,18 @@ def one_try(asked: Asked) -> Response:
     tried = Try(asked.workspace, asked.place["try"])
     found = tried.differences()
     changes = found.changes()
-    groups, singles = grouped(changes)
-    shown = files_of([change for _, change in singles], ROWS)
+    sorted_out = sort_out(asked.workspace, changes)
     return answer(
         asked,
         "try.html",
         tried=tried,
         runs=[(" ".join(run.argv), run) for run in tried.runs],
-        files=[(number, change, file) for (number, change), file in zip(singles, shown, strict=False)],
-        groups=groups,
-        files_left=max(len(singles) - LISTED, 0),
+        files=listed(sorted_out.files, changes, ROWS),
+        groups=sorted_out.groups,
+        files_left=max(len(sorted_out.files) - LISTED, 0),
         notes=found.notes,
         total=len(changes),
     )
-
-
-def grouped(
-    changes: Sequence[FileChange],
-) -> tuple[list[tuple[str, int, Counter[str]]], list[tuple[int, FileChange]]]:
-    """Directories of the first level with so many paths that they would hide the others, and the other changes, numbered.
-
-    Of each directory its path, how many paths changed there, and how often which kind of change was made.
-    """
-    kinds: dict[str, Counter[str]] = {}
-    for change in changes:
-        first, slash, _ = change.path.partition("/")
-        if slash:
-            kinds.setdefault(first, Counter())[change.kind] += 1
-    many = {first: made for first, made in kinds.items() if made.total() > GROUPED}
-    if len(changes) <= GROUPED:
-        many = {}
-    singles = [(n, one) for n, one in enumerate(changes) if one.path.partition("/")[0] not in many]
-    return [(first, made.total(), made) for first, made in sorted(many.items())], singles
 
 
 def file_of_try(asked: Asked) -> Response:
@@ -109,6 +83,8 @@ def file_of_try(asked: Asked) -> Response:
     changes, number = tried.differences().changes(), int(asked.place["file"])
     if number >= len(changes):
         raise NothingTried(f"file {number}", tried.name)
+    if asked.value("side"):
+        return picture(changes[number], asked.value("side"))
     return answer(
         asked, "file.html", diff=file_diff(changes[number], LONGEST), back=f"/tries/{tried.name}", name=tried.name
     )

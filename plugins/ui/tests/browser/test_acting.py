@@ -103,6 +103,44 @@ def test_a_try_is_accepted_in_part_and_then_whole(place: Path, at: Open) -> None
         assert tries(workspace) == ()
 
 
+def test_a_directory_of_a_try_is_one_tick_that_keys_reach(place: Path, at: Open) -> None:
+    """Source files first; j and k go along the ticks, Space ticks, and Enter opens instead of sending the form."""
+    with Workspace.open(place) as workspace:
+        made = {f".venv/lib/{number}.py": "x = 1\n" for number in range(150)}
+        tried(workspace, "deps", **made, **{"README.md": "# New\n", "src/a.py": "x = 1\n"})
+        page = at("/tries/deps")
+        expect(page.locator(".pick")).to_have_count(3)
+        expect(page.locator(".heap summary")).to_have_text(".venv 150 files added, 900 bytes (generated)")
+        expect(page.locator(".heap .names")).not_to_be_visible()
+
+        page.keyboard.press("j")
+        expect(page.get_by_label("Tick README.md")).to_be_focused()
+        page.keyboard.press("j")
+        page.keyboard.press("j")
+        tick = page.get_by_label("Tick all of .venv")
+        expect(tick).to_be_focused()
+        page.keyboard.press("Enter")
+        expect(page.locator(".heap .names li")).to_have_count(100)
+        expect(page.locator(".heap .names li").first).to_be_visible()
+        page.keyboard.press("Space")
+        expect(tick).to_be_checked()
+
+        page.get_by_role("link", name="Show what changed in them").click()
+        expect(page.locator(".reading")).to_have_count(50)
+        expect(page.get_by_role("link", name="More files")).to_be_visible()
+        page.go_back()
+        page.get_by_label("Tick all of .venv").check()
+        page.get_by_role("button", name="Accept the ticked").focus()
+        page.keyboard.press("Enter")
+        expect(page.locator("h1")).to_have_text("Accept what is ticked of the try deps?")
+        expect(page.locator(".heap summary")).to_contain_text(".venv 150 files added")
+        page.get_by_role("button", name="Accept what is ticked").click()
+        expect(page.locator("#call-title")).to_contain_text("c1 accept")
+        assert len(list((place / ".venv/lib").iterdir())) == 150
+        assert not (place / "src").exists()
+        assert [one.name for one in tries(workspace)] == ["deps"]
+
+
 def test_a_call_that_waits_appears_is_edited_and_approved(place: Path, at: Open) -> None:
     """While the page is open; the model's next try runs with what the person wrote."""
     with Workspace.open(place) as workspace:

@@ -19,6 +19,8 @@ PLACES = (
     "/calls/6",
     "/waiting",
     "/tries/formatter",
+    "/tries/deps",
+    "/changes?try=deps",
     "/state",
     "/back",
     "/do/undo?call=7",
@@ -33,6 +35,7 @@ def scene(place: Path) -> None:
     with Workspace.open(place) as workspace:
         worked(workspace)
         tried(workspace)
+        tried(workspace, "deps", **{".venv/a.py": "x\n", "src/a.py": "x\n"})
         workspace.checkpoint("before-the-notes")
         workspace.undo(9)
 

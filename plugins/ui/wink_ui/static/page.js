@@ -5,7 +5,7 @@
   const rows = () => [...document.querySelectorAll("#calls a.to")];
   const stops = () => {
     const found = rows();
-    return found.length ? found : [...document.querySelectorAll(".turns a.to, .reading > summary, li.turn:not(:has(a.to)), a.to-run")];
+    return found.length ? found : [...document.querySelectorAll(".turns a.to, .reading > summary, li.turn:not(:has(a.to)), a.to-run, .pick > input, .changes .heap > summary")];
   };
 
   // -- following the record
@@ -162,7 +162,7 @@
     k: () => step(-1),
     g: () => { rows()[0]?.focus(); window.scrollTo(0, 0); },
     "/": () => { one("#search")?.focus(); one("#search")?.select(); },
-    v: () => { document.activeElement?.closest?.(".reading")?.querySelector(".viewed input")?.click(); },
+    v: () => { document.activeElement?.closest?.(".viewing")?.querySelector(".viewed input").click(); },
     "?": () => one("#help").showModal(),
   };
 
@@ -175,7 +175,7 @@
     const marks = new Set(seen());
     let count = 0;
     for (const file of document.querySelectorAll(".reading")) {
-      const box = file.querySelector(".viewed input");
+      const box = file.parentElement.querySelector(".viewed input");
       box.checked = marks.has(file.dataset.mark);
       if (box.checked) file.open = false;
     }
@@ -189,7 +189,7 @@
   }
 
   document.addEventListener("change", (event) => {
-    const file = event.target.closest?.(".viewed") && event.target.closest(".reading");
+    const file = event.target.closest?.(".viewed")?.parentElement.querySelector(".reading");
     if (!file) return;
     const marks = seen().filter((mark) => mark !== file.dataset.mark);
     if (event.target.checked) marks.push(file.dataset.mark);
@@ -220,6 +220,9 @@
       one("#close")?.click();
       return;
     }
+    // Enter on a tick would send the form by its first button.
+    const picked = event.key === "Enter" && event.target.closest?.(".pick > input")?.parentElement.querySelector("details");
+    if (picked) { event.preventDefault(); picked.open = !picked.open; return; }
     if (typing || one("dialog[open]") || !keys[event.key]) return;
     event.preventDefault();
     keys[event.key]();
