@@ -115,10 +115,12 @@ def test_an_unknown_agent_is_one_line(project: Project) -> None:
 
 
 def test_the_home_is_no_project(project: Project) -> None:
-    """Everything that a person has would be kept."""
+    """Everything that a person has would be kept; it is said before anything is shown or written."""
     for above in (project.home, project.home.parent):
-        told = project.wink("attach", AGENT, "--workspace", str(above), fails=True)
-        assert "holds more than a project" in told
+        for option in ((), ("--dry-run",)):
+            told = project.wink("attach", AGENT, "--workspace", str(above), *option, fails=True)
+            assert "holds more than a project" in told
+    assert list(project.home.iterdir()) == []
 
 
 def test_detaching_drops_what_was_kept_for_the_next_call_and_nothing_that_was_recorded(attached: Project) -> None:

@@ -59,10 +59,11 @@ def attach(
         return
     chosen = agent_named(root, agent)
     scope = scope_of(root, user=user)
+    if command and (user or dry_run or as_json):
+        raise wrong("give --user, --dry-run or --json, or a command to run, not both")
+    if not user and (reason := oddity(root, is_chosen=True)):
+        raise wrong(reason)
     if command:
-        if user or dry_run or as_json:
-            raise wrong("give --user, --dry-run or --json, or a command to run, not both")
-        _refuse_odd(root)
         if any(is_attached(chosen, scope_of(root, user=one)) for one in (False, True)):
             raise wrong(f"{agent} is attached already: start it as it is, or `wink detach {agent}` first")
         run_attached(chosen, root, command, closed=Judge.denies(root), environ=os.environ)
@@ -77,7 +78,6 @@ def attach(
         return
     place = install_client()
     if not user:
-        _refuse_odd(root)
         mark_closed(root, closed=Judge.denies(root))
     write_settings(edit)
     if as_json:
@@ -212,11 +212,6 @@ def _show(edit: Edit) -> None:
     before, after = ((side or "").splitlines(keepends=True) for side in (edit.before, edit.after))
     for line in difflib.unified_diff(before, after, edit.path, edit.path):
         click.echo(visible(line.rstrip("\n")))
-
-
-def _refuse_odd(root: str) -> None:
-    if reason := oddity(root, is_chosen=True):
-        raise wrong(reason)
 
 
 def _forget(root: str) -> None:

@@ -111,21 +111,21 @@ def test_hunks_are_chosen_and_the_rest_stays(tried: Wink, place: Path, sits: Sit
     before = tree(place)
     person = sits("accept", "-p")
 
-    assert "deleted a file of 4 bytes" in person.until("(1/5)") or "-one" in person.shown
+    assert "deleted a file of 4 bytes" in person.until("(1/1) ") or "-one" in person.shown
     person.answer("Accept this change of a.txt", "n")
     assert "made" in person.answer("Accept this change of new.txt", "x")
     assert "q - leave this and all that follow" in person.answer("Accept this change of new.txt", "y")
     person.answer("Accept this change of run.sh", "y")
     person.answer("Accept this change of src/b.txt", "n")
-    shown = person.answer("Accept this hunk of src/long.txt", "s")
+    shown = person.answer("(1/2) Accept this hunk of src/long.txt", "s")
     assert "+three" in shown
     assert "+five" in shown
-    shown = person.answer("Accept this hunk of src/long.txt", "y")
+    shown = person.answer("(1/3) Accept this hunk of src/long.txt", "y")
     assert "+three" in shown
     assert "+five" not in shown
     assert "@@ -1,5 +1,5 @@" in shown
-    person.answer("Accept this hunk of src/long.txt", "n")
-    person.answer("Accept this hunk of src/long.txt", "y")
+    person.answer("(2/3) Accept this hunk of src/long.txt", "n")
+    person.answer("(3/3) Accept this hunk of src/long.txt", "y")
     status, rest = person.end()
 
     assert (status, "accepted (c1): 3 paths" in rest) == (0, True), person.shown

@@ -36,41 +36,41 @@ def check_terminal() -> None:
 def pick(units: Iterable[Unit]) -> Iterator[Picked]:
     """What the person chooses. Ctrl-C, or the end of input, chooses nothing at all."""
     chosen: list[Picked] = []
-    asked = tuple(units)
     try:
-        for number, unit in enumerate(asked, 1):
-            where = f"({number}/{len(asked)}) "
+        for unit in tuple(units):
             if unit.hunks:
                 hunks: list[Hunk] = []
                 try:
-                    _ask_hunks(unit, hunks, where)
+                    _ask_hunks(unit, hunks)
                 finally:
                     if hunks:
                         chosen.append(Picked(unit, tuple(hunks)))
             else:
                 echo_diff(unit.changes, exact=False)
-                if _answer(f"{where}Accept this change of {_name(unit)}", "ynqad", "change") in "ya":
+                if _answer(f"(1/1) Accept this change of {_name(unit)}", "ynqad", "change") in "ya":
                     chosen.append(Picked(unit))
     except _Enough:
         pass
     return iter(chosen)
 
 
-def _ask_hunks(unit: Unit, chosen: list[Hunk], where: str) -> None:
+def _ask_hunks(unit: Unit, chosen: list[Hunk]) -> None:
     from wink.filesystem.diffs import diffs_of
 
     echo_diff_text(diffs_of(unit.changes[0])[0].header())
-    waiting = list(unit.hunks)
+    waiting, number = list(unit.hunks), 0
     while waiting:
-        hunk = waiting.pop(0)
+        hunk, number = waiting.pop(0), number + 1
         if hunk.mode is None:
             echo_diff_text(hunk.text)
         what = "hunk" if hunk.mode is None else "change of the mode"
         parts = split(hunk) if hunk.mode is None else ()
         keys = "ynqads" if len(parts) > 1 else "ynqad"
-        said = _answer(f"{where}Accept this {what} of {_name(unit)}", keys, what)
+        where = f"({number}/{number + len(waiting)})"
+        said = _answer(f"{where} Accept this {what} of {_name(unit)}", keys, what)
         if said == "s":
             waiting[:0] = parts
+            number -= 1
         elif said == "a":
             chosen += [hunk, *waiting]
             return

@@ -86,8 +86,9 @@ def diff(
     being tried, what that has changed is shown instead. A PATH may be a pattern, such as 'src/*.py'.
 
     On a terminal files come first that people look for; those that are ignored or generated are told in a line for each
-    directory. Anywhere else `git apply` makes the same changes of it; what it cannot hold is told on standard error, and
-    the exit status is 1 where it does not have a file's content.
+    directory. Anywhere else `git apply` makes the same changes of it, with --exclude='.git/*' where hooks or settings of git
+    are among them; what it cannot hold is told on standard error, and the exit status is 1 where it does not have a file's
+    content.
     """
     if (call or session) and (tried or home or conflicts):
         what = "--try" if tried else "--home" if home else "--conflicts"
