@@ -42,6 +42,8 @@ class Meaning(NamedTuple):
 
     `also` is what it is besides, and what denies one of them denies the call. `doubt` says in words that it does more to files
     than could be read out of it: where a rule is about paths it is denied then.
+    `shows` is set where it shows lines of whatever files it finds: the directory or file it looks into, empty for where the
+    agent works, and a glob that those files fit, empty for all.
     """
 
     tool: str
@@ -49,6 +51,7 @@ class Meaning(NamedTuple):
     arguments: Mapping[str, Any]
     also: tuple[Meaning, ...] = ()
     doubt: str = ""
+    shows: tuple[str, str] | None = None
 
 
 class Verdict(NamedTuple):

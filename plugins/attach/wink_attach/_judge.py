@@ -17,11 +17,13 @@ from wink.tools import ToolContext
 from wink.workspace import Workspace
 from wink_attach._agent import NOTHING, Event, Meaning, Verdict
 from wink_attach._baseline import Baseline
+from wink_attach._hidden import Hidden
 
 T = TypeVar("T")
 _READ_BEFORE_WRITE: Final = "read-before-write.files"
 _WRITING: Final = ("write_file", "edit_file")
 _PATH: Final = "file_path"
+_OTHERWISE: Final = "search in a directory without it, or for files of another kind with one glob, such as '*.py'"
 
 
 class Judge:
@@ -31,6 +33,7 @@ class Judge:
         self._workspace, self._baseline = workspace, baseline
         self._seen: dict[str, dict[str, Stamp]] = {}
         self._reading_first: dict[str, ToolPolicy | None] = {}
+        self._hidden = Hidden(())
         self._secret: tuple[RulesPolicy, ...] = self._hiding(self.rules())
 
     def rules(self) -> tuple[RulesPolicy, ...]:
@@ -66,6 +69,15 @@ class Judge:
             told = found if found.action == "deny" or told.action == "allow" else told
             if told.action == "deny":
                 return told
+        if meaning.shows is not None:
+            self._hidden = self._hidden.now(rules)
+            path = self._hidden.within(self._workspace.root, event.directory, meaning.shows, self._baseline.entries)
+            if path is not None:
+                return Verdict(
+                    "deny",
+                    f"{event.tool} would show lines of {path!r}, which a rule denies to read; {_OTHERWISE}",
+                    "rules",
+                )
         if meaning.doubt and self._are_about_paths(rules, meaning, session):
             reason = f"{event.tool} is denied, since a rule is about paths and changes files here: {meaning.doubt}"
             return Verdict("deny", reason, "rules")

@@ -74,8 +74,11 @@ class ClaudeCode:
         )
 
     def meaning(self, event: Event) -> Meaning:
-        """What a call is to rules."""
-        return meant(_TOOLS, event)
+        """What a call is to rules; a search shows lines only where it is asked for them."""
+        found, given = meant(_TOOLS, event), event.arguments
+        if event.tool == "Grep" and given.get("output_mode") == "content":
+            return found._replace(shows=(text(given.get("path")), text(given.get("glob"))))
+        return found
 
     def answer(self, event: Event, verdict: Verdict, note: str) -> bytes:
         """What the hook prints."""
