@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from plugins.attach.tests.conftest import Project
 
+from wink_attach._tree import LARGEST
+
 SECRET = """
 [[rules]]
 action = "deny"
@@ -101,6 +103,19 @@ def test_what_may_not_be_read_is_seen_to_change_and_not_kept(project: Project, r
     kept = b"".join(path.read_bytes() for path in project.root.glob(".wink/**/*") if path.is_file())
     assert b"supersecretvalue" not in kept
     assert b"anothersecretvalue" not in kept
+
+
+def test_a_call_says_which_of_its_changes_cannot_be_undone(project: Project) -> None:
+    """What was too large to be kept, as soon as it has changed, and not when somebody wants it back."""
+    with (project.root / "large.bin").open("wb") as file:
+        file.truncate(LARGEST + 1)
+    project.attach()
+    project.bash("t1", "echo x >> large.bin; echo x > new.txt")
+
+    assert project.changed() == [("Bash", ["large.bin", "new.txt"])]
+    assert "cannot be undone, since it was not kept as it was before: large.bin" in project.wink("show", "c1")
+    project.bash("t2", "echo y >> new.txt")
+    assert "cannot be undone" not in project.wink("show", "c2")
 
 
 def test_writing_needs_reading_by_content(attached: Project) -> None:

@@ -57,18 +57,20 @@ class Recorder:
                 self.unchanged(told)
             return ()
         chosen: list[Difference] = []
+        lost: list[str] = []
 
         def work(part: FileTransaction) -> None:
             found = self._foreign(self._keeper.differences())
             chosen.extend(choose(found))
             for one in chosen:
-                self._note(part, one)
+                if not self._note(part, one):
+                    lost.append(one.path)
 
         def entry(made: CommitEntry) -> CommitEntry | None:
             secrets = [one.path for one in chosen if one.is_secret]
             if not made.changes and not secrets and not always:
                 return None
-            return self._entry(told, made, secrets)
+            return self._entry(told, made, secrets, lost)
 
         try:
             apply(self._workspace, told.tool or "unknown", {}, work, session=told.session, told=entry)
@@ -90,7 +92,7 @@ class Recorder:
         made = CommitEntry(
             identity, told.session, identity, told.tool, "", "{}", told.outcome, "", started, now - started, (), (), ()
         )
-        made = self._entry(told, made, ())
+        made = self._entry(told, made)
         if told.outcome == "committed":
             record.commit(made)
         else:
@@ -108,13 +110,12 @@ class Recorder:
         """The last position of the record."""
         return self._workspace.record.last_position()
 
-    def _entry(self, told: Told, made: CommitEntry, secrets: Sequence[str]) -> CommitEntry:
-        failure = told.failure
-        if secrets:
-            named = ", ".join(secrets[:_NAMED]) + (
-                f" and {len(secrets) - _NAMED} more" if len(secrets) > _NAMED else ""
-            )
-            failure = "; ".join(filter(None, (failure, f"changed what may not be read, and is not kept: {named}")))
+    def _entry(
+        self, told: Told, made: CommitEntry, secrets: Sequence[str] = (), lost: Sequence[str] = ()
+    ) -> CommitEntry:
+        hidden = f"changed what may not be read, and is not kept: {_named(secrets)}" if secrets else ""
+        large = f"cannot be undone, since it was not kept as it was before: {_named(lost)}" if lost else ""
+        failure = "; ".join(filter(None, (told.failure, hidden, large)))
         now = utc_now()
         started = told.started or now
         return replace(
@@ -143,9 +144,10 @@ class Recorder:
         known = {one.path for one in own}
         return [one for one in found if one.path not in known]
 
-    def _note(self, part: FileTransaction, one: Difference) -> None:
+    def _note(self, part: FileTransaction, one: Difference) -> bool:
+        """Put a change into the call's, unless it is secret; whether what was there before is kept."""
         if one.is_secret:
-            return
+            return True
         before, after = one.before, one.after
         content = self._keeper.baseline.content(before) if before is not None and before.status.is_file else None
         with merging(part, one.path) as steps:
@@ -156,10 +158,16 @@ class Recorder:
             )
         if after is not None and after.status.is_file and after.digest:
             part.observe(one.path, Stamp(one.path, after.digest.hex(), after.status.size, (), complete=True))
+        return content is not None or before is None or not before.status.is_file
 
     def _advance(self) -> None:
         self._position = self._workspace.record.last_position()
         self._keeper.baseline.note(_POSITION, str(self._position))
+
+
+def _named(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
+    return ", ".join(paths[:_NAMED]) + more
 
 
 def _was(entry: Entry, content: bytes | None) -> Was:
