@@ -232,3 +232,26 @@ def test_settings_with_thousands_of_tables_are_read_once(tmp_path: Path) -> None
     ]  # fmt: skip
     assert source.place("plugins.p7.a") == "wink.toml:16"
     assert source.place("plugins", is_table=True) == "wink.toml:2"
+
+
+def test_keys_that_are_no_settings_are_told_in_one_line_that_no_terminal_obeys(cli: Cli, place: Path) -> None:
+    """However many there are, however long, and whatever is in their names."""
+    names = [f"\\u001b[2J\\u202e{number}{'x' * 500}" for number in range(1000)]
+    (place / "wink.toml").write_text("".join(f'"{name}" = 1\n' for name in names))
+
+    done = cli("call", "ls")
+
+    assert done.status == 2
+    assert done.err.startswith("wink: wink.toml: $.\\x1b[2J\\u202e0x")
+    assert "; and 995 more that are no settings" in done.err
+    assert "\x1b" not in done.err
+    assert (done.err.count("\n"), len(done.err) < 2000) == (1, True)
+
+
+def test_what_is_wrong_in_a_table_is_told_in_a_line_that_no_terminal_obeys(cli: Cli, place: Path) -> None:
+    """The key stands in the workspace's file, which anybody may have written."""
+    for table in ("mask", "history", "plugins"):
+        (place / "wink.toml").write_text(f'[{table}]\n"\\u001b[2J" = 3\n')
+        done = cli("gc" if table == "history" else "tools")
+
+        assert (done.status, "\\x1b[2J" in done.err, "\x1b" in done.err) == (2, True, False), table

@@ -48,6 +48,9 @@ def test_a_workspace_cannot_have_its_history_removed(cli: Cli, place: Path) -> N
     [
         ("history = 3", "must be a table"),
         ("[history]\nkeep = 3", "must be a table, such as"),
+        ("[keep]\ncalls = 3", "$.keep: there is no such setting; did you mean 'keep' in [history]?"),
+        ("calls = 3", "$.calls: there is no such setting; did you mean 'calls' in [history.keep]?"),
+        ("[tool.wink]\nkeep = {}", "did you mean 'keep' in [tool.wink.history]?"),
         ("[history]\nkept = {}", "there is no such setting; there is keep"),
         ("[history]\nkeep = { cals = 3 }", "there is no such setting; did you mean 'calls'?"),
         ("[history]\nkeep = { months = 3 }", "there is no such setting; there are calls, days, bytes"),

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from tests.cli.conftest import Done
 
 from wink.cli.settings._rules import OWN, WORKSPACE, rule_settings
 from wink.errors import RulesError, SettingsError
-from wink.policies import RulesPolicy
+from wink.policies import Rule, RulesPolicy
 
 Cli = Callable[..., Done]
 SECRET = '[[rules]]\naction = "deny"\npaths = "**/.env"\nreason = "it is secret"\n'
@@ -202,6 +203,18 @@ def test_everything_wrong_in_every_file_is_said_at_once(cli: Cli, place: Path, o
         ('[[tool.wink.ruls]]\naction = "deny"', "$.tool.wink.ruls: there is no such setting; did you mean 'rules'?"),
         ('rule_default = "deny"', "did you mean 'rules_default'?"),
         ('rules-default = "deny"', "did you mean 'rules_default'?"),
+        ('action = "deny"', "$.action: there is no such setting; did you mean 'action' in [[rules]]?"),
+        ('[rule]\naction = "deny"', "did you mean 'rules'?"),
+        (
+            '[tool.wink.wink]\nrules_default = "deny"',
+            "$.tool.wink.wink: there is no such setting; what a plugin is told",
+        ),
+        ("[shell]\ncheck = 3", "stands in [plugins.shell], and else there are plugins, rules, "),
+        *(
+            (f"{one.name} = 3", f"did you mean '{one.name}' in [[rules]]?")
+            for one in fields(Rule)
+            if one.name != "origin"
+        ),
         ('[[rules]]\naction = "deny"\n[[tool.wink.rules]]\naction = "deny"', "has both [rules] and [tool.wink.rules]"),
     ],
 )

@@ -277,7 +277,9 @@ def run(arguments: Sequence[str]) -> int:
 
 def _complain(message: str, status: int) -> int:
     try:
-        click.echo(f"wink: {' '.join(message.split())}", err=True)
+        from wink.cli._shorten import visible  # what goes wrong is rare
+
+        click.echo(visible(f"wink: {' '.join(message.split())}"), err=True)
     except OSError:  # nobody reads standard error either; the status still tells
         pass
     return status

@@ -8,12 +8,25 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple, cast
 
 from wink.bounded import SETTINGS, content, content_beneath, toml
+from wink.cli._shorten import fit
 from wink.cli.settings._trust_store import Standing, TrustStore, is_within
 from wink.errors import SettingsError
 
 _USER_FILE: Final = os.path.join("wink", "wink.toml")
 WORKSPACE_FILES: Final = ("pyproject.toml", "wink.toml")
 _KEYS: Final = ("plugins", "rules", "rules_default", "mask", "max_file_bytes", "portable_names", "history", "persist")
+_PLACES: Final = {
+    # keys of tables, which people write at the top: the table that each belongs to
+    **dict.fromkeys(("allow", "disable", "strict"), "[{}plugins]"),
+    **dict.fromkeys(("patterns", "names", "environment"), "[{}mask]"),
+    **dict.fromkeys(("action", "tools", "paths", "arguments", "effects", "requires", "reason"), "[[{}rules]]"),
+    **dict.fromkeys(("same_path", "at_most", "path_arguments"), "[[{}rules]]"),
+    "keep": "[{}history]",
+    **dict.fromkeys(("calls", "days", "bytes"), "[{}history.keep]"),
+}
+
+_SHOWN: Final = 5
+_WIDTH: Final = 60
 
 
 class Source(NamedTuple):
@@ -133,28 +146,37 @@ def _tables(document: dict[str, Any], shown: str, *, own_file: bool) -> dict[str
     levels = [("tool.wink.", cast("dict[str, Any]", inner))] if isinstance(inner, dict) else []
     if own_file:
         levels.append(("", document))
-    problems: list[str] = []
+    problems, unknown = list[str](), list[tuple[str, str, Any]]()
     for prefix, level in levels:
         for key, value in level.items():
             if key in _KEYS:
                 if key in found:
                     problems.append(f"has both [{key}] and [tool.wink.{key}]; keep one of them")
                 found[key] = value, f"{prefix}{key}"
-            elif close := _meant(key):
-                # Whoever misspells the rules must not go on without them.
-                problems.append(f"$.{prefix}{key}: there is no such setting; did you mean {close!r}?")
+            elif prefix or key != "tool":
+                unknown.append((prefix, key, value))
+    # Whoever misspells the rules must not go on without them.
+    problems += (_unknown(prefix, key, value) for prefix, key, value in unknown[:_SHOWN])
+    if len(unknown) > _SHOWN:
+        problems.append(f"and {len(unknown) - _SHOWN} more that are no settings")
     if problems:
         raise SettingsError(shown, problems)
     return found
 
 
-def _meant(key: str) -> str | None:
-    if key in ("tool", "wink"):
-        return None
+def _unknown(prefix: str, key: str, value: object) -> str:
+    """Say that a key is none of wink's, and what it may have been meant for."""
     from difflib import get_close_matches
 
-    close = get_close_matches(key.lower().replace("-", "_"), _KEYS, n=1, cutoff=0.8)
-    return close[0] if close else None
+    told, spelt = fit(key, _WIDTH), key.lower().replace("-", "_")
+    hint = f"there are {', '.join(_KEYS)}"
+    if isinstance(value, dict):
+        hint = f"what a plugin is told stands in [{prefix}plugins.{told}], and else {hint}"
+    for known in (tuple(_PLACES), _KEYS):  # the last one that fits counts
+        for close in get_close_matches(spelt, known, n=1, cutoff=0.8):
+            place = _PLACES.get(close, "").format(prefix)
+            hint = f"did you mean {close!r}{f' in {place}' if place else ''}?"
+    return f"$.{prefix}{told}: there is no such setting; {hint}"
 
 
 @lru_cache(maxsize=4)
