@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 from tests.cli.conftest import Done
@@ -12,6 +16,17 @@ from wink.cli import wink
 
 Cli = Callable[..., Done]
 
+KILLED = """
+import os, signal
+from wink import ToolContext, tool
+
+@tool
+def killed(context: ToolContext) -> str:
+    \"\"\"Be killed after half of the work.\"\"\"
+    context.filesystem.write("b.txt", "half")
+    os.kill(os.getpid(), signal.SIGKILL)
+    return ""
+"""
 WITHOUT = {
     "call": "it prints the tool's reply; its --json takes the arguments",
     "completion": "it prints what a shell reads",
@@ -47,7 +62,7 @@ def test_every_command_has_it_or_a_reason() -> None:
     assert sorted(name for name, has in flags.items() if has and name in WITHOUT) == []
 
 
-def one(done: Done) -> dict[str, object]:
+def one(done: Done) -> dict[str, Any]:
     """The only object that was printed."""
     assert done.status == 0, done.err
     (found,) = done.rows
@@ -90,7 +105,30 @@ def test_gc_and_recover_tell_what_they_did(cli: Cli) -> None:
     freed = one(cli("gc", "--calls", "0", "--json"))
     assert (freed["dry_run"], freed["bytes_left"], freed["conflicts"]) == (False, 0, [])
     assert one(cli("gc", "--dry-run", "--json"))["disk"] is None
-    assert one(cli("recover", "--json")) == {"told": ["nothing to recover"]}
+    assert one(cli("recover", "--json")) == {"recovered": [], "set_aside": [], "new_record": False}
+
+
+def test_recover_tells_what_it_took_back_of_a_call_that_was_killed(cli: Cli, place: Path) -> None:
+    (place.parent / "tools.py").write_text(KILLED)
+    command = [sys.executable, "-m", "wink", "call", "--tools", "../tools.py", "killed"]
+    assert subprocess.run(command, cwd=place, check=False).returncode == -signal.SIGKILL
+    assert (place / "b.txt").read_text() == "half"
+
+    (found,) = one(cli("recover", "--json"))["recovered"]
+
+    assert (found["outcome"], found["paths"], found["conflicts"]) == ("undone", ["b.txt"], [])
+    assert not (place / "b.txt").exists()
+
+
+def test_recover_tells_what_it_set_aside(cli: Cli, place: Path) -> None:
+    (place / ".wink").write_text("no directory")
+
+    told = one(cli("recover", "--set-aside", "--json"))
+
+    (aside,) = told["set_aside"]
+    assert (told["recovered"], told["new_record"], aside["names"]) == ([], True, [".wink"])
+    assert "no directory" in aside["reason"]
+    assert Path(aside["place"]).read_text() == "no directory"
 
 
 def test_wrong_input_prints_nothing_there(cli: Cli) -> None:

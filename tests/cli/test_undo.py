@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -69,8 +70,22 @@ def test_conflict_is_one_line_and_status_1(worked: Cli, place: Path) -> None:
     done = worked("undo", "2")
 
     assert (done.status, done.out) == (1, "")
-    assert done.err == "wink: nothing was taken back: a.txt was changed since by somebody else\n"
+    assert done.err == (
+        "wink: nothing was taken back: a.txt was changed since by somebody else; "
+        "with --force it is taken back all the same, and `wink redo` brings back what is there now\n"
+    )
     assert (place / "d/b.txt").exists()
+
+
+def test_force_is_named_only_where_it_helps(worked: Cli, place: Path) -> None:
+    """No undo could bring a FIFO back, so that it is not put out of the way; what was said of it stands alone."""
+    (place / "a.txt").unlink()
+    os.mkfifo(place / "a.txt")
+
+    done = worked("undo", "c2")
+
+    assert (done.status, done.err.count("\n"), "--force" in done.err) == (1, 1, False)
+    assert worked("undo", "c2", "--force").err == done.err
 
 
 @pytest.mark.parametrize("arguments", [("undo", "x"), ("undo", "0"), ("undo", "c99"), ("undo", "9"), ("redo",)])

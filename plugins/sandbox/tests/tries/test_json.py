@@ -57,6 +57,20 @@ def test_accept_tells_the_call_and_what_is_left(wink: Wink, place: Path) -> None
     assert rest["changes"] == [{"path": "src/b.txt", "kind": "deleted"}]
 
 
+def test_a_refused_accept_tells_what_is_in_the_way(wink: Wink, place: Path) -> None:
+    """The same object with nothing accepted: each path that is in the way with the reason, and the try stays."""
+    wink("try", "--", "sh", "-c", "echo two > a.txt; echo new > n.txt")
+    (place / "a.txt").write_text("mine\n")
+
+    for words in ((), ("--dry-run",), ("a.txt",)):
+        refused = said(wink, "accept", *words, status=2)
+        assert (refused["call"], refused["changes"], refused["over"]) == (None, [], False)
+        assert [(one["path"], bool(one["reason"])) for one in refused["left"]] == [("a.txt", True)]
+    assert "nothing was accepted" in wink("accept", "--json").stderr
+    assert (place / "a.txt").read_text() == "mine\n"
+    assert not (place / "n.txt").exists()
+
+
 def test_drop_tells_what_is_forgotten_and_brought_back(wink: Wink) -> None:
     wink("try", "--", "sh", "-c", "echo two > a.txt")
     changed = [{"path": "a.txt", "kind": "modified"}]

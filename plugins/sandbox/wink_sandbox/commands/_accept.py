@@ -120,10 +120,11 @@ def accept(
                 settings=settings_problem,
             )
         except (TryConflict, MergeRefused):
-            if not tell_refused(
-                tried, chosen, left_out, portable_names=portable, remotes=asking, git_directory=belongs
-            ):
+            left = tell_refused(tried, chosen, left_out, portable_names=portable, remotes=asking, git_directory=belongs)
+            if not left:
                 raise
+            if as_json:
+                echo_json(**json_of_accepted(tried, Accepted(None, (), left=left)), dry_run=dry_run)
             return _WRONG
         if as_json:
             echo_json(**json_of_accepted(tried, done), dry_run=dry_run)
@@ -274,7 +275,7 @@ def _list_one(one: Try, dropped_at: datetime | None, ignored: Ignored, *, as_jso
 
 
 def json_of_accepted(tried: Try, done: Accepted) -> dict[str, object]:
-    """What became of a try, for machines: `over` says that nothing of it is left."""
+    """What became of a try, for machines: `left` says what is in the way, `over` that nothing of it is left."""
     return {
         "try": tried.name,
         "call": None if done.call is None else f"c{done.call}",

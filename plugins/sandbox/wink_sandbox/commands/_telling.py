@@ -100,8 +100,8 @@ def tell_refused(
     portable_names: bool = False,
     remotes: Callable[[tuple[RemoteSetting, ...]], bool] | None = None,
     git_directory: Callable[[str], bool] | None = None,
-) -> bool:
-    """Say why nothing was accepted, path by path, and how to go on; False where nothing is in the way any more."""
+) -> Notes:
+    """Say why nothing was accepted, path by path, and how to go on; what is in the way, nothing where nothing is any more."""
     import shlex
 
     from wink.cli import settings_problem
@@ -117,7 +117,7 @@ def tell_refused(
         settings=settings_problem,
     )
     if not without.left:
-        return False
+        return ()
     which = "" if tried.name == "default" else f" --name {tried.name}"
     words = [*map(shown_path, paths), *(word for path in left_out for word in ("--without", shown_path(path)))]
     given = f" {shlex.join(words)}" if words else ""
@@ -133,7 +133,7 @@ def tell_refused(
     else:
         how = f"wink drop{which}{given}` forgets what was tried"
     click.echo(one_line(f"  `{how}"), err=True)
-    return True
+    return without.left
 
 
 def tell_left(left: Iterable[tuple[str, str]]) -> None:

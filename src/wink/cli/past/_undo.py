@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from wink.cli._calls import call_number, echo_json, json_of_change, json_option, opened_for_reading, turn_option
 from wink.cli._shorten import one_line
-from wink.cli._standing import shown_path, workspace_option
+from wink.cli._standing import shown_path, told, workspace_option
 from wink.cli._wrong import wrong
+from wink.errors import UndoConflict, WinkError
 from wink.filesystem import path_in_json
 
 if TYPE_CHECKING:
     from wink.workspace import Reverted, Workspace
 
+_FORCE: Final = "with --force it is taken back all the same, and `wink redo` brings back what is there now"
 _dry_run = click.option("--dry-run", is_flag=True, help="Only show what would change.")
 _session = click.option("--session", metavar="NAME", help="Only the calls of one session.")
 
@@ -56,7 +60,15 @@ def undo(
         raise wrong("give a call, a number of calls, --session or --turn, not several of them")
     with opened_for_reading(workspace) as opened:
         n = 1 if call is not None else int(what)
-        done = opened.undo(call, turn=turn, n=n, session=session, dry_run=dry_run, force=force)
+        take_back = partial(opened.undo, call, turn=turn, n=n, session=session)
+        try:
+            done = take_back(dry_run=dry_run, force=force)
+        except UndoConflict as error:
+            if not force:
+                with suppress(WinkError):  # then --force would not help either
+                    take_back(dry_run=True, force=True)
+                    raise click.ClickException(f"{told(error)}; {_FORCE}") from error
+            raise
         guesses = list(_guesses(done, opened)) if turn is not None and done.calls else []
         if as_json:
             echo_json(**json_of_reverted(done), notes=guesses)
