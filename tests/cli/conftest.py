@@ -34,7 +34,7 @@ class Done:
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A directory with one file, which is the current one; no settings of the user have a say."""
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "WINK_PLUGINS", "WINK_DISABLE_PLUGINS"):
+    for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "WINK_PLUGINS", "WINK_DISABLE_PLUGINS", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
     directory = tmp_path / "place"
     directory.mkdir()

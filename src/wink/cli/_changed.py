@@ -41,7 +41,6 @@ class Shown(NamedTuple):
     unfolded: bool = False
     everything: bool = False
     how: str = ""
-    is_coloured: bool | None = None
 
 
 USUAL: Final = Shown()
@@ -59,6 +58,19 @@ def all_option(command: F) -> F:
     ):
         command = option(command)
     return command
+
+
+def color_option(command: F) -> F:
+    """The option that says when to use colours, over what variables say; `when` is what was given."""
+    return click.option(
+        "--color",
+        "when",
+        type=click.Choice(["auto", "always", "never"]),
+        default="auto",
+        show_default=True,
+        callback=_set_color,
+        help="When to use colours: by itself on a terminal, unless NO_COLOR is set.",
+    )(command)
 
 
 def source_first(changes: Iterable[FileChange]) -> tuple[FileChange, ...]:
@@ -85,21 +97,21 @@ def echo_diff(
     What is `exact` reaches a pipe as it is. `show_all` and `how` are those of `Shown`.
     """
     shown = shown._replace(everything=shown.everything or show_all, how=shown.how or how)
-    if exact and not sys.stdout.isatty() and not shown.is_coloured:
+    if exact and not sys.stdout.isatty():
         return _echo_patch(changes, shown)
     from wink.filesystem.diffs import file_diffs
 
     found = _grouped(changes, shown)
     for diff in file_diffs(_files(found)):
-        echo_diff_text(diff.text(), is_coloured=shown.is_coloured)
+        echo_diff_text(diff.text())
     _echo_rest(found, shown)
     return True
 
 
-def echo_diff_text(text: str, *, is_coloured: bool | None = None) -> None:
+def echo_diff_text(text: str) -> None:
     """Print a diff, or a part of one, for people: in colours, and with control characters written out."""
     for line in diff_lines(text):
-        click.echo(click.style(visible(line), fg=_colour(line)), color=is_coloured)
+        click.echo(click.style(visible(line), fg=_colour(line)))
 
 
 def echo_paths(changes: Sequence[FileChange], shown: Shown = USUAL, *, err: bool = False, how: str = "") -> None:
@@ -137,7 +149,7 @@ def echo_stat(changes: Iterable[FileChange], shown: Shown = USUAL) -> None:
             if number
         )
         count = "" if row.said else f"{row.added + row.removed:>{len(str(most))}} "
-        click.echo(f" {fit(row.name, _WIDEST):<{wide}} | {count}{bar}".rstrip(), color=shown.is_coloured)
+        click.echo(f" {fit(row.name, _WIDEST):<{wide}} | {count}{bar}".rstrip())
     if rows:
         added, removed = sum(row.added for row in rows), sum(row.removed for row in rows)
         files = f" {len(rows)} file{'' if len(rows) == 1 else 's'} changed"
@@ -155,6 +167,13 @@ def paths_of(number: int) -> str:
     ('1 path', '2 paths')
     """
     return f"{number} path{'' if number == 1 else 's'}"
+
+
+def _set_color(context: click.Context, option: click.Parameter, when: str) -> str:
+    del option
+    if when != "auto":
+        context.color = when == "always"
+    return when
 
 
 class _Row(NamedTuple):

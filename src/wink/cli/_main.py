@@ -214,6 +214,10 @@ def _go(context: click.Context, option: click.Parameter, directories: Sequence[s
 def wink(ctx: click.Context, *, debug: bool) -> None:
     """Tools for agents that cannot leave a mess: every call commits, or it never happened."""
     ctx.meta["wink.tracebacks"] = debug
+    if os.environ.get("NO_COLOR"):  # https://no-color.org, and the other by https://force-color.org
+        ctx.color = False
+    elif os.environ.get("FORCE_COLOR"):
+        ctx.color = True
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

@@ -6,12 +6,12 @@ Nothing in a workspace has a say: the program is found by absolute directories o
 from __future__ import annotations
 
 import os
-import shlex
-import shutil
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager, redirect_stdout, suppress
 from typing import TextIO, cast
+
+import click
 
 from wink.trust import is_inside
 
@@ -25,6 +25,9 @@ def paged(workspace: str) -> Generator[bool]:
         return
     import subprocess
 
+    context = click.get_current_context()
+    if context.color is None:  # what it would be on the terminal that the pager writes to
+        context.color = True
     environment = {"LESS": "FRX", **os.environ}
     with subprocess.Popen(words, stdin=subprocess.PIPE, env=environment, text=True, errors="surrogateescape") as pager:
         stream = cast("TextIO", pager.stdin)
@@ -37,6 +40,9 @@ def paged(workspace: str) -> Generator[bool]:
 
 
 def _pager(workspace: str) -> list[str] | None:
+    import shlex
+    import shutil
+
     try:
         words = shlex.split(os.environ.get("WINK_PAGER", os.environ.get("PAGER", "")))
     except ValueError:
@@ -45,6 +51,10 @@ def _pager(workspace: str) -> list[str] | None:
         return None
     places = [place for place in os.get_exec_path() if os.path.isabs(place)]
     found = shutil.which(words[0], path=os.pathsep.join(places)) if "/" not in words[0] else words[0]
-    if found is None or not os.path.isabs(found) or is_inside(os.path.realpath(found), workspace):
+    if found is None or not os.path.isabs(found):
+        return None
+    # A link in the workspace may lead to any program, such as a shell, which would run what it is shown.
+    places = os.path.join(os.path.realpath(os.path.dirname(found)), os.path.basename(found)), os.path.realpath(found)
+    if any(is_inside(place, workspace) for place in places):
         return None
     return [found, *words[1:]]

@@ -6,13 +6,12 @@ import json
 import os
 import re
 import sys
-from contextlib import nullcontext
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from wink.cli._calls import call_number, calls_of_turn, json_of_change, opened_for_reading, turn_option
-from wink.cli._changed import Shown, all_option, echo_diff, echo_names, echo_stat
+from wink.cli._changed import Shown, all_option, color_option, echo_diff, echo_names, echo_stat
 from wink.cli._pager import paged
 from wink.cli._shorten import one_line
 from wink.cli._standing import named_path, workspace_option
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
 _FAILED: Final = 1
 _RUN: Final = re.compile(r"r([1-9][0-9]{0,14})")
 _PATHS: Final = "wink.cli.past.diff.paths"
-
-When = Literal["auto", "always", "never"]
 
 
 class _WithPaths(click.Command):
@@ -53,14 +50,7 @@ class _WithPaths(click.Command):
 @all_option
 @click.option("--stat", is_flag=True, help="Show how many lines of each file came and went.")
 @click.option("--name-only", is_flag=True, help="Show only the paths.")
-@click.option(
-    "--color",
-    "when",
-    type=click.Choice(["auto", "always", "never"]),
-    default="auto",
-    show_default=True,
-    help="When to use colours: by itself on a terminal, unless NO_COLOR is set.",
-)
+@color_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON for machines, one file a line.")
 @click.pass_context
 def diff(
@@ -76,7 +66,7 @@ def diff(
     show_all: bool,
     stat: bool,
     name_only: bool,
-    when: When,
+    when: str,
     as_json: bool,
 ) -> int | None:
     """Show what calls changed, or what was tried, as one diff in git's format, of what is at and beneath PATHs.
@@ -119,15 +109,14 @@ def diff(
             return None
         ignored = None if opened.record.imported is not None else opened.filesystem.ignored()
         asked = " ".join(word for word in ("wink diff", call, f"--try {tried}" if tried else "") if word)
-        is_terminal = sys.stdout.isatty()
-        is_coloured = _is_coloured(when)
-        shown = Shown(ignored, unfolded, show_all, asked, is_coloured)
-        with paged(workspace) if is_terminal else nullcontext(False):
+        is_for_people = sys.stdout.isatty() or when == "always"
+        shown = Shown(ignored, unfolded, show_all, asked)
+        with paged(workspace):
             if stat:
                 echo_stat(changes, shown)
             elif name_only:
                 echo_names(changes, shown)
-            elif not echo_diff(changes, shown, exact=not is_terminal and when != "always"):
+            elif not echo_diff(changes, shown, exact=not is_for_people):
                 return _FAILED
     return None
 
@@ -167,15 +156,6 @@ def _only(changes: tuple[FileChange, ...], paths: tuple[str, ...]) -> tuple[File
     if not found and changes:
         click.echo("wink: nothing at these paths has changed", err=True)
     return found
-
-
-def _is_coloured(when: When) -> bool:
-    """Whether to use colours; a diff that may be applied gets none from a variable."""
-    if when != "auto":
-        return when == "always"
-    if os.environ.get("NO_COLOR"):
-        return False
-    return sys.stdout.isatty()
 
 
 def _pending(path: str, workspace: Workspace, name: str | None, **asked: bool) -> Pending | None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime, timedelta
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -102,27 +104,39 @@ def log(
     )
     with opened_for_reading(workspace) as opened:
         pages = _pages(opened, wanted, limit)
-        if story:
-            _tell(opened, pages, as_json=as_json)
-            return
-        if as_json:
+        if as_json and not story:
             for calls in pages:
                 click.echo("\n".join(json.dumps(json_of_call(call)) for call in calls))
             return
-        first = next(pages, ())
-        if not first:
-            click.echo("no calls yet" if wanted == CallFilter() else "no call fits")
-            return
-        several = len({call.session for call in first}) > 1
-        if len(first) == _PAGE and wanted.session is None:  # there may be more pages, with calls of others
-            several = len(opened.sessions()) > 1
-        oldest, turns = first[0].position, {one.run: one for one in opened.record.queries.turns()}
-        for calls in chain((first,), pages):
-            click.echo("\n".join(_lines(calls, turns, last=first[0].position, several=several)))
-            oldest = calls[-1].position
-        kept = opened.record.forgetting.first()
-        if kept is not None and oldest == kept[0] > 1:
-            click.echo(f"calls before c{oldest} are not kept any more")
+        with nullcontext() if as_json or not sys.stdout.isatty() else _paged(workspace):
+            if story:
+                _tell(opened, pages, as_json=as_json)
+            else:
+                _list(opened, pages, wanted, otherwise="no calls yet" if wanted == CallFilter() else "no call fits")
+
+
+def _paged(workspace: str) -> AbstractContextManager[object]:
+    from wink.cli._pager import paged  # which scripts need not load
+
+    return paged(workspace)
+
+
+def _list(opened: Workspace, pages: Iterator[tuple[CallView, ...]], wanted: CallFilter, *, otherwise: str) -> None:
+    """The last calls, a line each, or what is said where there are none."""
+    first = next(pages, ())
+    if not first:
+        click.echo(otherwise)
+        return
+    several = len({call.session for call in first}) > 1
+    if len(first) == _PAGE and wanted.session is None:  # there may be more pages, with calls of others
+        several = len(opened.sessions()) > 1
+    oldest, turns = first[0].position, {one.run: one for one in opened.record.queries.turns()}
+    for calls in chain((first,), pages):
+        click.echo("\n".join(_lines(calls, turns, last=first[0].position, several=several)))
+        oldest = calls[-1].position
+    kept = opened.record.forgetting.first()
+    if kept is not None and oldest == kept[0] > 1:
+        click.echo(f"calls before c{oldest} are not kept any more")
 
 
 def _tell(opened: Workspace, pages: Iterator[tuple[CallView, ...]], *, as_json: bool) -> None:

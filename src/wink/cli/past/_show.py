@@ -18,7 +18,8 @@ from wink.cli._calls import (
     opened_for_reading,
     plugin_of,
 )
-from wink.cli._changed import Shown, all_option, echo_diff
+from wink.cli._changed import Shown, all_option, color_option, echo_diff
+from wink.cli._pager import paged
 from wink.cli._shorten import visible
 from wink.cli._standing import workspace_option
 from wink.cli._wrong import wrong
@@ -34,14 +35,16 @@ _RUN: Final = re.compile(r"r([1-9][0-9]{0,14})")
 @click.argument("call")
 @workspace_option
 @all_option
+@color_option
 @click.option("--prompt", "prompts", is_flag=True, help="Of a run, show its prompts whole.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
-def show(call: str, workspace: str, unfolded: bool, show_all: bool, prompts: bool, as_json: bool) -> None:
+def show(call: str, workspace: str, unfolded: bool, show_all: bool, prompts: bool, when: str, as_json: bool) -> None:
     """Show one CALL: what the model said before it, arguments, policies, the reply, and what it did to the files.
 
     Of a call that was rolled back, what it had done is shown as far as it is known. CALL can be a run as well, such as r3:
     what it was asked, and all that the model said, with its calls.
     """
+    del when  # its callback has seen to it
     run = _RUN.fullmatch(call)
     if run is not None:
         _show_run(workspace, int(run[1]), prompts=prompts, as_json=as_json)
@@ -55,13 +58,14 @@ def show(call: str, workspace: str, unfolded: bool, show_all: bool, prompts: boo
             told = {"said": None if said is None else json_of_said(said)}
             click.echo(json.dumps({**json_of_call(found), **told, "reply": found.rendered, "changes": diffs}, indent=2))
             return
-        for line in _lines(found, said):
-            click.echo(visible(line))
-        if changes:
-            stayed = "changed:" if found.committed else "had changed, before it was taken back:"
-            click.echo(f"\n{stayed}\n")
-            shown = Shown(opened.filesystem.ignored(), unfolded, show_all, f"wink show c{number}")
-            echo_diff(changes, shown, exact=False)
+        with paged(workspace):
+            for line in _lines(found, said):
+                click.echo(visible(line))
+            if changes:
+                stayed = "changed:" if found.committed else "had changed, before it was taken back:"
+                click.echo(f"\n{stayed}\n")
+                shown = Shown(opened.filesystem.ignored(), unfolded, show_all, f"wink show c{number}")
+                echo_diff(changes, shown, exact=False)
 
 
 def _show_run(workspace: str, number: int, *, prompts: bool, as_json: bool) -> None:
@@ -75,8 +79,9 @@ def _show_run(workspace: str, number: int, *, prompts: bool, as_json: bool) -> N
         if as_json:
             click.echo(json.dumps(json_of_run(opened, row), indent=2))
             return
-        for line in run_lines(opened, row, prompts=prompts):
-            click.echo(visible(line))
+        with paged(workspace):
+            for line in run_lines(opened, row, prompts=prompts):
+                click.echo(visible(line))
 
 
 def _lines(call: CallView, said: Said | None) -> Iterator[str]:
