@@ -120,7 +120,7 @@ def _without_content(version: FileVersion | None) -> FileVersion | None:
 def file_version(size: int, mode: int, open_content: Callable[[], BinaryIO | BufferedIOBase | None]) -> FileVersion:
     """A file of so many bytes, whose content, or where that is larger than 16 MiB its digest, is read when it is asked for.
 
-    `open_content` gives a stream, or None where that version is not at hand any more; it may raise `OSError` for that, too.
+    `open_content` gives a stream of it, or None where that is not at hand any more; it may raise `OSError` for that, too.
     """
 
     def read(of: Callable[[BinaryIO | BufferedIOBase], Any]) -> Any:
@@ -134,8 +134,8 @@ def file_version(size: int, mode: int, open_content: Callable[[], BinaryIO | Buf
             return None
 
     def content(stream: BinaryIO | BufferedIOBase) -> bytes | None:
-        found = stream.read(size + 1)
-        return found if len(found) == size else None
+        found = stream.read(COMPARED_BYTES + 1)
+        return found if len(found) <= COMPARED_BYTES else None
 
     if size <= COMPARED_BYTES:
         return FileVersion("file", size, mode, load=lambda: read(content))
