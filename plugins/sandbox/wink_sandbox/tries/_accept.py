@@ -116,13 +116,16 @@ class Accepting:
         self, pick: Callable[[tuple[Unit, ...]], Iterable[Picked]]
     ) -> tuple[set[str], tuple[tuple[str, str], ...]]:
         """The paths of all that was picked, and what has to stay before anybody is asked; the texts of which a part was are kept."""
-        from wink_sandbox.tries._hunks import content_of, units
+        from wink_sandbox.tries._hunks import TextChanged, content_of, units
 
         found, left = self._chosen(), tuple[tuple[str, str], ...]()
         if self._request.rest:
             found, left = self._acceptable(self._workspace.filesystem.begin(), rest=True)
         picked = tuple(pick(units(found)))
-        self._parts = {one.unit.path: made for one in picked if (made := content_of(one)) is not None}
+        try:
+            self._parts = {one.unit.path: made for one in picked if (made := content_of(one)) is not None}
+        except TextChanged as error:
+            raise self._conflict([error.path]) from None
         return {path for one in picked for path in one.unit.paths}, left
 
     def _said(self) -> dict[str, object]:

@@ -66,6 +66,14 @@ class Content(NamedTuple):
     mode: int
 
 
+class TextChanged(Exception):
+    """The text at `path` is not the one any more whose hunks were shown, or cannot be read again."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        super().__init__(path)
+
+
 def units(found: Differences) -> tuple[Unit, ...]:
     """All changes, in the order of paths: what git keeps for itself together, and what is in a deleted directory with that.
 
@@ -124,13 +132,14 @@ def split(hunk: Hunk) -> tuple[Hunk, ...]:
 
 
 def content_of(picked: Picked) -> Content | None:
-    """What the text becomes where only a part of it was chosen; None for all of it."""
+    """What the text becomes where only a part of it was chosen; None for all of it. Raises `TextChanged`."""
     if picked.hunks is None or set(picked.hunks) == set(picked.unit.hunks):
         return None
     (change,) = picked.unit.changes
     assert change.before is not None, "only what was and is a text has hunks"
     before = change.before.content()
-    assert before is not None, "its diff has just been shown"
+    if before is None:  # of another size by now: it is read when it is asked for
+        raise TextChanged(picked.unit.path)
     lines = lines_of(before)
     for edit in sorted((edit for hunk in picked.hunks for edit in hunk.edits), reverse=True):
         lines[edit.start : edit.start + edit.length] = edit.lines
