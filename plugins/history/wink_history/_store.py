@@ -14,7 +14,6 @@ import fcntl
 import os
 import zlib
 from contextlib import suppress
-from types import TracebackType
 from typing import Final, Self
 
 from wink.errors import HistoryDamaged
@@ -55,9 +54,7 @@ class Store:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def damaged(self, error: Exception) -> HistoryDamaged:

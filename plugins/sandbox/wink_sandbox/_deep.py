@@ -10,7 +10,6 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
-from types import TracebackType
 from typing import Any, Final, Self, cast
 
 from wink.bounded import content_of
@@ -214,9 +213,7 @@ class Changeable:
                 os.chmod(directory, mode | 0o300)
                 self._modes[directory] = mode
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         for directory, mode in sorted(self._modes.items(), reverse=True):
             with suppress(FileNotFoundError, NotADirectoryError):
                 os.chmod(directory, mode)

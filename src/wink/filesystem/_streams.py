@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import io
 from collections.abc import Callable, Iterator
-from types import TracebackType
 from typing import TYPE_CHECKING, BinaryIO, Literal, Protocol, cast
 
 from wink.errors import WriteTooLarge
@@ -171,13 +170,8 @@ class WriteStream(io.BufferedIOBase):
             super().close()
             self._sink.discard()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if error is None:
-            self.close()
-        else:
-            self.abandon()
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        self.close() if error is None else self.abandon()
 
     def __del__(self) -> None:
         self.abandon()
@@ -186,13 +180,8 @@ class WriteStream(io.BufferedIOBase):
 class TextStream(io.TextIOWrapper):
     """Text over one of the streams above, with newlines as they are in the file."""
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if error is None:
-            self.close()
-        else:
-            self._abandon()
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        self.close() if error is None else self._abandon()
 
     def __del__(self) -> None:
         self._abandon()

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from threading import RLock
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from wink.errors import PromptValidationError
@@ -103,9 +102,7 @@ class PromptResources:
             self._depth += 1
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         with self._lock:
             self._depth -= 1
             outermost = self._depth == 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
-from types import TracebackType
 from typing import Any, Final, Literal, Self, TypeVar, cast, overload
 
 from wink.adapters import PromptResponse, ProviderAdapter, ScriptedAdapter, Turn
@@ -301,9 +300,7 @@ class Harness:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def _executor(self) -> ToolExecutor:

@@ -8,7 +8,6 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from tempfile import SpooledTemporaryFile
-from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Final, Protocol, cast
 
 from fsspec.transaction import Transaction  # pyright: ignore[reportMissingTypeStubs]
@@ -61,13 +60,8 @@ class Deferred(io.BufferedIOBase):
         self._is_whole = False
         self.close()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if error is None:
-            self.close()
-        else:
-            self.abandon()
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        self.close() if error is None else self.abandon()
 
     def publish(self, transaction: FileTransaction) -> None:
         """Write the content as a change of this transaction."""
@@ -207,13 +201,8 @@ class Compressed(io.BufferedIOBase):
             self._compressor.close()
         self._beneath.close() if self._reads else self._beneath.abandon()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if error is None:
-            self.close()
-        else:
-            self.abandon()
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        self.close() if error is None else self.abandon()
 
     def __del__(self) -> None:
         self.abandon()

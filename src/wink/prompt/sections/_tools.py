@@ -1,21 +1,16 @@
 """The section for tools that need a line of guidance at most."""
 
-import copy
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import Any, Unpack
 
-from wink.prompt._params import refuse_unknown, type_and_default
-from wink.prompt._section import P, Section, SectionOptions
-from wink.prompt._text import Text
+from wink.prompt._section import P, SectionOptions
+from wink.prompt.sections._text import TextSection
 from wink.tools import Tool
-
-if TYPE_CHECKING:
-    from wink.session import Session
 
 __all__ = ["ToolsSection"]
 
 
-class ToolsSection(Section[P]):
+class ToolsSection(TextSection[P]):
     """A section that brings tools and does not list them: the model is told of each through its schema.
 
     `description` is a template for guidance that no single tool's description can hold. `params` is the dataclass of
@@ -34,33 +29,12 @@ class ToolsSection(Section[P]):
         accepts_overrides: bool = True,
         **options: Unpack[SectionOptions],
     ) -> None:
-        self.params_type, default_params = type_and_default(params, self.params_type)
         super().__init__(
             title,
-            key,
-            default_params=default_params,
+            description or "",
+            params,
+            key=key,
             tools=tools,
             accepts_overrides=accepts_overrides,
             **options,
         )
-        self._text = Text(description or "", (self.key,))
-        if self.params_type is not None:
-            refuse_unknown(self._text.placeholders, self.params_type, (self.key,))
-
-    def placeholders(self) -> frozenset[str]:
-        """The names in the description."""
-        return self._text.placeholders
-
-    def template_text(self) -> str:
-        """The description, without its indentation."""
-        return self._text.source
-
-    def with_template_text(self, text: str) -> Self:
-        """The same section with another description."""
-        twin = copy.copy(self)
-        twin._text = Text(text, (self.key,))
-        return twin
-
-    def render_body(self, params: P | None, *, session: "Session | None" = None) -> str:  # noqa: ARG002
-        """The description, filled in; nothing about the single tools."""
-        return self._text.fill(params)
