@@ -216,6 +216,20 @@ def test_what_was_saved_while_a_person_thought_is_in_the_way(tried: Wink, place:
     assert "src/long.txt" in _left(tried)
 
 
+def test_what_was_deleted_while_a_person_thought_is_in_the_way(tried: Wink, place: Path, sits: Sits) -> None:
+    """It cannot even be read any more, and nothing is made of the hunks alone."""
+    person = sits("accept", "-p", "src/long.txt")
+    person.answer("Accept this hunk of src/long.txt", "y")
+    person.until("Accept this hunk of src/long.txt [")
+    (place / "src/long.txt").unlink()
+    os.write(person.screen, b"n\n")
+    status, rest = person.end()
+
+    assert (status, "src/long.txt" in rest, "Error" in rest) == (2, True, False), person.shown
+    assert not (place / "src/long.txt").exists()
+    assert "src/long.txt" in _left(tried)
+
+
 def test_without_a_terminal_it_says_how_to_go_on(tried: Wink, place: Path) -> None:
     """Whoever answers in a script would answer to what they have not seen."""
     done = tried("accept", "-p", stdin="y\ny\ny\n")

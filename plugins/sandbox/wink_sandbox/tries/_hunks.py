@@ -138,7 +138,7 @@ def content_of(picked: Picked) -> Content | None:
     (change,) = picked.unit.changes
     assert change.before is not None, "only what was and is a text has hunks"
     before = change.before.content()
-    if before is None:  # of another size by now: it is read when it is asked for
+    if before is None:  # it is read when it is asked for, and may be gone by now
         raise TextChanged(picked.unit.path)
     lines = lines_of(before)
     for edit in sorted((edit for hunk in picked.hunks for edit in hunk.edits), reverse=True):
