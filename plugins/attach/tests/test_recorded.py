@@ -138,7 +138,7 @@ def test_writing_needs_reading_by_content(attached: Project) -> None:
 
 
 def test_what_changes_between_calls_is_nobodys(attached: Project) -> None:
-    """A save of the person's is recorded, is not taken back with the turn, and not by counting calls."""
+    """A save of the person's is recorded, is not shown as the turn's, nor taken back with it or by counting calls."""
     attached.prompt("Go")
     attached.bash("t1", "echo 1 > one")
     (attached.root / "mine.txt").write_text("mine\n")
@@ -150,6 +150,9 @@ def test_what_changes_between_calls_is_nobodys(attached: Project) -> None:
     assert attached.changed() == [
         ("Bash", ["one"]), ("between", ["mine.txt"]), ("Bash", ["two"]), ("between", ["mine.txt"]),
     ]  # fmt: skip
+    for which in ([], ["1"]):
+        assert attached.wink("diff", "--name-only", "--turn", *which).split() == ["one", "two"]
+    assert "turn 2 has changed nothing" in attached.wink("diff", "--turn", "2", fails=True)
     attached.wink("undo", "--turn")
     assert {path for path in attached.files() if path in ("one", "two", "mine.txt")} == {"mine.txt"}
     assert (attached.root / "mine.txt").read_text() == "mine, too\n"

@@ -16,8 +16,6 @@ from wink.limits import RunContext, TokenUsage
 from wink.runtime import ToolReply
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from wink.record import Record, RunRow
     from wink.workspace import Workspace
 
@@ -107,9 +105,7 @@ class RecordJournal:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if error is not None and not self._is_over:
             with suppress(WinkError):
                 if self.state is not None and not self._is_told:

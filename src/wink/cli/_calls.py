@@ -43,18 +43,6 @@ def call_number(text: str) -> int:
     return int(found[1])
 
 
-def calls_of_turn(opened: Workspace, turn: int) -> tuple[int, int]:
-    """The first and the last call of a turn of an attached agent that changed anything; 0 is the last turn with such calls."""
-    from wink.record import CallFilter
-
-    numbers = [one.number for one in opened.record.queries.turns()] if turn == 0 else [turn]
-    for number in numbers:
-        calls = opened.record.queries.page(CallFilter(run=f"t{number}", changed=True), limit=None, brief=True, width=0)
-        if calls:
-            return calls[-1].position, calls[0].position
-    raise wrong(f"turn {turn} has changed nothing" if turn else "no turn of an attached agent has changed anything")
-
-
 def json_of_call(call: CallView) -> dict[str, Any]:
     """A call for machines, without its reply."""
     return {

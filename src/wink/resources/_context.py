@@ -15,7 +15,6 @@ import threading
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from types import TracebackType
 from typing import Any, NamedTuple, TypeVar, cast
 
 from wink.errors import (
@@ -178,9 +177,7 @@ class ResourceContext:
     def __enter__(self) -> ResourceContext:  # noqa: PYI034 - `Self` would be a promise about subclasses
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if error is None:
             self.close()
         else:

@@ -56,7 +56,7 @@ def diff(
 
 
 def diff_of_some(
-    files: HostFilesystem, record: Record, *, session: str | None = None, run: int | None = None
+    files: HostFilesystem, record: Record, session: str | None = None, run: int | None = None, turn: int | None = None
 ) -> tuple[FileChange, ...]:
     """See `Workspace.diff`."""
     if session is not None and session not in record.sessions():
@@ -67,15 +67,22 @@ def diff_of_some(
             "is not in this workspace",
             tuple(f"r{row.number}" for row in record.runs.rows() if row.state != "ended"),
         )
-    wanted = CallFilter(session=session, run=None if run is None else f"r{run}", changed=True)
-    theirs = {
-        call.transaction for call in record.queries.page(wanted, limit=None, brief=True, width=1) if call.committed
-    }
-    if not theirs:
+    runs = [None] if run is None else [f"r{run}"]
+    if turn is not None:
+        runs = [f"t{one.number}" for one in record.queries.turns()] if turn == 0 else [f"t{turn}"]
+    theirs = next(filter(None, (_changing(record, session, one) for one in runs)), None)
+    if theirs is None:
         return ()
     changes = record.changes(min(theirs), max(theirs))
     mine = [(position, change) for position, change in changes if position in theirs]
     return net_changes(Versions(files.places, record.changes), mine, until_now=False)
+
+
+def _changing(record: Record, session: str | None, run: str | None) -> set[int]:
+    """The transactions of calls that committed; those of a turn without what it only may have changed, as in an undo of it."""
+    wanted, but = CallFilter(session=session, run=run, changed=True), "read" if run and run.startswith("t") else ""
+    calls = record.queries.page(wanted, limit=None, brief=True, width=1)
+    return {call.transaction for call in calls if call.committed and call.effects != but}
 
 
 def _is_same(one: FileVersion | None, other: FileVersion | None) -> bool:

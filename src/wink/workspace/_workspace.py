@@ -244,21 +244,22 @@ class Workspace:
         since: int | None = None,
         session: str | None = None,
         run: int | None = None,
+        turn: int | None = None,
     ) -> tuple[FileChange, ...]:
         """What calls changed, with content to show where it is text of up to 16 MiB and still known.
 
         With `first`, what that call did, or had done before it was rolled back; with `last` too, the difference between
         before `first` and after `last`. Without them, how the paths that wink changed since the call `since`, or ever, differ
-        now from what they were before, whoever wrote what is there now. With `session`, or `run` by its number, what the calls
-        of that one changed: from what its first call found at each path to what its last left there. Raises `UnknownCall`,
-        `UnknownSession` and `UnknownRun`.
+        now from what they were before, whoever wrote what is there now. With `session`, or `run` by its number, or a `turn` of
+        an attached agent, 0 for the last that changed anything, what the calls of that one changed: from what its first call
+        found at each path to what its last left there. Raises `UnknownCall`, `UnknownSession` and `UnknownRun`.
         """
         from wink.workspace._history import diff, diff_of_some
 
         if session is not None:
             return diff_of_some(self._files, self._record, session=session_name(session))
-        if run is not None:
-            return diff_of_some(self._files, self._record, run=run)
+        if run is not None or turn is not None:
+            return diff_of_some(self._files, self._record, run=run, turn=turn)
         return diff(self._files, self._record, first, last, since=since)
 
     def undo(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from wink.cli._calls import call_number, calls_of_turn, json_of_change, opened_for_reading, turn_option
+from wink.cli._calls import call_number, json_of_change, opened_for_reading, turn_option
 from wink.cli._changed import Shown, all_option, color_option, echo_diff, echo_names, echo_stat
 from wink.cli._pager import paged
 from wink.cli._shorten import one_line
@@ -124,7 +124,11 @@ def diff(
 def _changes(opened: Workspace, call: str | None, session: str | None, turn: int | None) -> tuple[FileChange, ...]:
     """What a call, a range of calls, a run, a session or a turn changed, or all of them."""
     if turn is not None:
-        return opened.diff(*calls_of_turn(opened, turn))
+        if not (changes := opened.diff(turn=turn)):
+            raise wrong(
+                f"turn {turn} has changed nothing" if turn else "no turn of an attached agent has changed anything"
+            )
+        return changes
     if session is not None:
         return opened.diff(session=session)
     run = _RUN.fullmatch(call or "")
