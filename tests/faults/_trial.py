@@ -96,7 +96,7 @@ class Laboratory:
         after = self._look(tree, operation)
         with Workspace.open(tree) as workspace:
             touched = frozenset(change.path for row in workspace.calls() for change in row.changes)
-        if operation.tool == "back_to_a_snapshot":
+        if operation.tool in ("back_to_a_snapshot", "nested_failing"):
             touched |= before.files.keys()  # what it has changed and brought back is no change that is told of
         shutil.rmtree(os.path.dirname(tree))
         paths = before.files.keys() | after.files.keys()

@@ -115,6 +115,62 @@ def test_an_overwritten_file_keeps_its_attributes(store: DiskStore, tree: Path) 
     assert (tree / "tool.sh").stat().st_mode & 0o777 == 0o640
 
 
+@pytest.mark.parametrize("is_readable", [True, False])
+def test_a_file_that_may_not_be_opened_keeps_its_attributes_or_stays(
+    store: DiskStore, tree: Path, monkeypatch: pytest.MonkeyPatch, is_readable: bool
+) -> None:
+    """Where they can be read all the same they follow the name; where they cannot, nothing is written."""
+    os.setxattr(tree / "tool.sh", ATTRIBUTE, b"kept")
+    really_open, really_get = os.open, os.getxattr
+
+    def refused(path: object, flags: int, *arguments: object, **options: object) -> int:
+        if path == "tool.sh" and not flags & os.O_PATH:
+            raise PermissionError(13, "Permission denied", path)
+        return really_open(path, flags, *arguments, **options)  # type: ignore[arg-type]
+
+    def hidden(*_: object) -> bytes:
+        raise PermissionError(13, "Permission denied")
+
+    change_set = store.begin("tx")
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "open", refused)
+        if not is_readable:
+            patched.setattr(os, "getxattr", hidden)
+            with pytest.raises(PermissionError):
+                change_set.put("tool.sh", b"new")
+        else:
+            change_set.put("tool.sh", b"new")
+
+    assert (tree / "tool.sh").read_bytes() == (b"new" if is_readable else b"#!/bin/sh\n")
+    assert really_get(tree / "tool.sh", ATTRIBUTE) == b"kept"
+
+
+def test_a_preimage_that_the_disk_does_not_give_is_not_taken_for_gone(
+    store: DiskStore, tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else an undo makes a copy of what it has, or says that it is not kept."""
+    change_set = store.begin("tx")
+    change_set.put("top.txt", b"new")
+    (change,) = change_set.changes(0)
+    change_set.prepare()
+    change_set.publish()
+    assert change.before is not None
+    assert change.before.kept is not None
+    staged = str(change.before.kept.staged)
+    with (stream := store.open_preimage(staged)) or pytest.fail("it is not kept"):
+        assert stream.read()
+    really_open = os.open
+
+    def broken(path: object, *arguments: object, **options: object) -> int:
+        if path == staged:
+            raise OSError(5, "Input/output error")
+        return really_open(path, *arguments, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(os, "open", broken)
+    with pytest.raises(OSError, match="Input/output error"):
+        store.open_preimage(staged)
+
+
 def test_new_files_get_the_mode_that_the_umask_leaves(store: DiskStore, tree: Path) -> None:
     """As if a plain program had made them."""
     old = os.umask(0o027)

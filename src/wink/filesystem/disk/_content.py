@@ -57,7 +57,7 @@ def copy_with_holes(source: int, target: int) -> None:
     os.ftruncate(target, size)
 
 
-def extended_attributes(fd: int) -> list[tuple[str, bytes]]:
+def extended_attributes(fd: int | str) -> list[tuple[str, bytes]]:
     """What should follow a file's name to its new content."""
     if sys.platform != "linux":
         return []
@@ -66,6 +66,17 @@ def extended_attributes(fd: int) -> list[tuple[str, bytes]]:
     except OSError:
         return []  # a filesystem without them
     return [(name, os.getxattr(fd, name)) for name in names if name not in _TIED_TO_CONTENT] if names else []
+
+
+def attributes_of_closed(fd: int, name: str) -> list[tuple[str, bytes]]:
+    """The same of a file that may not be opened for reading; raises `PermissionError` where that keeps one from being read."""
+    if sys.platform != "linux":
+        return []
+    at = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=fd)
+    try:
+        return extended_attributes(f"/proc/self/fd/{at}")
+    finally:
+        os.close(at)
 
 
 def set_attributes(fd: int, found: os.stat_result, now: os.stat_result, extended: list[tuple[str, bytes]]) -> bool:

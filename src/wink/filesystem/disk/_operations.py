@@ -19,6 +19,7 @@ from wink.filesystem._store import Node, Staging, failure
 from wink.filesystem.disk import _copies as copies
 from wink.filesystem.disk._content import (
     Attributes,
+    attributes_of_closed,
     copy_all,
     digest_of,
     extended_attributes,
@@ -123,7 +124,7 @@ class Operations:
         try:
             old_fd = os.open(at.name, _READ, dir_fd=at.fd)
         except PermissionError:
-            old_fd = -1
+            old_fd, extended = -1, attributes_of_closed(at.fd, at.name)
         try:
             if old_fd >= 0:
                 # First the look and then the question: so whoever opens it from here on changes what was seen.

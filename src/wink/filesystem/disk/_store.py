@@ -7,7 +7,6 @@ import io
 import os
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, BinaryIO, Final, Literal, get_args
 
@@ -32,6 +31,8 @@ if TYPE_CHECKING:
 Durability = Literal["process", "power"]
 
 _CAN_CONFINE = os.open in os.supports_dir_fd
+_OF_THE_HOST: Final = frozenset((errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM))
+"""Errors of opening a file that say nothing of the file."""
 
 
 class DiskStore:
@@ -228,8 +229,11 @@ class DiskStore:
         if "" in names or "." in names or ".." in names:
             return None
         if self._root.state.open():
-            with suppress(OSError):
+            try:
                 return open_staged(self._root, staged)
+            except OSError as error:
+                if error.errno in _OF_THE_HOST:
+                    raise  # it may well be there
         return -1
 
     def preimages(self) -> dict[str, int]:
