@@ -330,8 +330,6 @@ def bench(session: nox.Session) -> None:
         "--benchmark-columns=min,median,max,rounds",
         f"--benchmark-json={figures}",
         *session.posargs,
-        # nox has put the directory for temporary files into this repository, which commands would find and work on.
-        env={"TMPDIR": tempfile.gettempdir()},
     )
     session.run("python", "-m", "benchmarks.table", figures)
     session.run("python", "-m", "benchmarks.counts")
