@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import struct
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 
 from wink.state import adopt, locate, make, unknown
@@ -50,3 +51,12 @@ def program_has(root: str | os.PathLike[str], name: str) -> bool:
     if not programs.is_dir():
         return False
     return any(os.path.exists(programs / program / "upper" / name) for program in os.listdir(programs))
+
+
+def paths_of(root: str | os.PathLike[str]) -> Iterator[Path]:
+    """Every path below a project, in order, without wink's own: a program's directories go while one looks at them."""
+    for path in sorted(Path(root).iterdir()):
+        if path.name != ".wink":
+            yield path
+            if path.is_dir() and not path.is_symlink():
+                yield from paths_of(path)

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from plugins.sandbox.tests.tries.conftest import Wink
 from tests.days.conftest import Day
+from tests.states import paths_of
 
 SHUT = "closed/deep/in"
 
@@ -54,14 +55,9 @@ def day(place: Path, wink: Wink, environment: dict[str, str]) -> Day:
 def modes(root: Path) -> dict[str, Any]:
     """Every path but wink's own, with its mode, what is in it or where it leads."""
     found: dict[str, Any] = {}
-    for path in sorted(root.rglob("*")):
-        name = str(path.relative_to(root))
-        if name.split("/")[0] != ".wink":
-            mode = path.lstat().st_mode
-            found[name] = (
-                mode,
-                os.readlink(path) if path.is_symlink() else path.read_bytes() if path.is_file() else b"",
-            )
+    for path in paths_of(root):
+        content = os.readlink(path) if path.is_symlink() else path.read_bytes() if path.is_file() else b""
+        found[str(path.relative_to(root))] = (path.lstat().st_mode, content)
     return found
 
 

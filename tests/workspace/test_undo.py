@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.states import state_of
+from tests.states import paths_of, state_of
 from tests.workspace.conftest import Run
 from tests.workspace.working import call
 
@@ -63,14 +63,9 @@ def prepared(session: Session) -> Session:
 def tree(root: Path) -> dict[str, object]:
     """Everything but wink's own state: bytes, modes and the bodies of links."""
     found: dict[str, object] = {}
-    for above, directories, names in os.walk(root):
-        if ".wink" in directories:
-            directories.remove(".wink")
-        for name in (*directories, *names):
-            path = Path(above, name)
-            mode = path.lstat().st_mode
-            content = os.readlink(path) if path.is_symlink() else None if path.is_dir() else path.read_bytes()
-            found[str(path.relative_to(root))] = mode, content
+    for path in paths_of(root):
+        content = os.readlink(path) if path.is_symlink() else None if path.is_dir() else path.read_bytes()
+        found[str(path.relative_to(root))] = path.lstat().st_mode, content
     return found
 
 

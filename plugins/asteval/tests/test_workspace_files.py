@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.states import paths_of
 
 from wink.filesystem import Filesystem, InMemoryFilesystem
 from wink.prompt import Prompt, PromptTemplate
@@ -61,7 +62,7 @@ def test_write_text_cannot_leave_the_workspace(disk: Filesystem, tmp_path: Path,
 
     Agent(disk).error(f"write_text('new.txt', 'x')\nwrite_text({path!r}, 'x')")
 
-    found = {found.relative_to(tmp_path).as_posix() for found in tmp_path.rglob("*") if ".wink/" not in f"{found}/"}
+    found = {found.relative_to(tmp_path).as_posix() for found in paths_of(tmp_path)}
     assert found == {"outside", "work", "work/link"}
     assert not (tmp_path / "work" / ".wink" / "x").exists()
 

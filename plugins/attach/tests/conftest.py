@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.states import paths_of
 
 AGENT = "claude-code"
 FILES = {"claude-code": ".claude/settings.local.json", "codex": ".codex/hooks.json"}
@@ -138,8 +139,8 @@ class Project:
         """What the person has."""
         return {
             str(path.relative_to(self.root)): path.read_bytes() if path.is_file() else None
-            for path in sorted(self.root.rglob("*"))
-            if path.relative_to(self.root).parts[0] not in (".wink", ".claude", ".codex")
+            for path in paths_of(self.root)
+            if path.relative_to(self.root).parts[0] not in (".claude", ".codex")
         }
 
 

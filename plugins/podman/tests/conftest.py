@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.states import paths_of
 
 from wink.filesystem import Filesystem
 from wink.prompt import Prompt, PromptTemplate
@@ -54,8 +55,8 @@ class Agent:
         """All files with mode and content, without wink's own."""
         return {
             str(path.relative_to(self.root)): f"{path.stat().st_mode & 0o777:o} {path.read_text()}"
-            for path in sorted(self.root.rglob("*"))
-            if path.is_file() and ".wink" not in path.parts
+            for path in paths_of(self.root)
+            if path.is_file()
         }
 
 

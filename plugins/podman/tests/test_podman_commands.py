@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.states import program_has, state_of
+from tests.states import paths_of, program_has, state_of
 
 from wink.errors import PromptValidationError
 from wink.filesystem import Filesystem, InMemoryFilesystem
@@ -48,9 +48,8 @@ def test_success_keeps_every_change_in_one_call(agent: Agent) -> None:
     assert (agent.root / "new/m.txt").stat().st_mode & 0o777 == 0o755
     assert (agent.root / "new/link").is_symlink()
     assert (agent.root / "new/empty").is_dir()
-    for path in agent.root.rglob("*"):
-        if ".wink" not in path.parts:
-            assert path.lstat().st_uid == agent.root.stat().st_uid, path
+    for path in paths_of(agent.root):
+        assert path.lstat().st_uid == agent.root.stat().st_uid, path
     change = agent.events[-1].change
     assert change is not None
     assert change.guard == "podman"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.states import paths_of
 
 from wink import PromptValidationError, ToolContext, tool
 from wink.filesystem import Filesystem, InMemoryFilesystem
@@ -154,13 +154,7 @@ def place(tmp_path: Path) -> Path:
 
 
 def tree(root: Path) -> dict[str, bytes | None]:
-    found: dict[str, bytes | None] = {}
-    for directory, names, files in os.walk(root):
-        names[:] = [name for name in names if name != ".wink"]  # where a call that was cancelled may still be tidied up
-        for name in (*names, *files):
-            path = Path(directory, name)
-            found[str(path.relative_to(root))] = path.read_bytes() if path.is_file() else None
-    return found
+    return {str(path.relative_to(root)): path.read_bytes() if path.is_file() else None for path in paths_of(root)}
 
 
 def executor_of(files: Filesystem, *tools: Any, heartbeat: Heartbeat | None = None) -> ToolExecutor:

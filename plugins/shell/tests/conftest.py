@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.states import paths_of
 
 from wink.filesystem import Filesystem
 from wink.prompt import Prompt, PromptTemplate
@@ -52,11 +53,7 @@ class Agent:
 
     def tree(self) -> dict[str, str]:
         """All files and their content, without wink's own."""
-        return {
-            str(path.relative_to(self.root)): path.read_text()
-            for path in sorted(self.root.rglob("*"))
-            if path.is_file() and ".wink" not in path.parts
-        }
+        return {str(path.relative_to(self.root)): path.read_text() for path in paths_of(self.root) if path.is_file()}
 
     def close(self) -> None:
         """Let go of the workspace."""

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from plugins.sandbox.tests.conftest import Place
 from plugins.sandbox.tests.escapes.conftest import World, by_run_command, by_try, wink
+from tests.states import paths_of
 
 from wink.errors import MergeRefused, ProgramNotStarted
 from wink.filesystem import program_state
@@ -120,7 +121,7 @@ def test_what_is_merged_has_lost_its_sting(world: World) -> None:
 
     assert ended.status == 0, ended.text
     assert world.snapshot() == before
-    merged = {path: path.lstat().st_mode for path in sorted(world.root.rglob("*")) if ".wink" not in path.parts}
+    merged = {path: path.lstat().st_mode for path in paths_of(world.root)}
     del merged[world.root / "s"]  # our own socket
     assert not [path for path, mode in merged.items() if mode & 0o6000 and not stat.S_ISDIR(mode)]
     assert not [

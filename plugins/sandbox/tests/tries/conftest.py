@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.states import paths_of
 
 Wink = Callable[..., "subprocess.CompletedProcess[str]"]
 GIT = {
@@ -75,10 +76,8 @@ def wink(place: Path, environment: dict[str, str]) -> Wink:
 def tree(root: Path) -> dict[str, str]:
     """Every file of a project with its mode and content, and every directory; wink's own state left out."""
     found: dict[str, str] = {}
-    for path in sorted(root.rglob("*")):
+    for path in paths_of(root):
         name = str(path.relative_to(root))
-        if name == ".wink" or name.startswith(".wink/"):
-            continue
         mode = f"{path.lstat().st_mode:o}"
         found[name] = f"{mode} {os.readlink(path) if path.is_symlink() else path.read_text() if path.is_file() else ''}"
     return found

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from plugins.sandbox.tests.tries.conftest import GIT, Wink
 from plugins.sandbox.tests.tries.test_git import git
+from tests.states import paths_of
 
 COMMIT = "echo two >> a.txt; git commit -qam two"
 
@@ -47,7 +48,7 @@ def commits(root: Path) -> list[str]:
 
 def content(store: Path) -> list[tuple[str, bytes]]:
     """Every file that git has."""
-    files = (path for path in sorted(store.rglob("*")) if path.is_file() and ".wink" not in path.parts)
+    files = (path for path in paths_of(store) if path.is_file())
     return [(str(path.relative_to(store)), path.read_bytes()) for path in files]
 
 
