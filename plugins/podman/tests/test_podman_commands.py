@@ -24,10 +24,12 @@ from .conftest import Agent
 from .local_image import local_image
 
 
-def containers() -> str:
-    """The containers that wink has made and that are still there."""
-    listed = ["podman", "ps", "--all", "--quiet", "--filter", "label=io.wink.owner"]
-    return subprocess.run(listed, check=True, capture_output=True, text=True).stdout
+def containers(pid: int | None = None) -> list[str]:
+    """The labels of the containers that a process, this one by default, has made and that are still there."""
+    shown = '{{index .Labels "io.wink.owner"}}'
+    listed = ["podman", "ps", "--all", "--filter", "label=io.wink.owner", "--format", shown]
+    labels = subprocess.run(listed, check=True, capture_output=True, text=True).stdout.split()
+    return [label for label in labels if label.startswith(f"{pid or os.getpid()}-")]
 
 
 def mounts(place: Path) -> list[str]:
@@ -55,7 +57,7 @@ def test_success_keeps_every_change_in_one_call(agent: Agent) -> None:
     assert change.guard == "podman"
     agent.workspace.undo()
     assert agent.tree() == before
-    assert containers() == ""
+    assert containers() == []
 
 
 def test_failure_drops_every_change_and_says_which(agent: Agent) -> None:
@@ -139,7 +141,7 @@ def test_a_command_is_ended_with_all_that_it_started(agent: Agent) -> None:
     assert "timed out" in text
     assert "up" in text
     assert agent.tree() == before
-    assert containers() == ""
+    assert containers() == []
     assert mounts(agent.root) == []
 
 
@@ -186,7 +188,7 @@ def test_limits_hold(make: Callable[..., Agent]) -> None:
     value = ended.result.value
     assert isinstance(value, ShellExecuteResult)
     assert 0 < int(value.stdout) < 20
-    assert containers() == ""
+    assert containers() == []
 
 
 def test_what_somebody_else_changed_meanwhile_fails_the_merge(agent: Agent) -> None:
@@ -216,7 +218,7 @@ def test_a_missing_image_is_one_line(make: Callable[..., Agent]) -> None:
     """Nothing is pulled behind the user's back."""
     text = make(image="localhost/no-such-image:1").fails("true")
     assert "no-such-image" in text
-    assert containers() == ""
+    assert containers() == []
 
 
 def test_containers_of_a_process_that_was_killed_are_removed(root: Path) -> None:
@@ -239,13 +241,13 @@ with Workspace.open({str(root)!r}) as workspace:
     executor.execute(ToolCall("shell_execute", {{"command": "echo half > a.txt; sleep 1000"}}))
 """
     process = subprocess.Popen([sys.executable, "-c", words], stdin=subprocess.DEVNULL)
-    while not containers():
+    while not containers(process.pid):
         assert process.poll() is None
     while not program_has(root, "a.txt"):
         assert process.poll() is None
     process.kill()
     process.wait()
-    while containers():
+    while containers(process.pid):
         pass
     assert (root / "a.txt").read_text() == "one\n"
     while mounts(root):
