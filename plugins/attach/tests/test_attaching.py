@@ -68,7 +68,7 @@ def test_a_dry_run_shows_and_writes_nothing(project: Project) -> None:
     """Neither in the project nor in the home."""
     assert '+        "hooks": [' in project.wink("attach", AGENT, "--dry-run")
     assert not project.settings.exists()
-    assert list(project.home.iterdir()) == []
+    assert {path.name for path in project.home.iterdir()} <= {".cache"}  # what wink knows of plugins
 
 
 def test_for_all_projects_it_stands_in_the_users_own_settings(project: Project) -> None:
@@ -120,7 +120,7 @@ def test_the_home_is_no_project(project: Project) -> None:
         for option in ((), ("--dry-run",)):
             told = project.wink("attach", AGENT, "--workspace", str(above), *option, fails=True)
             assert "holds more than a project" in told
-    assert list(project.home.iterdir()) == []
+    assert {path.name for path in project.home.iterdir()} <= {".cache"}  # what wink knows of plugins
 
 
 def test_detaching_drops_what_was_kept_for_the_next_call_and_nothing_that_was_recorded(attached: Project) -> None:

@@ -16,7 +16,9 @@ from wink.errors import SettingsError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from wink.errors import WinkError
     from wink.filesystem import Recovered
+    from wink.plugins import Catalog
     from wink.workspace import Workspace
 
 _SHOWN: Final = 20
@@ -35,10 +37,9 @@ def open_workspace(path: str, *, looking: bool = False) -> Workspace:
     from wink.workspace import Workspace
 
     show_warnings()
-    told = set[str]()
 
     def read(one: Callable[..., T]) -> T:
-        return whatever_makes_sense(one, told) if looking else one()
+        return whatever_makes_sense(one) if looking else one()
 
     masking = use(read(partial(masking_for, path)))
     most = read(partial(max_file_bytes_for, path, MAX_FILE_BYTES))
@@ -60,10 +61,10 @@ def check_settings(path: str) -> None:
     keep_for(path)
 
 
-def whatever_makes_sense(read: Callable[..., T], told: set[str]) -> T:
+def whatever_makes_sense(read: Callable[..., T]) -> T:
     """What `read(without=...)` makes of the settings without those files of the workspace that make no sense.
 
-    The person is told of each, unless what is wrong with it is in `told`, which it is added to.
+    The person is told of each, once a command.
 
     Raises `SettingsError` for the user's own.
     """
@@ -75,12 +76,25 @@ def whatever_makes_sense(read: Callable[..., T], told: set[str]) -> T:
             if error.source not in WORKSPACE_FILES or error.source in without:
                 raise
             without.add(error.source)
-            if str(error) not in told:
-                told.add(str(error))
-                click.echo(
-                    one_line(f"wink: {error}; what it says does not count here, and no tool runs until it is fixed"),
-                    err=True,
-                )
+            _tell_once(error, "what it says does not count here, and no tool runs until it is fixed")
+
+
+def asked_catalog(root: str) -> Catalog:
+    """The plugins that add to what a command shows: wink's own alone, and the person is told, where the settings make no sense."""
+    from wink.cli.settings import commands_catalog
+
+    catalog, problem = commands_catalog(root)
+    if problem is not None:
+        _tell_once(problem, "wink's own plugins alone are asked")
+    return catalog
+
+
+def _tell_once(error: WinkError, consequence: str) -> None:
+    context = click.get_current_context(silent=True)
+    told: set[str] = set() if context is None else context.meta.setdefault("wink.told", set())
+    if str(error) not in told:
+        told.add(str(error))
+        click.echo(one_line(f"wink: {error}; {consequence}"), err=True)
 
 
 def recovery_lines(done: Iterable[Recovered], state: str) -> Iterable[str]:

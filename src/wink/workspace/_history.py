@@ -70,7 +70,7 @@ def diff_of_some(
     runs = [None] if run is None else [f"r{run}"]
     if turn is not None:
         runs = [f"t{one.number}" for one in record.queries.turns()] if turn == 0 else [f"t{turn}"]
-    theirs = next(filter(None, (_changing(record, session, one) for one in runs)), None)
+    theirs = next(filter(None, (_changing(record, session, one, of_turn=turn is not None) for one in runs)), None)
     if theirs is None:
         return ()
     changes = record.changes(min(theirs), max(theirs))
@@ -78,11 +78,10 @@ def diff_of_some(
     return net_changes(Versions(files.places, record.changes), mine, until_now=False)
 
 
-def _changing(record: Record, session: str | None, run: str | None) -> set[int]:
+def _changing(record: Record, session: str | None, run: str | None, *, of_turn: bool) -> set[int]:
     """The transactions of calls that committed; those of a turn without what it only may have changed, as in an undo of it."""
-    wanted, but = CallFilter(session=session, run=run, changed=True), "read" if run and run.startswith("t") else ""
-    calls = record.queries.page(wanted, limit=None, brief=True, width=1)
-    return {call.transaction for call in calls if call.committed and call.effects != but}
+    calls = record.queries.page(CallFilter(session=session, run=run, changed=True), limit=None, brief=True, width=1)
+    return {call.transaction for call in calls if call.committed and not (of_turn and call.effects == "read")}
 
 
 def _is_same(one: FileVersion | None, other: FileVersion | None) -> bool:

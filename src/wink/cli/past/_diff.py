@@ -13,7 +13,6 @@ import click
 from wink.cli._calls import call_number, json_of_change, opened_for_reading, turn_option
 from wink.cli._changed import Shown, all_option, color_option, echo_diff, echo_names, echo_stat
 from wink.cli._pager import paged
-from wink.cli._shorten import one_line
 from wink.cli._standing import named_path, workspace_option
 from wink.cli._wrong import wrong
 
@@ -163,10 +162,7 @@ def _only(changes: tuple[FileChange, ...], paths: tuple[str, ...]) -> tuple[File
 
 
 def _pending(path: str, workspace: Workspace, name: str | None, **asked: bool) -> Pending | None:
+    from wink.cli._opening import asked_catalog
     from wink.cli._views import pending
-    from wink.cli.settings import commands_catalog
 
-    catalog, problem = commands_catalog(path)
-    if problem is not None:
-        click.echo(one_line(f"wink: {problem}; wink's own plugins alone are asked what was tried"), err=True)
-    return pending(catalog, workspace, name, **asked)
+    return pending(asked_catalog(path), workspace, name, **asked)

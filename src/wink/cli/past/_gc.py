@@ -10,10 +10,11 @@ from typing import Final
 import click
 
 from wink.cli._calls import echo_json, json_of_reasons, json_option, opened_for_reading
+from wink.cli._opening import asked_catalog
 from wink.cli._shorten import one_line
 from wink.cli._standing import shown_path, workspace_option
 from wink.cli._views import collections
-from wink.cli.settings import commands_catalog, keep_settings
+from wink.cli.settings import keep_settings
 from wink.errors import RecordUnavailable, WinkError
 
 _PARTS: Final = {"record.db": "record", "record.db-wal": "record", "store.git": "history"}
@@ -56,10 +57,7 @@ def gc(
             raise RecordUnavailable(
                 opened.state, "the disk is full, and freeing needs a few megabytes first"
             ) from error
-        catalog, problem = commands_catalog(opened.root)
-        if problem is not None:
-            click.echo(one_line(f"wink: {problem}; wink's own plugins alone are asked what they free"), err=True)
-        lines = list(collections(catalog, opened, dry_run=dry_run))
+        lines = list(collections(asked_catalog(opened.root), opened, dry_run=dry_run))
         conflicts, state = opened.filesystem.conflicts, os.path.relpath(opened.state, opened.root)
         place = opened.state
     if as_json:

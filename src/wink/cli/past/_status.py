@@ -9,6 +9,7 @@ import click
 
 from wink.cli._calls import json_of_call, opened_for_reading, when
 from wink.cli._changed import touched
+from wink.cli._opening import asked_catalog
 from wink.cli._shorten import arguments, fit, one_line
 from wink.cli._standing import shown_workspace, workspace_option
 from wink.cli._views import standings
@@ -32,16 +33,10 @@ def status(workspace: str, as_json: bool) -> None:
 
     Changes nothing, and has exit status 0 whatever there is to tell.
     """
-    from wink.cli.settings import commands_catalog
-
     with opened_for_reading(workspace) as opened:
         last = next(iter(opened.record.queries.page(limit=1, brief=True)), None)
         waiting, runs = pending_approvals(opened), unended_runs(opened)
-        catalog, problem = commands_catalog(opened.root)
-        lines = [
-            *([f"wink: {problem}; wink's own plugins alone are asked"] if problem else ()),
-            *standings(catalog, opened),
-        ]
+        lines = list(standings(asked_catalog(opened.root), opened))
         root = opened.root
     if as_json:
         told = {

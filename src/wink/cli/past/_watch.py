@@ -44,7 +44,7 @@ def watch(workspace: str, session: str | None, since: str | None, as_json: bool)
 
     Runs, approvals, tries and checkpoints are shown, too. Nobody who works on the workspace is held up.
     """
-    masking = whatever_makes_sense(partial(masking_for, workspace), set())
+    masking = whatever_makes_sense(partial(masking_for, workspace))
     record = open_record(workspace, masking=use(masking))
     is_live = sys.stdout.isatty() and not as_json
     shown = _Terminal(os.path.abspath(workspace)) if is_live else _Plain()
