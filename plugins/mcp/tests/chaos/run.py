@@ -73,6 +73,13 @@ def main() -> int:
     parser.add_argument("--life", type=int, help="the seed of one life, to do it again")
     parser.add_argument("--keep", help="with --life: a new directory to keep the workspace in")
     given = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="wink-chaos-user-") as own:
+        os.environ["XDG_STATE_HOME"] = own  # the servers' user, whose home is another, is the one who looks afterwards
+        return carry_out(given)
+
+
+def carry_out(given: argparse.Namespace) -> int:
+    """Live the lives, and tell how they ended."""
     began = time.monotonic()
     if given.life is not None:
         seed, good, total, wrong = live_somewhere(given.life, min(given.rounds, ROUNDS_OF_A_LIFE), given.keep)
