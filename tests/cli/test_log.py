@@ -107,7 +107,7 @@ def test_everybody_who_tells_of_a_call_has_the_same_word(cli: Cli, place: Path, 
     for session in ("default", "other"):  # whichever session the undo belongs to
         file = str(place / f"{session}.html")
         assert cli("export", file, "--html", "--session", session).status == 0
-        shown = re.findall(r'<span class="[a-z]+">([a-z ]+)</span> <code>', Path(file).read_text())
+        shown = re.findall(r'<span class="second"><span class="word t-[a-z]+">([a-z ]+)</span>', Path(file).read_text())
         assert shown == [row["outcome"] for row in logged if row["session"] == session]
 
 

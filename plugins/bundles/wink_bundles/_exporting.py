@@ -92,7 +92,8 @@ class _Sides:
         """One side of a change."""
         if version is None:
             return None
-        facts = version.kind, version.size, version.mode, version.target
+        target = version.target and self.masking.text(version.target)
+        facts = version.kind, version.size, version.mode, target
         content = version.content(COMPARED_BYTES) if version.kind == "file" else None
         if content is None:
             return Side(*facts, None, version.digest() if version.kind == "file" else None)

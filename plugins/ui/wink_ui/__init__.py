@@ -9,10 +9,11 @@ if TYPE_CHECKING:
     from wink_ui._app import page_app
     from wink_ui._leading import leading_to
     from wink_ui._server import serve_page
+    from wink_ui._static import static_page
 
-__all__ = ["leading_to", "page_app", "serve_page"]
+__all__ = ["leading_to", "page_app", "serve_page", "static_page"]
 
-_PLACES: Final = {"leading_to": "wink_ui._leading", "page_app": "wink_ui._app", "serve_page": "wink_ui._server"}
+_PLACES: Final = {"leading_to": "_leading", "page_app": "_app", "serve_page": "_server", "static_page": "_static"}
 _NEEDS: Final = ("jinja2", "pygments", "starlette", "uvicorn")
 
 if not TYPE_CHECKING:  # a checker that saw this would take any name for granted
@@ -26,4 +27,4 @@ if not TYPE_CHECKING:  # a checker that saw this would take any name for granted
         for package in _NEEDS:
             if find_spec(package) is None:
                 raise ExtraMissing("the page", "ui", package)
-        return getattr(import_module(_PLACES[name]), name)
+        return getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)

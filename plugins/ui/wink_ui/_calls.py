@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from starlette.responses import Response
 
 from wink.errors import UnknownCall
+from wink.filesystem import FileChange
 from wink.record import WORDS, CallView, PromptRow, Said
-from wink.workspace import UNSEEN
+from wink.workspace import UNSEEN, Workspace
 from wink_ui._asked import Asked
 from wink_ui._diffs import LONGEST, file_diff
 from wink_ui._glance import glance
@@ -74,10 +76,7 @@ def prompt_of_call(asked: Asked) -> Response:
 
 
 def _prompt(asked: Asked, row: CallView) -> PromptRow | None:
-    number = row.run.removeprefix("r")
-    if not (number.isascii() and number.isdigit()):
-        return None
-    prompts = asked.workspace.record.runs.prompts(int(number))
+    prompts = asked.workspace.record.runs.prompts(_run_of(row))
     return next((one for one in reversed(prompts) if one.position < row.position), None)
 
 
@@ -114,16 +113,22 @@ def _choices(asked: Asked) -> dict[str, object]:
     }
 
 
-def _details(asked: Asked, row: CallView) -> dict[str, object]:
-    changes = asked.workspace.diff(row.position)
-    found = sort_out(asked.workspace, changes)
+def details_of(workspace: Workspace, row: CallView, changes: Sequence[FileChange], most_rows: int) -> dict[str, object]:
+    """What there is to show of a call, with diffs as long as these have no more rows together."""
+    found = sort_out(workspace, changes)
     return {
         "call": row,
         "arguments": arguments_of(row),
-        "files": listed(found.files, changes, ROWS),
+        "files": listed(found.files, changes, most_rows),
         "groups": found.groups,
-        "said": _said(asked, row),
         "files_left": max(len(found.files) - LISTED, 0),
+    }
+
+
+def _details(asked: Asked, row: CallView) -> dict[str, object]:
+    return {
+        **details_of(asked.workspace, row, asked.workspace.diff(row.position), ROWS),
+        "said": _said(asked, row),
         "query": asked.filters,
         "has_prompt": bool(row.run) and _prompt(asked, row) is not None,
         "can_undo": row.word == "ok" and _has_effect(asked, row),
@@ -132,12 +137,14 @@ def _details(asked: Asked, row: CallView) -> dict[str, object]:
 
 def _said(asked: Asked, row: CallView) -> Said | None:
     """What the model said in the turn that made a call."""
+    runs, number = asked.workspace.record.runs, _run_of(row)
+    turn = runs.turn_of(number, row.position)
+    return next(iter(runs.said(number, after=turn - 1, limit=1)), None) if turn else None
+
+
+def _run_of(row: CallView) -> int:
     number = row.run.removeprefix("r")
-    if not (number.isascii() and number.isdigit()):
-        return None
-    runs = asked.workspace.record.runs
-    turn = runs.turn_of(int(number), row.position)
-    return next(iter(runs.said(int(number), after=turn - 1, limit=1)), None) if turn else None
+    return int(number) if number.isascii() and number.isdigit() else 0
 
 
 def _has_effect(asked: Asked, row: CallView) -> bool:

@@ -48,11 +48,12 @@ def glance(asked: Asked) -> dict[str, object]:
 
 def plans(asked: Asked) -> list[Plan]:
     """The plan of each session that has one, read from the record as whatever plugin keeps it."""
-    found = (_plan(session, text) for session, _, text in asked.queries.latest("Plan"))
+    found = (plan_of(session, text) for session, _, text in asked.queries.latest("Plan"))
     return [plan for plan in found if plan is not None]
 
 
-def _plan(session: str, text: str) -> Plan | None:
+def plan_of(session: str, text: str) -> Plan | None:
+    """A plan out of JSON; None where that is none."""
     try:
         value: Any = json.loads(text)
     except (ValueError, RecursionError):

@@ -65,10 +65,10 @@ def address(place: str, query: Mapping[str, object] | None = None, /, **more: ob
     return f"{place}?{text}" if text else place
 
 
-@cache
-def _environment() -> Environment:
+def environment(loader: type[FileSystemLoader] = FileSystemLoader) -> Environment:
+    """The templates with what they use; `static` shows a call where the page is a file, in which a link leads nowhere."""
     made = Environment(
-        loader=FileSystemLoader(os.path.join(HERE, "templates")),
+        loader=loader(os.path.join(HERE, "templates")),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -88,8 +88,11 @@ def _environment() -> Environment:
         count=_counted,
     )
     names: dict[str, Any] = made.globals  # whose type knows only what Jinja itself puts there
-    names |= {"image_sides": sides_of, "address": address, "asset": _asset, "plural": plural}
+    names |= {"image_sides": sides_of, "address": address, "asset": _asset, "plural": plural, "static": None}
     return made
+
+
+_environment: Final = cache(environment)
 
 
 def _text_only(value: Any) -> Any:

@@ -13,7 +13,6 @@ from wink.cli._upward import guard_here
 
 if TYPE_CHECKING:
     from wink.cli._calls import (
-        decided,
         echo_json,
         json_of_change,
         json_of_reasons,
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from wink.cli._otel import traced
     from wink.cli._overrides_option import refuse_unknown_tag
     from wink.cli._participants import Participants
-    from wink.cli._shorten import arguments, diff_lines, fit, one_line, visible
+    from wink.cli._shorten import fit, one_line, visible
     from wink.cli._standing import named_path, shown_path, shown_workspace, told, workspace_option
     from wink.cli._tools_file import note_files
     from wink.cli._views import Checkup, Finding, Pending
@@ -51,11 +50,8 @@ __all__ = [
     "Pending",
     "Shown",
     "WrongInput",
-    "arguments",
     "check_settings",
     "compose",
-    "decided",
-    "diff_lines",
     "echo_diff",
     "echo_diff_text",
     "echo_json",
@@ -102,8 +98,8 @@ _PLACES: Final = {
     "WrongInput nearest readable wrong": "_wrong",
     "compose participants workspace_options": "_compose",
     "Shown echo_diff echo_diff_text echo_paths paths_of": "_changed",
-    "decided echo_json json_of_change json_of_reasons json_option opened_for_reading when": "_calls",
-    "arguments diff_lines fit one_line visible": "_shorten",
+    "echo_json json_of_change json_of_reasons json_option opened_for_reading when": "_calls",
+    "fit one_line visible": "_shorten",
     "installed_catalog persist_settings portable_names_for rule_policies settings_problem": "settings",
     "model_adapter": "_model",
     "named_path shown_path shown_workspace told workspace_option": "_standing",

@@ -38,23 +38,24 @@ def export(
         # Renaming a draft over a device would take the device away, from everybody where root does it.
         raise wrong(f"{target!r} is no file; name another")
     with open_workspace(workspace) as opened:
-        collected = collect(opened, session)
         if as_html:
-            from wink_bundles.commands._report import report
+            from wink_ui import static_page
 
-            page = report(collected, opened.undone(), opened.masking).encode("utf-8", "backslashreplace")
-            _write(target, lambda stream: stream.write(page))
+            page, calls, runs = static_page(opened, session)
+            _write(target, lambda stream: stream.write(page.encode("utf-8", "backslashreplace")))
         else:
+            collected = collect(opened, session)
             history, left_out = (None, ()) if no_history else git_bundle(opened, session)
             _write(target, lambda stream: write_bundle(stream, collected, history, left_out, utc_now()))
+            calls, runs = len(collected.calls), len(collected.runs)
             for one in left_out[:20]:
                 click.echo(
                     one_line(f"wink: c{one.call} {shown_path(one.path)} is not in the history: {one.reason}"), err=True
                 )
     if as_json:
-        echo_json(file=os.path.abspath(target), session=session, calls=len(collected.calls), runs=len(collected.runs))
+        echo_json(file=os.path.abspath(target), session=session, calls=calls, runs=runs)
         return
-    click.echo(one_line(f"{target}: {len(collected.calls)} calls, {len(collected.runs)} runs"))
+    click.echo(one_line(f"{target}: {calls} calls, {runs} runs"))
 
 
 def _write(target: str, write: Callable[[IO[bytes]], object]) -> None:

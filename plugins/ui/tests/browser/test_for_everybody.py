@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 from pathlib import Path
+from typing import Literal
 
 import pytest
-from playwright.sync_api import Page, expect
-from plugins.ui.tests.browser.conftest import Open
+from playwright.sync_api import Browser, Page, expect
+from plugins.ui.tests.browser.conftest import PATIENCE, Open, Seen
 from plugins.ui.tests.scene import tried, worked
 
 from wink.workspace import Workspace
+from wink_ui import static_page
 
 PLACES = (
     "/",
@@ -155,6 +157,35 @@ def test_no_rule_of_accessibility_is_broken(at: Open, axe: str, scheme: str) -> 
                 f"{path}: {one['id']}: {node['html'][:150]} {node['failureSummary'][:200]}" for node in one["nodes"]
             ]
     assert not broken, "\n".join(broken)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_an_exported_page_is_a_file_for_everybody(
+    browser: Browser, place: Path, tmp_path: Path, axe: str, seen: Seen, scheme: Literal["light", "dark"]
+) -> None:
+    """It asks for nothing, its policy has nothing to complain about, and a link to a call opens that."""
+    with Workspace.open(place) as workspace:
+        (tmp_path / "s.html").write_text(static_page(workspace, "default")[0])
+    file = (tmp_path / "s.html").as_uri()
+    with browser.new_context(color_scheme=scheme, viewport={"width": 360, "height": 740}) as context:
+        context.set_default_timeout(PATIENCE)
+        seen.watch(context)
+        page = context.new_page()
+        page.goto(f"{file}#c4")
+        expect(page.locator("#c4 table.diff")).to_be_visible()
+        expect(page.locator("#c6")).not_to_be_visible()
+        page.locator("summary.to").filter(has_text="c6").click()
+        expect(page.locator("#c6")).to_be_visible()
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360
+        assert page.evaluate("getComputedStyle(document.body).fontFamily").startswith("system-ui")
+        assert {url.partition("#")[0] for url in seen.requests} == {file}
+        assert seen.complaints == []
+    with browser.new_context(bypass_csp=True, color_scheme=scheme) as context:
+        page = context.new_page()
+        page.goto(f"{file}#c4")
+        page.evaluate(axe)
+        found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+        assert [(one["id"], node["html"][:150]) for one in found["violations"] for node in one["nodes"]] == []
 
 
 @pytest.mark.parametrize(
