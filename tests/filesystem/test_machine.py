@@ -59,12 +59,11 @@ class Machine(Comparing):
                     first = outcome(lambda: backend.do(lambda files: carry_out(operation, files)))
                 if first[0] == "RollbackFailed":
                     # What it had begun could not be taken back either. Whoever opens the files next does it.
-                    is_in_call = bool(backend.parts)
+                    broken.append(backend)
+                    if backend.parts:
+                        return self.all[0].last
                     backend.die()
                     backend.take_turn()
-                    broken.append(backend)
-                    if is_in_call:
-                        return self.all[0].last
                 elif not hit or "No space left" not in str(first[1]):
                     return first
                 assert self.tree(backend) == before, (backend.name, hit)
@@ -74,7 +73,10 @@ class Machine(Comparing):
         if broken and self.opened:
             self.model.tree = self.opened[0][0]
             self.opened.clear()
-            for backend in reversed(self.all):
+            for backend in reversed(self.all):  # or the first call stays the current one
+                if backend in broken:
+                    backend.die()
+                    backend.take_turn()
                 while backend.parts:
                     backend.abort()
         if broken:
