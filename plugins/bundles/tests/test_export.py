@@ -186,7 +186,7 @@ def test_the_page_shows_everything_as_text_and_loads_nothing(worked: Cli, tmp_pa
     anchors = {value for name, value in page.attributes if name == "id"}
     links = {value for name, value in page.attributes if name == "href"}
     assert links <= {f"#{anchor}" for anchor in anchors}
-    assert {"c1", "c2", "c3", "c4", "r1.1"} <= anchors
+    assert {"c1", "c2", "c3", "c4", "r1-1"} <= anchors
     assert len(anchors) == len([name for name, _ in page.attributes if name == "id"])
     assert "url(" not in text
     assert "@import" not in text
