@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import select
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -108,6 +109,8 @@ def _line(question: str, *, flush: bool = False) -> str:
         _forget_typed()
     sys.stderr.write(question)
     sys.stderr.flush()
+    while not select.select([sys.stdin], [], [], 0.2)[0]:
+        pass  # a signal that came right before a read would be heard after it only
     line = sys.stdin.readline()
     if not line:
         raise EOFError
