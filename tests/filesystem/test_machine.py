@@ -317,7 +317,7 @@ class Machine(Comparing):
             lambda files: files.read_bytes(path, offset, limit),
             lambda files: files.stat(path),
             lambda files: files.exists(path),
-            lambda files: files.list(path),
+            lambda files: [entry for entry in files.list(path) if entry.name != THEIRS],  # a link may lead to the root
             lambda files: files.fingerprint(path),
             lambda files: files.locate(path, "a"),
             lambda files: files.open_read(path).read(),
