@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import select
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -105,6 +104,8 @@ def approvals_for(
 
 def _line(question: str, *, flush: bool = False) -> str:
     """One line that a person types; raises `EOFError` at the end of input."""
+    import select
+
     if flush:
         _forget_typed()
     sys.stderr.write(question)
