@@ -30,8 +30,8 @@ _ALIVE: Final = 15.0
 class Live:
     """What open pages listen to."""
 
-    def __init__(self, workspace: Callable[[], Workspace]) -> None:
-        self._workspace = workspace
+    def __init__(self, look: Callable[[], str]) -> None:
+        self._ask = look
         self._listeners: set[asyncio.Queue[str | None]] = set()
         self._watching: asyncio.Task[None] | None = None
         self._last = ""
@@ -77,7 +77,7 @@ class Live:
 
     async def _watch(self) -> None:
         while self._listeners:
-            told = await run_in_threadpool(self._look)
+            told = await run_in_threadpool(self.look)
             if told != self._last:
                 self._last = told
                 for queue in self._listeners:
@@ -85,9 +85,10 @@ class Live:
             await asyncio.sleep(EVERY)
         self._watching, self._last = None, ""
 
-    def _look(self) -> str:
+    def look(self) -> str:
+        """What a page would be told now."""
         try:
-            return look(self._workspace())
+            return self._ask()
         except Exception as error:  # whatever it is: the next look may find it fixed
             return json.dumps({"problem": str(error)})
 

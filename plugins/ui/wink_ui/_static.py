@@ -72,7 +72,7 @@ def static_page(workspace: Workspace, session: str) -> tuple[str, int, int]:
         )
 
     told = set[int]()
-    made = environment(_Dense)
+    made = environment(loader=_Dense)
     made.filters.update(shown=_shown, clock=_clock)
     names: dict[str, Any] = made.globals
     names["static"] = body
