@@ -17,7 +17,7 @@ from wink.filesystem import FileChange
 from wink.runtime import pending_approvals
 from wink_sandbox.tries import tries
 from wink_ui._asked import Asked, path_field
-from wink_ui._images import image_of, sides_of
+from wink_ui._images import image_of, images_at
 from wink_ui._text import one_line, shown, shown_line, visible
 from wink_ui._words import brief, clock, length, plural, pretty
 
@@ -101,7 +101,7 @@ def environment(root: str = "", loader: type[FileSystemLoader] = FileSystemLoade
     )
     names: dict[str, Any] = made.globals  # whose type knows only what Jinja itself puts there
     names |= {"root": root, "address": partial(_address_under, root), "asset": _asset}
-    names |= {"image_sides": sides_of, "plural": plural, "static": None}
+    names |= {"images": images_at, "plural": plural, "static": None}
     return made
 
 
