@@ -77,7 +77,7 @@ class Live:
 
     async def _watch(self) -> None:
         while self._listeners:
-            told = await run_in_threadpool(self.look)
+            told = await run_in_threadpool(self._look)
             if told != self._last:
                 self._last = told
                 for queue in self._listeners:
@@ -85,8 +85,7 @@ class Live:
             await asyncio.sleep(EVERY)
         self._watching, self._last = None, ""
 
-    def look(self) -> str:
-        """What a page would be told now."""
+    def _look(self) -> str:
         try:
             return self._ask()
         except Exception as error:  # whatever it is: the next look may find it fixed
@@ -97,10 +96,10 @@ def look(workspace: Workspace) -> str:
     """How far the record has come, and what waits, as JSON."""
     call, tx, undo = workspace.record.queries.marks()
     waits = [row.number for row in workspace.record.approvals.rows(states=("pending",))]
-    return json.dumps({"call": call, "tx": tx, "undo": undo, "approvals": waits, "tries": _tries(workspace)})
+    return json.dumps({"call": call, "tx": tx, "undo": undo, "approvals": waits, "tries": tried_in(workspace)})
 
 
-def _tries(workspace: Workspace) -> list[tuple[str, int]]:
+def tried_in(workspace: Workspace) -> list[tuple[str, int]]:
     """The names of what is being tried, and when it last began or ended."""
     place = os.path.join(workspace.state, DIRECTORY)
     found: list[tuple[str, int]] = []

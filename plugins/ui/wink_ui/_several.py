@@ -20,7 +20,7 @@ from wink.runtime import pending_approvals
 from wink_sandbox.tries import tries
 from wink_ui._app import Page, gated, routes_of, wants_part
 from wink_ui._gate import Gate
-from wink_ui._live import Live
+from wink_ui._live import Live, tried_in
 from wink_ui._pages import html, name_of, render
 from wink_ui._text import one_line
 
@@ -98,11 +98,11 @@ def roots_of(paths: Iterable[str]) -> list[str]:
 
 
 def _seen(page: Page) -> object:
-    told = page.live.look()
     try:
-        return page.workspace().record.queries.version(), told  # what runs have come to is not told
+        workspace = page.workspace()
+        return workspace.record.queries.version(), tried_in(workspace)
     except Exception as error:  # as below
-        return str(error), told
+        return str(error)
 
 
 def _listed(page: Page) -> Listed:

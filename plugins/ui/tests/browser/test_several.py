@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
-from plugins.ui.tests.browser.conftest import PATIENCE, Open
+from plugins.ui.tests.browser.conftest import IMAGES, PATIENCE, Open
 from plugins.ui.tests.browser.test_reading import PIXEL
 from plugins.ui.tests.scene import OWN, Agent, place_at, tried, worked
 from plugins.ui.tests.serving import WINK, served
@@ -97,3 +98,28 @@ def test_all_of_a_page_works_below_its_prefix(place: Path, other: Path, at: Open
     page.goto("/w/invoices/changes?try=formatter")
     expect(page.locator(".tree a")).to_have_count(3)
     expect(page.locator(".tree a.is-viewed")).to_have_count(0)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_list_is_for_everybody(at: Open, axe: str, scheme: str) -> None:
+    """No rule of accessibility is broken, and it fits a small screen."""
+    page = at(color_scheme=scheme, viewport={"width": 360, "height": 740})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    page.evaluate(axe)
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    assert [(one["id"], node["html"][:150]) for one in found["violations"] for node in one["nodes"]] == []
+
+
+def test_a_picture_of_the_list(at: Open, tmp_path: Path) -> None:
+    """What the guide shows; written there with `WINK_IMAGES=1`."""
+    images = IMAGES if os.environ.get("WINK_IMAGES") else tmp_path
+    page = at(viewport={"width": 1280, "height": 500})
+    expect(page.locator("#live")).to_have_attribute("data-state", "on")
+    for place in page.locator("#workspaces .path, #workspaces .warning").all():
+        place.evaluate(
+            "(one, here) => { one.textContent = one.textContent.replaceAll(here, '/home/me'); }", str(tmp_path)
+        )
+
+    page.screenshot(path=images / "page-workspaces-light.png", animations="disabled")
+
+    assert (images / "page-workspaces-light.png").read_bytes().startswith(b"\x89PNG")
