@@ -7,11 +7,11 @@ from typing import Any
 
 from starlette.responses import Response
 
+from wink.cli import proposed_change
 from wink.dataclass import dataclass, replace
 from wink.errors import ApprovalChanged, NothingTried, ParseError
 from wink.record import Masking
 from wink.runtime import Answer, ApprovalRequest, PolicyVerdict, answer_approval, pending_approvals, request_to_answer
-from wink.workspace import proposed_change
 from wink_sandbox.tries import Try, tries
 from wink_ui._acts import ROWS
 from wink_ui._asked import Asked

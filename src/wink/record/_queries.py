@@ -210,10 +210,6 @@ class Queries:
             for name, session_id, created, calls, last, at in self._ledger.ask(_SESSIONS)
         )
 
-    def types(self, session: str) -> tuple[tuple[str, str, int], ...]:
-        """What a session holds: the type of each slice as `module:Qualname`, its policy, and how many items it has."""
-        return tuple((one.type, one.policy, one.items) for one in self.slices(session))
-
     def slices(self, session: str) -> tuple[Slice, ...]:
         """The slices of a session, by type."""
         with self._ledger.snapshot():

@@ -1,21 +1,16 @@
-"""Answer what calls did to the files of a workspace, and what one that waits would do."""
+"""Answer what calls did to the files of a workspace."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from functools import partial
-from io import BytesIO
-from typing import Any, Final
+from typing import Final
 
-from wink.errors import UnknownCall, UnknownRun, UnknownSession, WinkError
+from wink.errors import UnknownCall, UnknownRun, UnknownSession
 from wink.filesystem import (
-    COMPARED_BYTES,
     FileChange,
-    Filesystem,
     FileVersion,
     HostFilesystem,
     Versions,
-    file_version,
     net_changes,
 )
 from wink.record import CallFilter, CallView, Record
@@ -97,43 +92,3 @@ def _later(record: Record, call: CallView) -> tuple[tuple[int, FileChange], ...]
     if len(paths) > _FEW:
         return record.changes(call.transaction)
     return record.queries.changes_around((path for path in paths if path is not None), call.transaction)
-
-
-def proposed_change(
-    arguments: Mapping[str, Any], files: Filesystem, *, mask: Callable[[bytes], bytes] = bytes
-) -> FileChange | None:
-    """What a call that writes or edits a file would do, as far as its arguments say; None where that cannot be told.
-
-    `mask` takes secrets out of the file's content before and after. Files above `COMPARED_BYTES` are told by sizes and
-    digests, where the whole content is given; an edit of one is not.
-    """
-    path, content = arguments.get("file_path", arguments.get("path")), arguments.get("content")
-    old, new = arguments.get("old_string"), arguments.get("new_string")
-    if not isinstance(path, str):
-        return None
-    before = _there(files, path)
-    text = None if before is None else before.content()
-    if isinstance(content, str):
-        after = content.encode("utf-8", "backslashreplace")
-    elif isinstance(old, str) and isinstance(new, str) and old and text is not None:
-        sought, put = (one.encode("utf-8", "surrogatepass") for one in (old, new))
-        if sought not in text:
-            return None
-        after = text.replace(sought, put, -1 if arguments.get("replace_all") else 1)
-    else:
-        return None
-    return FileChange(path, before if text is None else _file(mask(text)), _file(mask(after)))
-
-
-def _there(files: Filesystem, path: str) -> FileVersion | None:
-    try:
-        size = files.stat(path).size_bytes
-        if size > COMPARED_BYTES:
-            return file_version(size, 0o644, lambda: files.open_read(path))
-        return _file(files.read_bytes(path))
-    except (OSError, WinkError):
-        return None
-
-
-def _file(content: bytes) -> FileVersion:
-    return file_version(len(content), 0o644, partial(BytesIO, content))
