@@ -15,7 +15,6 @@ from wink.filesystem import (
 )
 from wink.record import CallFilter, CallView, Record
 
-_FEW: Final = 100
 _LAST: Final = 1 << 63
 """No database numbers further."""
 
@@ -62,21 +61,16 @@ def diff_of_some(
             "is not in this workspace",
             tuple(f"r{row.number}" for row in record.runs.rows() if row.state != "ended"),
         )
-    runs = [None] if run is None else [f"r{run}"]
+    runs = [None if run is None else f"r{run}"]
     if turn is not None:
-        runs = [f"t{one.number}" for one in record.queries.turns()] if turn == 0 else [f"t{turn}"]
-    theirs = next(filter(None, (_changing(record, session, one, of_turn=turn is not None) for one in runs)), None)
-    if theirs is None:
-        return ()
-    changes = record.changes(min(theirs), max(theirs))
-    mine = [(position, change) for position, change in changes if position in theirs]
-    return net_changes(Versions(files.places, record.changes), mine, until_now=False)
-
-
-def _changing(record: Record, session: str | None, run: str | None, *, of_turn: bool) -> set[int]:
-    """The transactions of calls that committed; those of a turn without what it only may have changed, as in an undo of it."""
-    calls = record.queries.page(CallFilter(session=session, run=run, changed=True), limit=None, brief=True, width=1)
-    return {call.transaction for call in calls if call.committed and not (of_turn and call.effects == "read")}
+        runs = [one.run for one in record.queries.turns()] if turn == 0 else [f"t{turn}"]
+    for one in runs:
+        found = record.past_of(CallFilter(session=session, run=one, changed=True))
+        # Of a turn without what it only may have changed, as in an undo of it.
+        theirs = [past.position for past in found if turn is None or past.effects != "read"]
+        if theirs:
+            return net_changes(Versions(files.places, record.changes), record.changes_of(theirs), until_now=False)
+    return ()
 
 
 def _is_same(one: FileVersion | None, other: FileVersion | None) -> bool:
@@ -88,7 +82,5 @@ def _is_same(one: FileVersion | None, other: FileVersion | None) -> bool:
 
 def _later(record: Record, call: CallView) -> tuple[tuple[int, FileChange], ...]:
     """What was done since to the files that a call has changed; a record may hold very much else."""
-    paths = {change.path for change in call.changes} | {change.moved_from for change in call.changes} - {None}
-    if len(paths) > _FEW:
-        return record.changes(call.transaction)
-    return record.queries.changes_around((path for path in paths if path is not None), call.transaction)
+    paths = {path for change in call.changes for path in (change.path, change.moved_from) if path is not None}
+    return record.queries.changes_around(paths, call.transaction)
