@@ -36,7 +36,15 @@ from wink.limits import utc_now
 from wink_sandbox import GitOutside
 from wink_sandbox.commands._patch import check_terminal, pick
 from wink_sandbox.commands._remotes import GitDirectories, Remotes
-from wink_sandbox.commands._telling import tell_accepted, tell_changes, tell_home, tell_left, tell_notes, tell_refused
+from wink_sandbox.commands._telling import (
+    tell_accepted,
+    tell_changes,
+    tell_home,
+    tell_left,
+    tell_merged,
+    tell_notes,
+    tell_refused,
+)
 from wink_sandbox.tries import KEPT, Accepted, Try, bring_back, dropped_tries, tries
 
 if TYPE_CHECKING:
@@ -44,6 +52,7 @@ if TYPE_CHECKING:
 
     from wink.filesystem import Ignored
     from wink.workspace import Workspace
+    from wink_sandbox.tries import Choice
 
 _FAILED, _WRONG = 1, 2
 _name = click.option("--name", "--try", "name", metavar="NAME", help="Which try is meant, where there are several.")
@@ -68,6 +77,12 @@ _dry_run = click.option("--dry-run", is_flag=True, help="Only show what would ch
     is_flag=True,
     help="Take what git wrote to a git directory outside that does not name this working tree, now and later; at a terminal it asks.",
 )
+@click.option(
+    "--conflicts",
+    "choice",
+    type=click.Choice(["markers", "workspace", "try"]),
+    help="What to take where the workspace has changed the same lines: both, with markers, its own, or those of the try.",
+)
 @click.option("-p", "--patch", is_flag=True, help="Ask for each hunk, at a terminal, as `git add -p` does.")
 @_dry_run
 @json_option
@@ -81,6 +96,7 @@ def accept(
     rest: bool,
     remotes: bool,
     git_dir: bool,
+    choice: Choice | None,
     patch: bool,
     dry_run: bool,
     as_json: bool,
@@ -88,7 +104,8 @@ def accept(
     """Make what was tried real, all of it or what is at and beneath PATHs.
 
     A PATH may be a pattern as those of git are, such as 'src/*.py', where * crosses directories. It is one call, which
-    `wink undo` takes back. Where the workspace has changed since, or something may not become a workspace's, nothing is
+    `wink undo` takes back. What the workspace has changed meanwhile is merged with it, by lines. Where both have changed the
+    same lines, or what is no text, or where something may not become a workspace's, nothing is
     accepted and the paths are named. With --rest they stay in the try, everything else is accepted, and the exit status
     is 1; what --without leaves out stays there too.
     """
@@ -118,19 +135,24 @@ def accept(
                 remotes=asking,
                 git_directory=belongs,
                 settings=settings_problem,
+                choice=choice,
             )
         except (TryConflict, MergeRefused):
-            left = tell_refused(tried, chosen, left_out, portable_names=portable, remotes=asking, git_directory=belongs)
-            if not left:
+            refused = tell_refused(
+                tried, chosen, left_out, portable_names=portable, remotes=asking, git_directory=belongs, choice=choice
+            )
+            if not refused.left:
                 raise
             if as_json:
-                echo_json(**json_of_accepted(tried, Accepted(None, (), left=left)), dry_run=dry_run)
+                nothing = Accepted(None, (), left=refused.left, conflicts=refused.conflicts)
+                echo_json(**json_of_accepted(tried, nothing), dry_run=dry_run)
             return _WRONG
         if as_json:
             echo_json(**json_of_accepted(tried, done), dry_run=dry_run)
-            return _FAILED if done.left else None
+            return _FAILED if done.left or done.marked else None
         if dry_run:
             click.echo(f"would accept {paths_of(len(done.changes))} of the try {tried.name!r}")
+            tell_merged(done)
             tell_notes(done.notes)
             echo_diff(done.changes, Shown(opened.filesystem.ignored()), how=f"wink diff --try {tried.name}")
         elif done.call is not None or done.git:
@@ -146,7 +168,7 @@ def accept(
             tell_left(done.left)
         if done.call is not None or done.git:
             _tell_rest(tried, done)
-        return _FAILED if done.left else None
+        return _FAILED if done.left or done.marked else None
 
 
 @click.command()
@@ -282,6 +304,12 @@ def json_of_accepted(tried: Try, done: Accepted) -> dict[str, object]:
         "changes": [json_of_change(change) for change in done.changes],
         "left": json_of_reasons(done.left),
         "notes": json_of_reasons(done.notes),
+        "merged": list(map(path_in_json, done.merged)),
+        "marked": list(map(path_in_json, done.marked)),
+        "aside": list(map(path_in_json, done.aside)),
+        "conflicts": [
+            {"path": path_in_json(one.path), "reason": one.reason, "hunks": list(one.hunks)} for one in done.conflicts
+        ],
         "git": [{"workspace": path_in_json(main), "call": f"c{call}"} for main, call in done.git],
         "over": done.is_over,
     }
