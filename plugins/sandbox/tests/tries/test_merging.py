@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,8 +14,10 @@ from plugins.sandbox.tests.tries.conftest import Wink, tree
 
 from wink.errors import TryConflict
 from wink.workspace import Workspace
-from wink_sandbox import Command, Sandbox
+from wink_sandbox import Command, Differences, Sandbox
 from wink_sandbox.tries import Accepted, Picked, Try, Unit, bring_back, dropped_tries
+from wink_sandbox.tries import _three_way as three_way
+from wink_sandbox.tries._three_way import Merge, ThreeWay
 
 LINES = [f"{number}\n" for number in range(1, 31)]
 TEXT = "".join(LINES)
@@ -372,3 +374,190 @@ def test_the_command_shows_the_lines_in_conflict_and_how_to_go_on(wink: Wink, pl
     done = wink("accept", "--conflicts", "markers")
     assert done.returncode == 1
     assert "has conflict markers: text" in done.stdout
+
+
+# -- what is kept as a base, and what is none
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("rm text", "echo tried > text"),
+        ("rm text; ln -s a.txt text", "rm text; echo tried > text"),
+        ("sed -i 's/^3$/three/' text && rm text", "echo tried > text"),
+    ],
+    ids=["deleted", "link", "changed and deleted"],
+)
+def test_what_was_deleted_in_one_run_and_made_anew_in_the_next_overwrites_no_save(
+    workspace: Workspace, place: Path, first: str, second: str
+) -> None:
+    """What a person has saved between the two is no base: the try had changed the path before."""
+    one = _tried(workspace, first)
+    (place / "text").write_text("a person's\n")
+    _run(one, second)
+
+    with pytest.raises(TryConflict):
+        one.accept()
+    assert (place / "text").read_text() == "a person's\n"
+
+
+def test_a_file_in_a_directory_that_was_made_anew_overwrites_no_save(workspace: Workspace, place: Path) -> None:
+    """Also where that file alone is accepted."""
+    (place / "d").mkdir()
+    (place / "d/a").write_text("one\n")
+    one = _tried(workspace, "rm -r d")
+    (place / "d/a").write_text("a person's\n")
+    _run(one, "mkdir d; echo tried > d/a")
+
+    for paths in ((), ("d/a",)):
+        with pytest.raises(TryConflict):
+            one.accept(*paths)
+    assert (place / "d/a").read_text() == "a person's\n"
+
+
+def test_a_directory_that_is_built_anew_is_in_nobodys_way(workspace: Workspace, place: Path) -> None:
+    """As of `rm -rf dist` and a build, in one run and in several."""
+    (place / "dist").mkdir()
+    (place / "dist/a").write_text("old\n")
+    one = _tried(workspace, "rm -r dist; mkdir dist; echo new > dist/a")
+    assert one.accept().is_over
+    assert (place / "dist/a").read_text() == "new\n"
+    other = _tried(workspace, "echo more >> dist/a; echo k > k", "other")
+    _run(other, "rm -r dist")
+    other.accept("dist")
+    _run(other, "mkdir dist; echo again > dist/a")
+    assert other.accept().is_over
+    assert (place / "dist/a").read_text() == "again\n"
+
+
+def test_a_save_into_a_directory_that_is_about_to_go_is_in_the_way(
+    workspace: Workspace, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also after what both have changed was looked at, and beside a path that the try has accepted before."""
+    (place / "k").write_text("k\n")
+    one = _tried(workspace, "echo 1 >> k; echo left > left")
+    one.accept("k")
+    _run(one, "echo 2 >> k; rm -r src")
+    merge = ThreeWay.of
+    looks = iter((False, True))
+
+    def of(self: ThreeWay, found: Differences, changed: Iterable[str]) -> Merge:
+        done = merge(self, found, changed)
+        if next(looks, False):
+            (place / "src/b.txt").write_text("a person's\n")
+        return done
+
+    monkeypatch.setattr(ThreeWay, "of", of)
+
+    with pytest.raises(TryConflict):
+        one.accept()
+    assert (place / "src/b.txt").read_text() == "a person's\n"
+
+
+def test_a_later_base_counts_more_than_what_was_accepted_before(workspace: Workspace, place: Path) -> None:
+    """A person goes back to a content that the try has accepted once, after a later run had begun with another one."""
+    one = _tried(workspace, f"{TRIED}; sed -i 's/^15$/t15/' text; echo x > other")
+    one.accept(pick=lambda units: [Picked(unit, unit.hunks[:1]) for unit in units if unit.path == "text"])
+    one.accept("text")
+    (place / "text").write_text(_with(l3="three", l15="t15", l20="mine"))
+    _run(one, "sed -i 's/^28$/t28/' text")
+    (place / "text").write_text(TEXT)
+
+    assert one.accept("text").merged == ("text",)
+    assert (place / "text").read_text() == _with(l28="t28")
+
+
+def test_a_directory_that_is_renamed_into_the_place_of_another_is_seen(workspace: Workspace, place: Path) -> None:
+    """The files in it have older times than the try."""
+    for name, content in (("s", "one\n"), ("s.new", "a person's\n")):
+        (place / name).mkdir()
+        (place / name / "a").write_text(content)
+    one = _tried(workspace, "echo tried > s/a")
+    (place / "s").rename(place / "s.old")
+    (place / "s.new").rename(place / "s")
+
+    with pytest.raises(TryConflict):
+        one.accept()
+    assert (place / "s/a").read_text() == "a person's\n"
+
+
+def test_a_file_that_goes_or_is_swapped_while_it_is_read_is_a_conflict(
+    workspace: Workspace, place: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Nothing from elsewhere is merged, and no error but the conflict's is raised."""
+    (place / "s").mkdir()
+    (place / "s/a").write_text(TEXT)
+    one = _tried(workspace, f"{TRIED}; sed -i 's/^3$/three/' s/a")
+    (place / "text").write_text(_with(l28="mine"))
+    (place / "s/a").write_text(_with(l28="mine"))
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside/a").write_text(f"secret\n{TEXT}")
+    read = three_way.content_of
+
+    def swapped(fd: int, path: str, most: int) -> bytes:
+        if path.endswith("/text"):
+            (place / "text").unlink()
+        content = read(fd, path, most)
+        if path.endswith("/s/a"):
+            (place / "s").rename(place / "s.old")
+            (place / "s").symlink_to(tmp_path / "outside")
+        return content
+
+    monkeypatch.setattr(three_way, "content_of", swapped)
+    with pytest.raises(TryConflict):
+        one.accept()
+    assert (tmp_path / "outside/a").read_text() == f"secret\n{TEXT}"
+    assert (place / "s.old/a").read_text() == _with(l28="mine")
+
+
+# -- what is told
+
+
+def test_a_dry_run_shows_what_would_be_merged(workspace: Workspace, place: Path) -> None:
+    """The content, although its file is gone by then, and the markers."""
+    one = _tried(workspace, TRIED)
+    (place / "text").write_text(_with(l3="drei"))
+
+    done = one.accept(dry_run=True, choice="markers")
+
+    assert (done.merged, done.marked) == (("text",), ("text",))
+    (change,) = done.changes
+    assert change.after is not None
+    assert "||||||| base" in (change.after.content() or b"").decode()
+    assert (place / "text").read_text() == _with(l3="drei")
+
+
+def test_what_the_workspace_overrules_as_a_whole_is_told_too(workspace: Workspace, place: Path, wink: Wink) -> None:
+    """Where nothing is left to be accepted, and where only permissions differ."""
+    _tried(workspace, TRIED)
+    modes = _tried(workspace, "chmod 755 run.sh", "modes")
+    (place / "text").write_text(_with(l3="drei"))
+    (place / "run.sh").chmod(0o600)
+
+    assert modes.accept(choice="workspace").aside == ("run.sh",)
+    said = wink("accept", "--name", "t", "--conflicts", "workspace").stdout
+
+    assert "has the workspace's lines; `wink drop --undo` brings back what was tried: text" in said
+    assert len(dropped_tries(workspace)) == 2
+
+
+def test_what_stays_in_the_try_is_not_laid_aside(workspace: Workspace, place: Path) -> None:
+    """A file that is refused for another reason has not been overruled."""
+    (place / "pyproject.toml").write_text(TEXT)
+    one = _tried(workspace, "sed -i 's/^3$/three/;s/^20$/t20/' pyproject.toml; echo o > o")
+    (place / "pyproject.toml").write_text(_with(l3="drei"))
+
+    done = one.accept(rest=True, choice="workspace", settings=lambda name, data: "wrong")
+
+    assert (done.aside, [path for path, _ in done.left]) == ((), ["pyproject.toml"])
+    assert dropped_tries(workspace) == ()
+
+
+def test_what_the_try_has_left_as_it_was_stays_the_workspaces(workspace: Workspace, place: Path) -> None:
+    """Also what is no text: a program that has opened a database for writing has changed nothing."""
+    (place / "db").write_bytes(b"a\0a")
+    one = _tried(workspace, "cp db db2; cat db2 > db; rm db2; echo z > z")
+    (place / "db").write_bytes(b"m\0m")
+
+    assert one.accept().is_over
+    assert (place / "db").read_bytes() == b"m\0m"

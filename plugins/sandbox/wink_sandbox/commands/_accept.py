@@ -161,6 +161,7 @@ def accept(
             click.echo("nothing was chosen that changes anything")
         elif not done.left:
             click.echo("nothing to accept: the workspace is like that already")
+            tell_merged(done)
             _tell_rest(tried, done)
             return None
         if done.left:

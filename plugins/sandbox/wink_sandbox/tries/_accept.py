@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from wink.dataclass import replace
 from wink.errors import MergeConflict, TryConflict
-from wink.filesystem import FileTransaction
+from wink.filesystem import FileChange, FileTransaction
 from wink.workspace import Workspace, apply
 from wink_sandbox import (
     Differences,
@@ -107,9 +107,15 @@ class Accepting:
             )
             if dry_run:
                 able = self._acceptable(self._workspace.filesystem.begin(), rest=self._request.rest)
-                changes = tuple(able.found.changes())
                 return Accepted(
-                    None, changes, _told(able.found), left=able.left, conflicts=able.conflicts, merged=able.merged
+                    None,
+                    tuple(_at_hand(one) if one.path in able.merged else one for one in able.found.changes()),
+                    _told(able.found),
+                    left=able.left,
+                    conflicts=able.conflicts,
+                    merged=able.merged,
+                    marked=able.marked,
+                    aside=able.overruled,
                 )
             taken, left = self._picked(pick) if pick is not None else (None, ())
             if pick is None:  # what is merged is merged now, and only looked at again when nobody else can change it
@@ -213,7 +219,8 @@ class Accepting:
                 raise self._conflict(error.paths) from error
 
         call, changes = apply(self._workspace, "accept", said, take, session=session)
-        overruled = [path for path in able.overruled if path not in parts]
+        here = {step.path for step in (*found.steps, *able.same.steps)}
+        overruled = [path for path in able.overruled if path not in parts and path in here]
         if overruled:
             self._lay_aside(Differences(self._overlay, (*found.steps, *able.same.steps)).exactly(overruled))
         for gone in (found, able.same):
@@ -323,8 +330,10 @@ class Accepting:
 
     def _unchanged(self, found: Differences) -> Differences:
         """The same, as of now: that nobody else has changed these files has just been seen, with the turn held."""
-        own = any(self._facts.knows(path) for path in changed_meanwhile(found))
-        return replace(found, overlay=replace(found.overlay, since=FOREVER)) if own else found
+        changed = changed_meanwhile(found)
+        if others := [path for path in changed if not self._facts.knows(path)]:
+            raise self._conflict(others)
+        return replace(found, overlay=replace(found.overlay, since=FOREVER)) if changed else found
 
 
 def problems(
@@ -352,9 +361,30 @@ def problems(
 def conflicts(found: Differences, facts: Facts, bases: Bases) -> list[str]:
     """The paths that somebody else has changed in the workspace since the try began, or deleted."""
     changed = [path for path in changed_meanwhile(found) if not facts.knows(path)]
-    new = (step.path for step in found.steps if step.kind == "file" and step.found is None)
+    gone = {step.path for step in found.steps if step.kind == "drop"}  # what is in these is not deleted, but hidden
+    new = (
+        step.path
+        for step in found.steps
+        if step.kind == "file" and step.found is None and gone.isdisjoint(_with_above(step.path))
+    )
     deleted = [path for path in bases.among(new) if path not in found.merged and path not in changed]
-    return [*changed, *deleted]
+    # A directory that is renamed into the place of another one gives the files in it no other time.
+    there = {step.path: step.found.st_ino for step in found.steps if step.kind == "file" and step.found is not None}
+    others = [path for path in bases.among(there) if path not in found.merged and path not in changed]
+    swapped = [
+        path for path in others if (base := bases.of(path)) and base.inode != there[path] and not facts.knows(path)
+    ]
+    return [*changed, *deleted, *swapped]
+
+
+def _at_hand(change: FileChange) -> FileChange:
+    """The same, with the content of what was merged, whose file is about to be removed."""
+    content = None if change.after is None else change.after.content()
+    return change if change.after is None else replace(change, after=replace(change.after, load=lambda: content))
+
+
+def _with_above(path: str) -> set[str]:
+    return {path, *(path[:at] for at in range(len(path)) if path[at] == "/")}
 
 
 def _told(found: Differences) -> tuple[tuple[str, str], ...]:

@@ -7,6 +7,7 @@ happened to it since a mark that its own filesystem made before the program star
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -20,6 +21,7 @@ from typing import Any, Final, NamedTuple, cast
 from wink.errors import RecordCorrupt
 from wink.state import opened_directory, read_file, replace_file
 from wink_sandbox import Overlay, is_directory, walk_tree
+from wink_sandbox._upper import has_opaque
 from wink_sandbox.tries._marks import MOST, is_text
 
 _PLACE: Final = "bases"
@@ -31,9 +33,10 @@ _SHARE: Final = 20
 
 
 class Base(NamedTuple):
-    """What a file was: its permission bits, the content's digest, none of what is too large, and the content where it is a text."""
+    """What a file was: its permission bits, its inode, the content's digest, none of what is too large, and the content where it is a text."""
 
     mode: int
+    inode: int
     digest: str
     content: bytes | None
 
@@ -45,6 +48,9 @@ class Bases:
         self._overlay = overlay
         self._began = 0
         self._seen: set[str] = set()
+        self._hidden: set[str] = set()
+        self.fresh: set[str] = set()
+        """Paths of which the last program's bases were kept."""
 
     @property
     def _directory(self) -> str:
@@ -57,7 +63,18 @@ class Bases:
             replace_file(place, _MARK, b"")
             self._began = os.stat(_MARK, dir_fd=place, follow_symlinks=False).st_ctime_ns
         # What a program has changed before, and nobody has kept, nobody knows any more.
-        self._seen = {path for path, found in self._written() if stat.S_ISREG(found.st_mode)}
+        self._seen, self._hidden, names = set(), set(), {_MARK}
+        for path, found in self._written():
+            names.add(_name(path))
+            if not stat.S_ISDIR(found.st_mode):
+                self._seen.add(path)
+            if not stat.S_ISDIR(found.st_mode) or has_opaque(f"{self._overlay.upper}/{path}"):
+                self._hidden.add(path)
+        self.fresh = set()
+        with opened_directory(self._directory) as place:
+            for name in os.listdir(place):
+                if name not in names:
+                    os.unlink(name, dir_fd=place)
         over = threading.Event()
         looking = threading.Thread(target=self._look_now_and_then, args=(over,), name="wink-bases", daemon=True)
         looking.start()
@@ -66,7 +83,8 @@ class Bases:
         finally:
             over.set()
             looking.join()
-            self._look()
+            with suppress(OSError, RecordCorrupt):  # what has no base is a conflict, and the program has done its work
+                self._look()
 
     def of(self, path: str) -> Base | None:
         """What a path was; None where nobody knows."""
@@ -79,12 +97,17 @@ class Bases:
         if not isinstance(said, dict):
             return None
         fact = cast("dict[str, Any]", said)
-        mode, digest, is_whole = fact.get("mode"), fact.get("sha256"), fact.get("content") is True
-        if not isinstance(mode, int) or not isinstance(digest, str):
+        mode, inode, digest, is_whole = (
+            fact.get("mode"),
+            fact.get("inode"),
+            fact.get("sha256"),
+            fact.get("content") is True,
+        )
+        if not isinstance(mode, int) or not isinstance(inode, int) or not isinstance(digest, str):
             return None
         if is_whole and hashlib.sha256(content).hexdigest() != digest:
             return None  # a crash left a part of it
-        return Base(stat.S_IMODE(mode), digest, content if is_whole else None)
+        return Base(stat.S_IMODE(mode), inode, digest, content if is_whole else None)
 
     def among(self, paths: Iterable[str]) -> list[str]:
         """Those of some paths that have a base."""
@@ -117,15 +140,16 @@ class Bases:
         pause = _PAUSE
         while not over.wait(pause):
             began = time.monotonic()
-            with suppress(OSError, RecordCorrupt):  # the end looks again, and tells
+            with suppress(OSError, RecordCorrupt):  # the end looks again
                 self._look()
             pause = max(_PAUSE, _SHARE * (time.monotonic() - began))
 
     def _look(self) -> None:
         for path, found in self._written():
             if stat.S_ISREG(found.st_mode) and path not in self._seen:
+                if not any(path[:at] in self._hidden for at in range(len(path)) if path[at] == "/"):
+                    self._keep(path)
                 self._seen.add(path)
-                self._keep(path)
 
     def _written(self) -> Iterable[tuple[str, os.stat_result]]:
         upper = self._overlay.upper
@@ -136,7 +160,9 @@ class Bases:
         try:
             with opened_directory(above) as place:
                 fd = os.open(name, _READ, dir_fd=place)
-        except (OSError, RecordCorrupt):
+        except (OSError, RecordCorrupt) as error:
+            if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+                raise
             return  # it is new, or what is there is no file, or not ours to read
         try:
             found = os.fstat(fd)
@@ -152,9 +178,11 @@ class Bases:
             os.close(fd)
         is_whole = is_text(content)
         digest = hashlib.sha256(content).hexdigest() if len(content) <= MOST else ""
-        facts = {"mode": stat.S_IMODE(found.st_mode), "sha256": digest, "content": is_whole}
+        inode = found.st_ino
+        facts = {"mode": stat.S_IMODE(found.st_mode), "inode": inode, "sha256": digest, "content": is_whole}
         with opened_directory(self._directory, make=True) as place:
             replace_file(place, _name(path), json.dumps(facts).encode() + b"\n" + (content if is_whole else b""))
+        self.fresh.add(path)
 
 
 def _name(path: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from types import MappingProxyType
@@ -138,6 +138,14 @@ class Facts:
             mark = mark_of(f"{root or self._overlay.root}/{path}", digest, known.get(name))
             if mark is not None and mark[CHANGED] <= until:
                 known[name] = mark
+        self.keep(facts)
+
+    def let_go(self, paths: Iterable[str]) -> None:
+        """Know paths no more of which a later base was kept."""
+        facts = self.read()
+        for path in paths:
+            facts["known"].pop(path, None)
+            facts["texts"].pop(path, None)
         self.keep(facts)
 
     def knows(self, path: str, *, root: str = "") -> bool:

@@ -13,7 +13,10 @@ import stat
 from collections.abc import Iterable, Sequence
 from typing import Final, Literal, NamedTuple
 
+from wink.bounded import content_of
 from wink.dataclass import replace
+from wink.errors import RecordCorrupt
+from wink.state import opened_directory
 from wink_sandbox import Differences, Overlay, Step, remove_tree, repository_of
 from wink_sandbox.tries._bases import Base, Bases
 from wink_sandbox.tries._lines import MergeFailed, merge_texts
@@ -29,6 +32,7 @@ _NO_TEXT: Final = "and is no text that could be merged by lines"
 _NO_BASE: Final = "and what it was when the program began is not known"
 _GIT: Final = "and is git's own, which is not merged as a file"
 _MODES: Final = "and both changed its permissions"
+_MEANWHILE: Final = "in this very moment; try again"
 _KINDS: Final = "and what is there is no file any more, or was none"
 _DELETED: Final = "and was deleted on one side"
 
@@ -94,10 +98,15 @@ class ThreeWay:
             else:
                 results[path] = result
         taken, made = dict.fromkeys(results, ""), dict[str, Step]()
-        for path, result in results.items():
+        for path, result in tuple(results.items()):
             if result.content is not None:
-                taken[path] = f"{self._directory}/{hashlib.sha256(os.fsencode(path)).hexdigest()}"
-                made[path] = replace(steps[path][0], made=self._laid(steps[path][0], taken[path], result))
+                place = f"{self._directory}/{hashlib.sha256(os.fsencode(path)).hexdigest()}"
+                try:
+                    made[path] = replace(steps[path][0], made=self._laid(steps[path][0], place, result))
+                    taken[path] = place
+                except FileNotFoundError:  # somebody has just deleted it
+                    conflicts.append(Conflict(path, _DELETED))
+                    del results[path], taken[path]
         same = {path for path, result in results.items() if result.is_same}
         kept = tuple(made.get(step.path, step) for step in found.steps if step.path not in same)
         there = tuple(step for step in found.steps if step.path in same)
@@ -115,6 +124,8 @@ class ThreeWay:
         """Whether what a person said decides it: lines, or a whole file that the try is to have its way with."""
         if conflict.hunks:
             return self._choice is not None
+        if conflict.reason == _MODES:
+            return self._choice in ("workspace", "try")
         there = [status for step in steps for status in (step.found, step.made) if status is not None]
         return self._choice == "try" and bool(there) and all(stat.S_ISREG(status.st_mode) for status in there)
 
@@ -133,28 +144,33 @@ class ThreeWay:
 
     def _merged(self, path: str, found: os.stat_result, made: os.stat_result, *, is_mode_only: bool) -> _Result:
         ours, theirs = stat.S_IMODE(found.st_mode) & 0o777, stat.S_IMODE(made.st_mode) & 0o777
-        place = f"{self._overlay.root}/{path}"
-        here = content_at(place, MOST)
+        try:
+            here = _content(f"{self._overlay.root}/{path}", found)
+        except (OSError, RecordCorrupt):
+            return _refused(path, _MEANWHILE if found.st_size <= MOST else _NO_TEXT)
         there = here if is_mode_only else content_at(f"{self._overlay.upper}/{path}", MOST)
-        if here is None or there is None or _facts(os.lstat(place)) != _facts(found):
+        if there is None:
             return _refused(path, _NO_TEXT)
         if here == there and ours == theirs:
             return _Result(None, ours, is_same=True)
         base = self._bases.of(path)
         if base is None:
             return _refused(path, _NO_BASE)
-        mode = _mode(base.mode & 0o777, ours, theirs)
+        mode, conflict = _mode(base.mode & 0o777, ours, theirs), None
         if mode is None:
+            conflict = Conflict(path, _MODES)
             if self._choice not in ("workspace", "try"):
-                return _refused(path, _MODES)
+                return _Result(None, 0, conflict)
             mode = ours if self._choice == "workspace" else theirs
-        if is_mode_only or here == there:
-            return _Result(None, mode, is_same=True) if mode == ours else _Result(None if is_mode_only else there, mode)
+        if here == there or hashlib.sha256(there).hexdigest() == base.digest:
+            content = None if is_mode_only else here
+            return _Result(None, mode, conflict, is_same=True) if mode == ours else _Result(content, mode, conflict)
         if hashlib.sha256(here).hexdigest() == base.digest:
-            return _Result(None if mode == theirs else there, mode)
-        return self._lines(path, here, base, there, mode)
+            return _Result(None if mode == theirs else there, mode, conflict)
+        result = self._lines(path, here, base, there, mode, is_mode=mode == ours)
+        return result._replace(conflict=result.conflict or conflict)
 
-    def _lines(self, path: str, here: bytes, base: Base, there: bytes, mode: int) -> _Result:
+    def _lines(self, path: str, here: bytes, base: Base, there: bytes, mode: int, *, is_mode: bool) -> _Result:
         if base.content is None or not is_text(here) or not is_text(there):
             return _refused(path, _NO_TEXT)
         try:
@@ -168,7 +184,7 @@ class ThreeWay:
                     merged = merge_texts(here, base.content, there, labels=_LABELS, favor=favor) or merged
         except MergeFailed as error:
             return _refused(path, f"and cannot be merged: {error}")
-        is_same = merged.content == here and mode == stat.S_IMODE(os.lstat(f"{self._overlay.root}/{path}").st_mode)
+        is_same = merged.content == here and is_mode
         return _Result(None if is_same else merged.content, mode, conflict, is_same)
 
     def _laid(self, step: Step, place: str, result: _Result) -> os.stat_result:
@@ -184,6 +200,21 @@ class ThreeWay:
         os.chmod(place, result.mode)
         os.utime(place)
         return os.lstat(place)
+
+
+def _content(place: str, found: os.stat_result) -> bytes:
+    """What is in a file of the workspace that is still the one which was found; raises `OSError` and `RecordCorrupt`."""
+    above, _, name = place.rpartition("/")
+    with opened_directory(above) as directory:
+        fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC, dir_fd=directory)
+    again = os.dup(fd)
+    try:
+        content = content_of(fd, place, MOST)
+        if _facts(os.fstat(again)) != _facts(found):
+            raise FileNotFoundError(place)
+        return content
+    finally:
+        os.close(again)
 
 
 def _refused(path: str, reason: str) -> _Result:

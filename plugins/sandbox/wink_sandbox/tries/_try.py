@@ -95,6 +95,7 @@ class Try:
                 if self.exists:
                     # What these files are now is what was changed: if they are that again, nobody is in the way.
                     found = seen(self.overlay)
+                    self._facts.let_go(self._bases.fresh)
                     self._facts.remember({step.path: None for step in found.steps}, until=self.overlay.since)
                     for git, layer in layers_beside(self.overlay, self._facts):
                         steps = differences(layer).only([git.inside]).steps
