@@ -216,6 +216,27 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return said
 
 
+def test_a_restore_of_some_paths_is_nobodys_in_whose_session_it_stands(workspace: Workspace, root: Path) -> None:
+    """Nor is one that takes back what a person alone has done."""
+    write(workspace, "me", "a.txt", "1")
+    workspace.checkpoint("k")
+    write(workspace, "me", "a.txt", "2")
+    theirs = write(workspace, "them", "b.txt", "1")
+    workspace.restore("k", "a.txt")
+
+    assert workspace.undo(session="them").calls == (theirs,)
+
+    assert (root / "a.txt").read_text() == "1"
+
+
+def test_an_empty_name_of_an_agent_is_nobodys(workspace: Workspace) -> None:
+    """As of a variable that a script forgot to set: what no agent did has no name."""
+    apply(workspace, "accept", {}, lambda part: part.handle.write("f", "1"))
+
+    with pytest.raises(NothingToUndo):
+        workspace.undo(agent="")
+
+
 def test_the_rest_of_the_history_costs_no_statement(root: Path, asked: list[str]) -> None:
     """Others may have done very much since."""
     with Workspace.open(root) as workspace:

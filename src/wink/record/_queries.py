@@ -331,7 +331,7 @@ def condition(ask: Ask, wanted: CallFilter, undone: Collection[int]) -> tuple[st
     if wanted.run is not None:
         add("run = ?", wanted.run)
     if wanted.agent is not None:
-        add("instr(prompt || ' ', ?) = 1", f"{wanted.agent} ")
+        add("prompt <> '' AND instr(prompt || ' ', ?) = 1", f"{wanted.agent} ")
     if wanted.outcome in ("ok", "undone"):
         negated = "NOT " if wanted.outcome == "ok" else ""
         stands = f"calls.tx {negated}IN (SELECT value FROM json_each(?))"

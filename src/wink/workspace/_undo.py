@@ -37,6 +37,8 @@ from wink.workspace._storing import entry, store
 _SECONDS: Final = 30.0
 _numbers: Final = itertools.count(1)
 _NAMED: Final = 9
+_PERSONS: Final = ("undo-", "redo-", "restore-")
+"""What the transactions begin with that are a person's, in whatever session they stand."""
 """So many names and calls are told in one line."""
 
 Everything = Callable[
@@ -280,7 +282,8 @@ def _standing(record: Record, wanted: CallFilter, whose: str) -> tuple[Past, ...
     Raises `NothingToUndo` where all that they changed may be somebody else's.
     """
     undone = record.undone()
-    found = [past for past in reversed(record.past_of(wanted)) if not past.reverts]
+    # A restore of some paths, or of no calls, notes none that it reverts, and is nobody's either.
+    found = [one for one in reversed(record.past_of(wanted)) if not one.transaction_id.startswith(_PERSONS)]
     sure = [past for past in found if _counts(record, past)]
     guesses = [past for past in found if past.effects == "read" and past.changes and past.position not in undone]
     if guesses and not sure:
