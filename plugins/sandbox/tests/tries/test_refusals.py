@@ -94,7 +94,6 @@ def test_every_entry_has_a_case_and_every_case_an_entry() -> None:
 OTHER_FILES = {
     # programs in calls of tools, and what `wink doctor` says
     "_call.py", "_copy.py", "_copy_guard.py", "_guard.py", "_probe.py", "_unguarded.py", "_written.py",
-    "_imports.py", "_namespaces.py", "_process.py", "_servers.py",
     # no refusals
     "__init__.py", "_hunks.py", "_launcher.py", "_mounting.py", "_output.py", "_profiles.py",
 }  # fmt: skip
