@@ -18,7 +18,7 @@ from wink.prompt import Prompt, PromptTemplate, ToolsSection
 from wink.runtime import ToolCall, ToolExecutor, ToolReply
 from wink.session import Session
 from wink.workspace import Workspace
-from wink_sandbox.programs.forkserver import Server, servers
+from wink_sandbox.forkserver import Server, servers
 
 SOURCE = '''
 import os
@@ -324,7 +324,7 @@ def test_where_no_server_can_run_each_call_imports_the_module(
     site: Path, root: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """As where Python itself lies in the workspace. It is tried once, not with every call."""
-    from wink_sandbox.programs.forkserver import _servers
+    from wink_sandbox.forkserver import _servers
 
     monkeypatch.setattr(_servers, "_BOOT", "raise SystemExit(3)")
     module = module_of(site, "without")
@@ -340,12 +340,10 @@ def test_where_no_namespaces_can_be_made_ahead_each_call_imports_the_module(
     site: Path, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A kernel that has them may refuse them inside of others."""
-    from wink_sandbox.programs.forkserver import _servers
+    from wink_sandbox.forkserver import _servers
 
-    broken = "from wink_sandbox.programs.forkserver import _namespaces; _namespaces.launcher.empty = lambda place: 1 / 0; from wink_sandbox.programs.forkserver._process"
-    monkeypatch.setattr(
-        _servers, "_BOOT", _servers._BOOT.replace("from wink_sandbox.programs.forkserver._process", broken)
-    )
+    broken = "from wink_sandbox.forkserver import _namespaces; _namespaces.launcher.empty = lambda place: 1 / 0; from wink_sandbox.forkserver._process"
+    monkeypatch.setattr(_servers, "_BOOT", _servers._BOOT.replace("from wink_sandbox.forkserver._process", broken))
     module = module_of(site, "unmade")
     with HostFilesystem(root) as files:
         assert value(files, module.imported) != value(files, module.imported)
@@ -356,10 +354,10 @@ def test_a_call_that_its_server_cannot_begin_runs_without(
     site: Path, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And so does each one after it."""
-    from wink_sandbox.programs.forkserver import _servers
+    from wink_sandbox.forkserver import _servers
 
     broken = (
-        "from wink_sandbox.programs.forkserver import _process\n"
+        "from wink_sandbox.forkserver import _process\n"
         "def drop_rights(kept): raise OSError(1, 'no', 'drop rights')\n"
         "_process.drop_rights = drop_rights\n"
     )
@@ -611,8 +609,8 @@ def executor_of(files: Filesystem, one: Any, told: Callable[[], object]) -> Tool
 
 def test_one_that_has_nothing_to_do_for_long_ends(site: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The next call starts another one."""
+    from wink_sandbox.forkserver import _servers
     from wink_sandbox.programs import launcher
-    from wink_sandbox.programs.forkserver import _servers
 
     monkeypatch.setattr(_servers, "IDLE_SECONDS", 1)
     look = module_of(site, "idle").look
@@ -677,7 +675,7 @@ def test_no_call_makes_user_namespaces_where_no_filter_keeps_it_from_that(
     site: Path, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In one of its own it would have all rights."""
-    from wink_sandbox.programs.forkserver import _servers
+    from wink_sandbox.forkserver import _servers
 
     monkeypatch.setattr(_servers, "filter_of_calls", lambda: None)
     module = module_of(site, "unfiltered")

@@ -19,7 +19,7 @@ from wink.prompt import Prompt, PromptTemplate, ToolsSection
 from wink.runtime import ToolCall, ToolExecutor, ToolReply
 from wink.session import Session
 from wink.workspace import Workspace
-from wink_sandbox.programs.forkserver import servers
+from wink_sandbox.forkserver import servers
 
 SOURCE = '''
 """What an author would write who has never heard of transactions."""

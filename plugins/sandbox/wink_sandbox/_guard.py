@@ -81,7 +81,7 @@ class _Overlaid:
     ) -> Ended:
         self._found = None
         if command.module:
-            from wink_sandbox.programs.forkserver import servers
+            from wink_sandbox.forkserver import servers
 
             servers.tie(self.part.tree.store, self.overlay.root)
         return self.sandbox.run(command, self.overlay, stop=stop, on_output=on_output, beat=beat)

@@ -66,7 +66,7 @@ class Sandbox:
         """
         launcher.start()  # what it holds programs to is left out of the request
         if command.module and not overlay.is_copy:
-            from wink_sandbox.programs.forkserver import servers
+            from wink_sandbox.forkserver import servers
 
             with servers.use(self, command, overlay, stop, beat) as launch:
                 ended = launch and self._run(launch, command, overlay, stop, on_output, beat)

@@ -14,6 +14,7 @@ from contextlib import closing, contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from wink_sandbox.forkserver._imports import Stamp, stamp_of
 from wink_sandbox.programs import (
     PRIVATE,
     ROOT_MAY,
@@ -26,7 +27,6 @@ from wink_sandbox.programs import (
     filter_of_calls,
     launcher,
 )
-from wink_sandbox.programs.forkserver._imports import Stamp, stamp_of
 
 if TYPE_CHECKING:
     from wink_sandbox import Overlay, Sandbox
@@ -38,7 +38,7 @@ _BOOT: Final = (
     "size, = struct.unpack('<I', control.recv(4, socket.MSG_WAITALL)); "
     "setup = json.loads(control.recv(size, socket.MSG_WAITALL)); "
     "sys.path += [one for one in setup['path'] if one not in sys.path]; "
-    "from wink_sandbox.programs.forkserver._process import main; main(control, setup)"
+    "from wink_sandbox.forkserver._process import main; main(control, setup)"
 )
 _MOST: Final = 4
 """How many there are at once; the one that was used least recently goes."""

@@ -7,6 +7,6 @@
 * One whose module changes on the disk is replaced; one that has nothing to do for long, or whose workspace is closed, ends.
 """
 
-from wink_sandbox.programs.forkserver._servers import Server, servers
+from wink_sandbox.forkserver._servers import Server, servers
 
 __all__ = ["Server", "servers"]

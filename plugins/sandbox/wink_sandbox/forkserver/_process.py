@@ -17,9 +17,9 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, NoReturn
 
+from wink_sandbox.forkserver._imports import Imports, libraries, unfit
+from wink_sandbox.forkserver._namespaces import Helper, drop_rights, enter, enter_first, refuse_calls
 from wink_sandbox.programs import _launcher as launcher
-from wink_sandbox.programs.forkserver._imports import Imports, libraries, unfit
-from wink_sandbox.programs.forkserver._namespaces import Helper, drop_rights, enter, enter_first, refuse_calls
 
 
 def main(control: socket.socket, setup: dict[str, Any]) -> None:
