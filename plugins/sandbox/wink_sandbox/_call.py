@@ -95,7 +95,6 @@ class OverlayIsolation:
         argv: Sequence[str],
         request: bytes,
         *,
-        module: bytes,
         readable: Sequence[str],
         on_output: Callable[[bytes], object],
         beat: Callable[[], object],
@@ -106,7 +105,7 @@ class OverlayIsolation:
         )  # every command that loads this plugin imports this module, and none needs it
 
         profile = Profile(self._network, tuple(readable), home=os.path.expanduser("~"), limits=self._limits)
-        command = Command(tuple(argv), env=allowed(os.environ, ENVIRONMENT), stdin=request, module=module)
+        command = Command(tuple(argv), env=allowed(os.environ, ENVIRONMENT), stdin=request)
 
         def take(stream: Literal["stdout", "stderr"], data: bytes) -> None:
             if stream == "stdout":

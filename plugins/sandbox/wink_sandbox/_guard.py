@@ -80,10 +80,6 @@ class _Overlaid:
         beat: Callable[[], object] | None = None,
     ) -> Ended:
         self._found = None
-        if command.module:
-            from wink_sandbox.forkserver import servers
-
-            servers.tie(self.part.tree.store, self.overlay.root)
         return self.sandbox.run(command, self.overlay, stop=stop, on_output=on_output, beat=beat)
 
     def changes(self) -> tuple[FileChange, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from wink.dataclass import dataclass, field, replace
 from wink.errors import ProgramNotStarted, SandboxUnavailable
@@ -14,7 +14,6 @@ from wink_sandbox._overlay import Overlay, is_directory
 from wink_sandbox._written import Watcher
 from wink_sandbox.programs import (
     SYSTEM,
-    Channel,
     Command,
     Ended,
     Mount,
@@ -65,44 +64,32 @@ class Sandbox:
         Raises `SandboxUnavailable` and `ProgramNotStarted`. `beat` is called a few times a second.
         """
         launcher.start()  # what it holds programs to is left out of the request
-        if command.module and not overlay.is_copy:
-            from wink_sandbox.forkserver import servers
-
-            with servers.use(self, command, overlay, stop, beat) as launch:
-                ended = launch and self._run(launch, command, overlay, stop, on_output, beat)
-            if ended:
-                return ended
         return run_request(
             lambda: self.request(command, overlay),
-            lambda request: self._launched(request, command, overlay, stop, on_output, beat),
+            lambda request: self._run(request, command, overlay, stop, on_output, beat),
         )
-
-    def _launched(self, request: Request, *others: Any) -> Ended:
-        ended = self._run(lambda streams: launcher.launch(request, streams), *others)
-        assert ended is not None
-        return ended
 
     def _run(
         self,
-        launch: Callable[[tuple[int, int, int]], Channel | None],
+        request: Request,
         command: Command,
         overlay: Overlay,
         stop: Stop | None,
         on_output: OnOutput | None,
         beat: Callable[[], object] | None,
-    ) -> Ended | None:
+    ) -> Ended:
         limits = self.profile.limits
         streams = Streams()
         try:
             with launcher.group.limited(limits):
-                channel = None
                 try:
-                    channel = launch(streams.theirs)
+                    channel = launcher.launch(request, streams.theirs)
+                except BaseException:
+                    streams.close(streams.feed)
+                    raise
                 finally:
-                    if channel is None:
-                        streams.close(streams.feed)
                     streams.close_theirs()
-                return channel and watch(
+                return watch(
                     command.argv[0],
                     channel,
                     streams,
@@ -123,19 +110,13 @@ class Sandbox:
         *,
         interactive: bool = False,
         terminal: bool = False,
-        apart: bool = False,
     ) -> Request:
-        """What the launcher is asked for; `terminal` makes the first stream the program's controlling terminal.
-
-        With `apart` the program sees no workspace, and keeps the rights to mount it for others.
-        """
+        """What the launcher is asked for; `terminal` makes the first stream the program's controlling terminal."""
         root = overlay.root
         profile = replace(self.profile, readable=(*toolchain(root, self.profile.home), *self.profile.readable))
         source = overlay.upper if overlay.is_copy else root
         masked = [f"{root}/{name}" for name in self.masked if is_directory(f"{source}/{name}")]
         own = _own(profile, source, root)
-        if apart:
-            masked, own = [], [place for place in own if not is_in(place, root)]
         cwd = f"{root}/{command.cwd}" if command.cwd else root
         return Request(
             bwrap=bubblewrap(),
@@ -147,24 +128,16 @@ class Sandbox:
                 profile,
                 masked=[*masked, *own],
                 interactive=interactive or terminal,
-                mounting=apart,
             ),
             # Not by the copy's path, which may lead through what is mounted before it, such as the home.
-            mounts=(Mount(root, (), "" if apart else source, "") if apart or overlay.is_copy else overlay.mount(),),
+            mounts=(Mount(root, (), source, "") if overlay.is_copy else overlay.mount(),),
             # The kernel would hold its own copies to a size too, and let nobody change the mode of a larger file.
             limits=rlimits(self.profile, {*launcher.group.held, "file size"}),
             terminal=terminal,
-            filter="" if apart else (filter_of_calls() or b"").hex(),
+            filter=(filter_of_calls() or b"").hex(),
             places=[*masked, *own],
             covered=listening(profile, root),
         )
-
-    def tree(self, overlay: Overlay) -> Request:
-        """Ask for the workspace as programs see it over an overlay, to be mounted by one that was started `apart`."""
-        root = overlay.root
-        masked = [f"{root}/{name}" for name in self.masked if is_directory(f"{root}/{name}")]
-        own = [place for place in _own(self.profile, root, root) if is_in(place, root)]
-        return Request("", (), (), (overlay.mount(),), {}, places=[*masked, *own], detached=True)
 
 
 def _own(profile: Profile, source: str, root: str) -> list[str]:

@@ -47,15 +47,12 @@ class Isolation(Protocol):
         argv: Sequence[str],
         request: bytes,
         *,
-        module: bytes,
         readable: Sequence[str],
         on_output: Callable[[bytes], object],
         beat: Callable[[], object],
     ) -> IsolatedEnd:
         """Run a program at the workspace's own path, within the call that is active, with `request` as its standard input.
 
-        `module` is what `request` says of the function's module: a process that has added its `path` to `sys.path` and called
-        `load_isolated` with it may fork for each call, and the fork call `run_isolated` with the request, in place of the program.
         It may read `readable` besides the system. What it writes to standard output goes to `on_output` as it comes. With exit
         status 0 its changes are a part of the call; with any other, and when the call ends first, they never were. Raises
         `SandboxUnavailable`, `ProgramNotStarted`, `MergeConflict` and `MergeRefused`.
@@ -78,14 +75,18 @@ def isolated_handler(function: Any, result: Any) -> Callable[..., ToolResult[Any
 
     def handle(params: Any, *, context: ToolContext) -> ToolResult[Any]:
         lines = _Lines(context)
-        path, name = _search_path(context), function.__module__
-        module = {"path": path, "module": name, "source": _source_of(name)}
-        request = {**module, "name": function.__name__, "arguments": "{}" if params is None else dumps(params)}
+        path = _search_path(context)
+        request = {
+            "path": path,
+            "module": function.__module__,
+            "source": _source_of(function.__module__),
+            "name": function.__name__,
+            "arguments": "{}" if params is None else dumps(params),
+        }
         argv = (sys.executable, "-I", "-B", "-c", _BOOT)
-        asked, base = (json.dumps(one).encode() for one in (request, module))
         try:
             end = _isolation(context).run(
-                argv, asked, module=base, readable=path, on_output=lines.take, beat=context.beat
+                argv, json.dumps(request).encode(), readable=path, on_output=lines.take, beat=context.beat
             )
         except (SandboxUnavailable, ProgramNotStarted, MergeConflict, MergeRefused) as error:
             raise ToolValidationError(str(error)) from error
@@ -173,7 +174,7 @@ def _raise(raised: dict[str, Any]) -> NoReturn:
     if raised["for_model"]:
         raise ToolValidationError(raised["text"])
     if isinstance(kind, type) and issubclass(kind, OSError) and raised["errno"] is not None:
-        raise kind(raised["errno"], os.strerror(raised["errno"]), raised["filename"], None, raised["filename2"])
+        raise kind(raised["errno"], os.strerror(raised["errno"]), raised["path"], None, raised["path2"])
     if not (isinstance(kind, type) and issubclass(kind, Exception)) or issubclass(kind, UnicodeError):
         kind = type(raised["type"], (Exception,), {})
     raise kind(raised["text"])

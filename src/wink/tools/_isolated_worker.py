@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-from functools import cache
 from importlib import import_module
 from types import ModuleType
 from typing import Any, NoReturn, cast
@@ -33,46 +32,38 @@ def run_isolated(request: dict[str, Any]) -> NoReturn:
     """
     out = os.dup(1)
     os.dup2(2, 1)
+    status = 1
     try:
         returned = _called(request, _Told(out))
         if returned.attachments:
             raise TypeError("an isolated function cannot return attachments")
-        answer: dict[str, Any] = {"message": returned.message, "value": dump(returned.value)}
-        answer |= {"success": returned.success, "exclude": returned.exclude_value_from_context}
+        answer: dict[str, Any] = {
+            "message": returned.message,
+            "value": dump(returned.value),
+            "success": returned.success,
+            "exclude": returned.exclude_value_from_context,
+        }
+        status = 0 if returned.success else 3
     except BaseException as error:  # foreign code
         answer = {"raised": _told_of(error)}
     sys.stdout.flush()
     sys.stderr.flush()
     _write(out, answer)
-    os._exit(1 if "raised" in answer else 0 if answer["success"] else 3)  # threads that go on are nobody's any more
-
-
-def load_isolated(request: dict[str, Any]) -> None:
-    """Import the module of what is asked for; forks of this process, which need not do that again, can then `run_isolated`."""
-    for found in [*vars(_module_of(request)).values()]:
-        if isinstance(found, FunctionTool) and cast("Any", found).isolated:
-            _made(cast("Any", found).function).schema()
-
-
-def _module_of(request: dict[str, Any]) -> ModuleType:
-    if request["source"] is None:
-        return import_module(request["module"])
-    path, text = request["source"]
-    module = ModuleType(request["module"] if request["module"] != "__main__" else "__wink_main__")
-    if sys.modules.setdefault(module.__name__, module) is module:
-        module.__file__ = path
-        exec(compile(text, path, "exec", dont_inherit=True), vars(module))  # noqa: S102 - the author's own program
-    return sys.modules[module.__name__]
-
-
-@cache
-def _made(function: Any) -> Any:
-    return cast("Any", tool(name="isolated", description="What is called here."))(function)
+    os._exit(status)  # threads that go on are nobody's any more
 
 
 def _called(request: dict[str, Any], context: Any) -> ToolResult[Any]:
-    found = getattr(_module_of(request), request["name"])
-    made = _made(getattr(found, "function", found))
+    if request["source"] is None:
+        module = import_module(request["module"])
+    else:
+        path, text = request["source"]
+        module = ModuleType(request["module"] if request["module"] != "__main__" else "__wink_main__")
+        sys.modules[module.__name__], module.__file__ = module, path
+        exec(compile(text, path, "exec", dont_inherit=True), vars(module))  # noqa: S102 - the author's own program
+    found: Any = getattr(module, request["name"])
+    function = found.function if isinstance(found, FunctionTool) else found
+    make: Any = tool(name="isolated", description="What is called here.")
+    made = make(function)
     returned = made.handler(made.parse(request["arguments"]), context=context)
     if hasattr(returned, "__await__"):
         import asyncio
@@ -85,13 +76,19 @@ def _called(request: dict[str, Any], context: Any) -> ToolResult[Any]:
 
 
 def _told_of(error: BaseException) -> dict[str, Any]:
-    told: dict[str, Any] = {"type": type(error).__name__, "text": str(error)}
-    told["for_model"], number = isinstance(error, ToolValidationError), getattr(error, "errno", None)
-    told["errno"] = number if isinstance(number, int) else None
-    for name in ("filename", "filename2"):
-        path = getattr(error, name, None)
-        told[name] = os.fsdecode(cast("Any", path)) if isinstance(path, (str, bytes, os.PathLike)) else None
-    return told
+    number, path, path2 = (getattr(error, name, None) for name in ("errno", "filename", "filename2"))
+    return {
+        "type": type(error).__name__,
+        "text": str(error),
+        "for_model": isinstance(error, ToolValidationError),
+        "errno": number if isinstance(number, int) else None,
+        "path": _text(path),
+        "path2": _text(path2),
+    }
+
+
+def _text(path: object) -> str | None:
+    return os.fsdecode(cast("str | bytes", path)) if isinstance(path, (str, bytes, os.PathLike)) else None
 
 
 def _write(out: int, said: dict[str, Any]) -> None:

@@ -13,7 +13,7 @@ from wink_sandbox.programs._launch import Channel, Mount, Request, launcher
 from wink_sandbox.programs._output import Keeper, Output
 from wink_sandbox.programs._program import Command, Ended, OnOutput, Reason, Stop, Streams, watch
 from wink_sandbox.programs._settings import ENVIRONMENT, MIB, SCRATCH, Limits, Profile
-from wink_sandbox.programs._view import PRIVATE, ROOT_MAY, SYSTEM, covered_in_proc, is_in, listening, toolchain, view
+from wink_sandbox.programs._view import SYSTEM, is_in, listening, toolchain, view
 
 if TYPE_CHECKING:
     from wink_sandbox.programs._cgroups import found
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 __all__ = [
     "ENVIRONMENT",
     "MIB",
-    "PRIVATE",
-    "ROOT_MAY",
     "SCRATCH",
     "SYSTEM",
     "Channel",
@@ -39,7 +37,6 @@ __all__ = [
     "Request",
     "Stop",
     "Streams",
-    "covered_in_proc",
     "filter_of_calls",
     "found",
     "is_in",

@@ -26,7 +26,7 @@ class Mount:
     """One overlay: the lower directories, uppermost first, what is written goes to `upper`, and it is seen at `target`.
 
     `identity` is device and inode of the last lower directory: it must be that one still. Without `upper` and `work` it is
-    read-only; with `upper` alone that directory itself is seen, as a copy is; without any layer nothing is.
+    read-only; with `upper` alone that directory itself is seen, as a copy is.
     """
 
     target: str
@@ -42,8 +42,7 @@ class Request:
 
     `view` are bubblewrap's options, `limits` RLIMIT names, `filter` is what `filter_of_calls` gives, in hexadecimal, and
     `places` are paths that must be what they are called, once all is mounted: no links that lead elsewhere. `covered` are
-    files that are not to be seen, and may be gone by then. With `detached` nothing is executed: the channel gets a descriptor of the first
-    mount, in which the places look empty.
+    files that are not to be seen, and may be gone by then.
     """
 
     bwrap: str
@@ -55,7 +54,6 @@ class Request:
     filter: str = ""
     places: Sequence[str] = ()
     covered: Sequence[str] = ()
-    detached: bool = False
 
 
 class Channel:
@@ -69,11 +67,6 @@ class Channel:
     def fileno(self) -> int:
         """To be polled: readable when there is something to `read`."""
         return self._socket.fileno()
-
-    def receive(self) -> int | None:
-        """The descriptor of a mount that was asked for; None where it could not be mounted."""
-        _, fds, _, _ = socket.recv_fds(self._socket, 4096, 1, socket.MSG_CMSG_CLOEXEC)
-        return fds[0] if fds else None
 
     def read(self) -> tuple[dict[str, Any], ...] | None:
         """What was told since; None when the launcher itself has died."""

@@ -22,13 +22,10 @@ import signal
 import socket
 import struct
 import sys
-from collections.abc import Callable
 from typing import Any
 
 CLONE_NEWNS, CLONE_NEWUSER = 0x00020000, 0x10000000
-MS_RDONLY, MS_NOSUID, MS_NODEV, MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 1, 2, 4, 32, 4096, 16384, 1 << 18
-OPEN_TREE, MOVE_MOUNT = 428, 429  # the same on every machine that `_filter` knows
-OPEN_TREE_CLONE, MOVE_MOUNT_F_EMPTY_PATH, AT_FDCWD, AT_RECURSIVE = 1, 4, -100, 0x8000
+MS_RDONLY, MS_BIND, MS_REC, MS_PRIVATE = 1, 4096, 16384, 1 << 18
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 IDLE_SECONDS = 60
 TIOCSCTTY = 0x540E
@@ -196,7 +193,7 @@ def start(request: dict[str, Any], fds: list[int]) -> Run:
     pid = os.fork()
     if not pid:
         try:
-            become(request, channel, streams, telling, me)
+            become(request, streams, telling, me)
         except BaseException as error:
             what = getattr(error, "filename", None) or type(error).__name__
             fact = {"failed": what, "text": getattr(error, "strerror", None) or str(error)}
@@ -209,8 +206,8 @@ def start(request: dict[str, Any], fds: list[int]) -> Run:
     return Run(socket.socket(fileno=channel), pid, told)
 
 
-def become(request: dict[str, Any], channel: int, streams: list[int], telling: int, parent: int) -> None:
-    """Make the mounts, take the limits, and execute bubblewrap, or hand over the first mount where no program is asked for."""
+def become(request: dict[str, Any], streams: list[int], telling: int, parent: int) -> None:
+    """Make the mounts, take the limits, and execute bubblewrap."""
     # Where memory runs out, one of the program's processes goes first, and not the launcher.
     write("/proc/self/oom_score_adj", "500")
     check(libc.unshare(CLONE_NEWNS), "unshare mounts")
@@ -222,17 +219,12 @@ def become(request: dict[str, Any], channel: int, streams: list[int], telling: i
             overlay(mount["target"], fds)
         elif mount["upper"]:
             bind(mount["target"], *fds)
-        elif fds:
-            read_only(mount["target"], fds)
         else:
-            empty(mount["target"])
+            read_only(mount["target"], fds)
     for place in request["places"]:
         check_place(place)
     for path in request["covered"]:
         cover(path)
-    if request["detached"]:
-        hand_over(request, channel)
-        os._exit(0)
     for number in range(3):
         os.dup2(streams[number], number)
     if request["terminal"]:
@@ -258,30 +250,6 @@ def become(request: dict[str, Any], channel: int, streams: list[int], telling: i
     argv += ["--", *request["argv"]]
     # An empty environment: what a model may set must not reach bubblewrap itself, which is not confined yet.
     os.execve(request["bwrap"], [word.encode("utf-8", "surrogateescape") for word in argv], {})  # noqa: S606
-
-
-def hand_over(request: dict[str, Any], channel: int) -> None:
-    """Send the first mount, in which the places look empty, for a process that has all other mounts already."""
-    target = request["mounts"][0]["target"]
-    flags = MS_REMOUNT | MS_BIND | MS_NOSUID | MS_NODEV
-    check(libc.mount(b"none", os.fsencode(target), None, flags, None), target)
-    for place in request["places"]:
-        empty(place)
-    with socket.socket(fileno=channel) as to:
-        tree = detached(target)
-        socket.send_fds(to, [b'{"mounted": true}\n'], [tree])
-
-
-def detached(path: str) -> int:
-    """A copy of what is mounted at a path and beneath it, to be mounted elsewhere with `attach`."""
-    flags = OPEN_TREE_CLONE | os.O_CLOEXEC | AT_RECURSIVE
-    return check(libc.syscall(OPEN_TREE, AT_FDCWD, os.fsencode(path), flags), path)
-
-
-def attach(tree: int, path: str) -> None:
-    """Mount what `detached` gave."""
-    check(libc.syscall(MOVE_MOUNT, tree, b"", AT_FDCWD, os.fsencode(path), MOVE_MOUNT_F_EMPTY_PATH), path)
-    os.close(tree)
 
 
 def cover(path: str) -> None:
@@ -347,13 +315,6 @@ def read_only(target: str, fds: list[int]) -> None:
             os.close(fd)
 
 
-def empty(target: str) -> None:
-    """Show nothing in the place of a directory."""
-    at, flags = os.fsencode(target), MS_NOSUID | MS_NODEV
-    check(libc.mount(b"tmpfs", at, b"tmpfs", flags, b"mode=0755"), target)
-    check(libc.mount(b"none", at, None, flags | MS_REMOUNT | MS_BIND | MS_RDONLY, None), target)
-
-
 def bind(target: str, fd: int) -> None:
     """Show a directory in the place of another one, wherever it lies by now."""
     try:
@@ -402,18 +363,10 @@ def receive(control: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
     return json.loads(parts), fds
 
 
-def serve(
-    control: socket.socket,
-    parent: int,
-    start: Callable[[dict[str, Any], list[int]], Run],
-    prepare: Callable[[], object] = lambda: None,
-    idle_seconds: int = IDLE_SECONDS,
-) -> None:
-    """Start what is asked for, and tell what became of it, until nobody asks for long; `prepare` while there is nothing to do."""
+def serve(control: socket.socket, parent: int) -> None:
+    """Start what is asked for, and tell what became of it, until nobody asks any more."""
     runs: set[Run] = set()
     while True:
-        if not runs:
-            prepare()
         waiting = select.poll()
         watched: dict[int, Run | None] = {control.fileno(): None, parent: None}
         for run in runs:
@@ -422,7 +375,7 @@ def serve(
                     watched[fd] = run
         for fd in watched:
             waiting.register(fd, select.POLLIN)
-        events = waiting.poll(None if runs else idle_seconds * 1000)
+        events = waiting.poll(None if runs else IDLE_SECONDS * 1000)
         if not events:
             return
         for fd, _ in events:
@@ -483,7 +436,7 @@ def main() -> None:
         )
         return
     control.sendall(b'{"ready": true}\n')
-    serve(control, parent, start)
+    serve(control, parent)
 
 
 if __name__ == "__main__":

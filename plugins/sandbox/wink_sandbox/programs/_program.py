@@ -25,16 +25,12 @@ OnOutput = Callable[[Literal["stdout", "stderr"], bytes], object]
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A program to be run: `cwd` is relative to the workspace, `env` all of its environment.
-
-    A program that is to call a function has `module`, see `wink.tools.Isolation`.
-    """
+    """A program to be run: `cwd` is relative to the workspace, `env` all of its environment."""
 
     argv: tuple[str, ...]
     cwd: str = ""
     env: Mapping[str, str] = field(default_factory=dict[str, str])
     stdin: bytes = b""
-    module: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)

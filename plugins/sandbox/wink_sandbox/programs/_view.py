@@ -11,9 +11,8 @@ from wink_sandbox.programs._hidden import hidden, sockets
 from wink_sandbox.programs._settings import Profile
 
 SYSTEM: Final = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/gnu")
-PRIVATE: Final = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - these are what the program gets of its own
-ROOT_MAY: Final = {"CHOWN": 0, "DAC_OVERRIDE": 1, "FOWNER": 3, "FSETID": 4, "KILL": 5, "SETGID": 6, "SETUID": 7}
-"""The rights that programs of root keep, with the numbers of <linux/capability.h>."""
+_PRIVATE: Final = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - these are what the program gets of its own
+_ROOT_MAY: Final = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "SETUID", "SETGID", "KILL")
 
 
 def view(
@@ -24,20 +23,18 @@ def view(
     *,
     masked: Sequence[str] = (),
     interactive: bool = False,
-    mounting: bool = False,
 ) -> list[str]:
     """The options for a program in the workspace `root`, where that is shown or what takes its place.
 
-    `masked` are directories, in it or elsewhere, that look empty. With `mounting` it keeps the rights, in its own namespaces, to make more of
-    these.
+    `masked` are directories, in it or elsewhere, that look empty.
     """
     workspace = _workspace(root, cwd, masked)
-    return [*_apart(profile, interactive, mounting), *_system(profile, mounting), *workspace, *_environment(env)]
+    return [*_apart(profile, interactive), *_system(profile), *workspace, *_environment(env)]
 
 
 def listening(profile: Profile, root: str) -> tuple[str, ...]:
     """The sockets of other processes that a program would see."""
-    return tuple(sockets((*SYSTEM, *profile.readable), (*PRIVATE, "/run", "/var/run", *profile.writable, root)))
+    return tuple(sockets((*SYSTEM, *profile.readable), (*_PRIVATE, "/run", "/var/run", *profile.writable, root)))
 
 
 def toolchain(root: str, home: str | None) -> tuple[str, ...]:
@@ -55,23 +52,21 @@ def toolchain(root: str, home: str | None) -> tuple[str, ...]:
     )
 
 
-def _apart(profile: Profile, interactive: bool, mounting: bool) -> Iterator[str]:
+def _apart(profile: Profile, interactive: bool) -> Iterator[str]:
     yield from ("--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--die-with-parent")
     if not profile.network:
         yield "--unshare-net"
     if not interactive:
         yield "--new-session"
-    if mounting:
-        yield from ("--cap-add", "ALL", *(() if os.getuid() == 0 else ("--unshare-user",)))
-    elif os.getuid() == 0:
+    if os.getuid() == 0:
         yield from ("--cap-drop", "ALL")
-        for name in ROOT_MAY:
+        for name in _ROOT_MAY:
             yield from ("--cap-add", f"CAP_{name}")
     else:
         yield from ("--unshare-user", "--disable-userns")
 
 
-def _system(profile: Profile, mounting: bool) -> Iterator[str]:
+def _system(profile: Profile) -> Iterator[str]:
     size = str(profile.limits.temporary_bytes)
     for place in SYSTEM:
         if os.path.islink(place):
@@ -79,13 +74,11 @@ def _system(profile: Profile, mounting: bool) -> Iterator[str]:
         elif os.path.isdir(place):
             yield from ("--ro-bind", place, place)
     yield from ("--ro-bind-try", "/sys/devices/system", "/sys/devices/system", "--dev", "/dev", "--proc", "/proc")
-    if not mounting:
-        for source, place in covered_in_proc():
-            yield from ("--ro-bind", source, place)
-        yield from ("--tmpfs", "/proc/1/task", "--remount-ro", "/proc/1/task")
+    # The memory of the sandbox's own first process, which would otherwise do what a program writes into it.
+    yield from ("--ro-bind", "/dev/null", "/proc/1/mem", "--tmpfs", "/proc/1/task", "--remount-ro", "/proc/1/task")
     yield from ("--perms", "0755", "--dir", "/run")
-    for place in (*PRIVATE, *((profile.home,) if profile.home else ())):
-        yield from ("--perms", "1777" if place in PRIVATE else "0700", "--size", size, "--tmpfs", place)
+    for place in (*_PRIVATE, *((profile.home,) if profile.home else ())):
+        yield from ("--perms", "1777" if place in _PRIVATE else "0700", "--size", size, "--tmpfs", place)
     if profile.network:
         # The names of hosts are often asked of a file that /etc only links to.
         resolver = os.path.realpath("/etc/resolv.conf")
@@ -93,27 +86,9 @@ def _system(profile: Profile, mounting: bool) -> Iterator[str]:
             yield from ("--ro-bind-try", resolver, resolver)
     for place in profile.readable:
         yield from ("--ro-bind-try", place, place)
-    yield from _without_proc(hidden())
+    yield from hidden()
     for place in profile.writable:
         yield from ("--bind", place, place)
-
-
-def covered_in_proc() -> list[tuple[str, str]]:
-    """What is shown read-only in /proc, and where; the kernel lets nobody mount another /proc where something of one is covered."""
-    words = hidden()
-    pairs = [(words[at + 1], words[at + 2]) for at, word in enumerate(words) if word == "--ro-bind"]
-    # The memory of the sandbox's own first process, which would otherwise do what a program writes into it.
-    return [("/dev/null", "/proc/1/mem"), *(pair for pair in pairs if pair[1].startswith("/proc/"))]
-
-
-def _without_proc(words: Sequence[str]) -> Iterator[str]:
-    at = 0
-    while at < len(words):
-        if words[at] == "--ro-bind" and words[at + 2].startswith("/proc/"):
-            at += 3
-        else:
-            yield words[at]
-            at += 1
 
 
 def _workspace(root: str, cwd: str, masked: Sequence[str]) -> Iterator[str]:

@@ -7,7 +7,6 @@ import io
 import os
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from itertools import islice
 from typing import TYPE_CHECKING, BinaryIO, Final, Literal, get_args
 
@@ -45,7 +44,7 @@ class DiskStore:
     known is no obstacle: it is not looked at.
     """
 
-    __slots__ = ("_lease", "_root", "archive", "when_closed")
+    __slots__ = ("_lease", "_root", "archive")
 
     def __init__(
         self,
@@ -65,9 +64,6 @@ class DiskStore:
         self._root = DiskRoot(root, place, durable=durability == "power", resolver=resolver, exchange=exchange)
         self._lease = Lease(self._root.state, self._root.root_fd, self._root.path)
         self.archive: Callable[[str], BinaryIO | None] | None = None
-        self.when_closed: Final = ExitStack()
-        self.when_closed.callback(self._root.close)
-        self.when_closed.callback(self._lease.close)
 
     @property
     def root(self) -> str:
@@ -302,7 +298,8 @@ class DiskStore:
 
     def close(self) -> None:
         """Give the lease back and close every descriptor; open change sets cannot be used any more."""
-        self.when_closed.close()
+        self._lease.close()
+        self._root.close()
 
 
 def _locate(root: str, given: str | None, *, read_only: bool) -> str:
