@@ -561,3 +561,34 @@ def test_what_the_try_has_left_as_it_was_stays_the_workspaces(workspace: Workspa
 
     assert one.accept().is_over
     assert (place / "db").read_bytes() == b"m\0m"
+
+
+# -- what would conflict
+
+
+def test_tries_tell_what_would_conflict_with_the_workspace_and_with_each_other(
+    workspace: Workspace, place: Path, wink: Wink
+) -> None:
+    """As the accepts would: the lines of one that began later, and lines apart, are in nobody's way."""
+    (place / "gone").write_text(TEXT)
+    _tried(workspace, f"{TRIED}; echo a > made; rm gone; ln -s x to; echo s > same", "a")
+    _tried(workspace, "sed -i 's/^3$/drei/' text; echo b > made; echo >> gone; ln -s y to; echo s > same", "b")
+    _tried(workspace, "sed -i 's/^20$/t20/' text", "c")
+    (place / "text").write_text(_with(l20="mine"))
+    _tried(workspace, "sed -i 's/^9$/t9/' text", "d")
+
+    told = {one["try"]: one for one in map(json.loads, wink("tries", "--json").stdout.splitlines())}
+
+    def paths(name: str) -> dict[str, list[str]]:
+        found = told[name]["conflicts"]
+        both = {"": found["workspace"], **found["tries"]}
+        return {other: sorted(one["path"] for one in those) for other, those in both.items() if those}
+
+    apart = ["gone", "made", "text", "to"]
+    assert {name: paths(name) for name in told} == {"a": {"b": apart}, "b": {"a": apart}, "c": {"": ["text"]}, "d": {}}
+    assert all(one["begun_at"] and not one["running"] for one in told.values())
+    assert "  conflicts with the try 'b': gone, made, text, to\n" in wink("tries").stdout
+    assert "  conflicts with the workspace: text\n" in wink("tries").stdout
+    Try(workspace, "a").accept()
+    assert {one.path for one in Try(workspace, "b").unmerged()} == set(apart)
+    assert Try(workspace, "d").accept().merged == ("text",)

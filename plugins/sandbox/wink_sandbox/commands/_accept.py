@@ -25,6 +25,7 @@ from wink.cli import (
     paths_of,
     portable_names_for,
     settings_problem,
+    shown_path,
     visible,
     when,
     workspace_option,
@@ -45,16 +46,16 @@ from wink_sandbox.commands._telling import (
     tell_notes,
     tell_refused,
 )
-from wink_sandbox.tries import KEPT, Accepted, Try, bring_back, dropped_tries, tries
+from wink_sandbox.tries import KEPT, Accepted, Try, bring_back, clashes, dropped_tries, tries
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from wink.filesystem import Ignored
     from wink.workspace import Workspace
-    from wink_sandbox.tries import Choice
+    from wink_sandbox.tries import Choice, Conflict
 
-_FAILED, _WRONG = 1, 2
+_FAILED, _WRONG, _NAMED = 1, 2, 5
 _name = click.option("--name", "--try", "name", metavar="NAME", help="Which try is meant, where there are several.")
 _dry_run = click.option("--dry-run", is_flag=True, help="Only show what would change.")
 
@@ -252,13 +253,17 @@ def list_tries(workspace: str, dropped: bool, as_json: bool) -> None:
     with opened_for_reading(workspace) as opened:
         if dropped:
             for one, tried in dropped_tries(opened):
-                _list_one(tried, one.at, opened.filesystem.ignored(), as_json=as_json)
+                _list_one(tried, one.at, opened.filesystem.ignored(), {}, as_json=as_json)
             return
-        for one in tries(opened):
-            _list_one(one, None, opened.filesystem.ignored(), as_json=as_json)
+        listed = tries(opened)
+        found = clashes(listed)
+        for one in listed:
+            _list_one(one, None, opened.filesystem.ignored(), found.get(one.name, {}), as_json=as_json)
 
 
-def _list_one(one: Try, dropped_at: datetime | None, ignored: Ignored, *, as_json: bool) -> None:
+def _list_one(
+    one: Try, dropped_at: datetime | None, ignored: Ignored, clashing: dict[str, tuple[Conflict, ...]], *, as_json: bool
+) -> None:
     now = utc_now()
     try:
         changes, home = one.differences().changes(), one.home()
@@ -279,7 +284,16 @@ def _list_one(one: Try, dropped_at: datetime | None, ignored: Ignored, *, as_jso
         paths = [{"path": path_in_json(change.path), "kind": change.kind} for change in changes]
         gone = {} if dropped_at is None else {"dropped_at": dropped_at.isoformat()}
         written = [path_in_json(change.path) for change in home]
-        click.echo(json.dumps({"try": one.name, **gone, "runs": runs, "changes": paths, "home": written}))
+        in_the_way = {
+            name: [{"path": path_in_json(conflict.path), "reason": conflict.reason} for conflict in conflicts]
+            for name, conflicts in clashing.items()
+        }
+        facts = {
+            "running": one.overlay.is_in_use(),
+            "begun_at": None if one.begun_at is None else one.begun_at.isoformat(),
+            "conflicts": {"workspace": in_the_way.pop("", []), "tries": in_the_way},
+        }
+        click.echo(json.dumps({"try": one.name, **gone, "runs": runs, "changes": paths, "home": written, **facts}))
         return
     gone = "" if dropped_at is None else f", dropped {when(dropped_at, now)}"
     more = f", and {paths_of(len(home))} in the home" if home else ""
@@ -294,6 +308,11 @@ def _list_one(one: Try, dropped_at: datetime | None, ignored: Ignored, *, as_jso
             is_running = number == len(runs) and one.overlay.is_in_use()
             status = "is running" if is_running else "ended from outside"
         click.echo(visible(f"  {when(run.started_at, now)}  {status}  {fit(shlex.join(run.argv), 80)}"))
+    for name, conflicts in clashing.items():
+        shown = ", ".join(shown_path(conflict.path) for conflict in conflicts[:_NAMED]) + (
+            f" and {len(conflicts) - _NAMED} more" if len(conflicts) > _NAMED else ""
+        )
+        click.echo(one_line(f"  conflicts with {f'the try {name!r}' if name else 'the workspace'}: {shown}"))
     echo_paths(changes, Shown(ignored), how=f"wink diff --try {one.name}" if dropped_at is None else "")
 
 

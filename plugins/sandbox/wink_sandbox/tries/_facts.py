@@ -7,7 +7,7 @@ import os
 import stat
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime
+from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -80,6 +80,15 @@ class Facts:
                     replace_file(there, name, read_file(here, name, _MOST_BYTES))
 
     # -- what ran, and what was shown
+
+    @property
+    def begun_at(self) -> datetime | None:
+        """When the overlay was first used."""
+        try:
+            with opened_directory(self._overlay.directory) as place:
+                return datetime.fromtimestamp(int(read_file(place, SINCE, 64)) / 1e9, UTC)
+        except (OSError, ValueError, OverflowError):
+            return None
 
     @property
     def runs(self) -> tuple[Run, ...]:

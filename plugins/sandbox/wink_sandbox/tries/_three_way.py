@@ -75,7 +75,6 @@ class ThreeWay:
     def __init__(self, overlay: Overlay, bases: Bases, choice: Choice | None = None) -> None:
         self._overlay, self._bases, self._choice = overlay, bases, choice
         self._known: dict[tuple[object, ...], _Result] = {}
-        remove_tree(self._directory)
 
     @property
     def _directory(self) -> str:
@@ -85,11 +84,16 @@ class ThreeWay:
         """Remove what was merged."""
         remove_tree(self._directory)
 
+    def conflicts(self, found: Differences, changed: Iterable[str]) -> tuple[Conflict, ...]:
+        """What cannot be merged of the paths that have `changed` in the workspace, for which the try need not be in use."""
+        steps = _by_path(found)
+        results = (self._result(path, steps.get(path, [])) for path in changed)
+        return tuple(one.conflict for one in results if one.conflict is not None)
+
     def of(self, found: Differences, changed: Iterable[str]) -> Merge:
         """Merge, at the paths that have `changed` in the workspace meanwhile."""
-        steps: dict[str, list[Step]] = {}
-        for step in found.steps:
-            steps.setdefault(step.path, []).append(step)
+        remove_tree(self._directory)
+        steps = _by_path(found)
         conflicts, results = list[Conflict](), dict[str, _Result]()
         for path in changed:
             result = self._result(path, steps.get(path, []))
@@ -200,6 +204,76 @@ class ThreeWay:
         os.chmod(place, result.mode)
         os.utime(place)
         return os.lstat(place)
+
+
+def between(one: tuple[Differences, Bases], other: tuple[Differences, Bases]) -> tuple[Conflict, ...]:
+    """What cannot be merged of the paths that two tries have both changed, neither of which need be in use."""
+    (found, bases), (there, others) = one, other
+    here, beside = _by_path(found), _by_path(there)
+    conflicts = (
+        _clash(path, (here[path], bases, found), (beside[path], others, there))
+        for path in sorted(here.keys() & beside.keys())
+    )
+    return tuple(conflict for conflict in conflicts if conflict is not None)
+
+
+def _clash(
+    path: str, one: tuple[list[Step], Bases, Differences], other: tuple[list[Step], Bases, Differences]
+) -> Conflict | None:
+    (steps, bases, found), (others, beside, there) = one, other
+    made = [step[-1].made for step in (steps, others)]
+    if None in made and made[0] != made[1]:
+        return Conflict(path, _DELETED)
+    kinds = {stat.S_IFMT(status.st_mode) for status in made if status is not None}
+    if len(kinds) > 1 or repository_of(path)[0]:
+        return Conflict(path, _KINDS if len(kinds) > 1 else _GIT)
+    if not kinds or kinds == {stat.S_IFDIR}:
+        return None
+    if kinds == {stat.S_IFLNK}:
+        return None if steps[-1].target == others[-1].target else Conflict(path, _KINDS)
+    texts = [content_at(_file(side, steps), MOST) for side, steps in ((found, steps), (there, others))]
+    if texts[0] is not None and texts[0] == texts[1]:
+        return None
+    return _in_turn(path, found.overlay.root, texts, (bases.of(path), beside.of(path)))
+
+
+def _in_turn(
+    path: str, root: str, texts: Sequence[bytes | None], bases: tuple[Base | None, Base | None]
+) -> Conflict | None:
+    """Whether the second text merges with the workspace when the first has been accepted, whatever that needs."""
+    (first, second), (base, other) = texts, bases
+    if base is None or other is None:
+        return Conflict(path, _NO_BASE)
+    here = content_at(f"{root}/{path}", MOST)
+    if None in (first, second, here, base.content, other.content):
+        return Conflict(path, _NO_TEXT)
+    assert first is not None
+    assert second is not None
+    assert here is not None
+    assert base.content is not None
+    assert other.content is not None
+    try:
+        accepted = merge_texts(here, base.content, first, favor="theirs")
+        merged = None if accepted is None else merge_texts(accepted.content, other.content, second, labels=_LABELS)
+        alone = merge_texts(here, other.content, second) if merged is not None and merged.conflicts else None
+    except MergeFailed as error:
+        return Conflict(path, f"and cannot be merged: {error}")
+    if merged is None:
+        return Conflict(path, _NO_TEXT)
+    # What conflicts with the workspace already is not for the other try to answer for.
+    return Conflict(path, _SAME_LINES, merged.hunks) if merged.conflicts > (alone.conflicts if alone else 0) else None
+
+
+def _file(found: Differences, steps: Sequence[Step]) -> str:
+    """Where the file is that a try shows: where it has changed the mode alone, that is the workspace's."""
+    return f"{found.overlay.root if steps[-1].kind == 'mode' else found.overlay.upper}/{steps[-1].path}"
+
+
+def _by_path(found: Differences) -> dict[str, list[Step]]:
+    steps: dict[str, list[Step]] = {}
+    for step in found.steps:
+        steps.setdefault(step.path, []).append(step)
+    return steps
 
 
 def _content(place: str, found: os.stat_result) -> bytes:

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from wink.dataclass import replace
-from wink.errors import PathRefused, TryBusy, UnknownTry
+from wink.errors import PathRefused, TryBusy, UnknownTry, WinkError
 from wink.filesystem import FileChange
 from wink.state import make
 from wink.workspace import Workspace, session_name
@@ -39,11 +39,13 @@ from wink_sandbox.tries._layer import let_go_of_accepted, seen
 from wink_sandbox.tries._private import HOME
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from wink_sandbox import CopyOfTry, RemoteSetting, SettingsProblem, Step
     from wink_sandbox.tries._accepted import Accepted
     from wink_sandbox.tries._bases import Bases
     from wink_sandbox.tries._hunks import Picked, Unit
-    from wink_sandbox.tries._three_way import Choice
+    from wink_sandbox.tries._three_way import Choice, Conflict
 
 DIRECTORY: Final = "tries"
 """Where tries are, in the workspace's state."""
@@ -228,6 +230,22 @@ class Try:
 
         return tuple(conflicts(self.differences(), self._facts, self._bases))
 
+    def unmerged(self) -> tuple[Conflict, ...]:
+        """What an accept of all of it could not merge with what the workspace has changed meanwhile; raises `UnknownTry`.
+
+        Programs may run in it.
+        """
+        from wink_sandbox.tries._accept import conflicts
+        from wink_sandbox.tries._three_way import ThreeWay
+
+        found = self.differences()
+        return ThreeWay(self.overlay, self._bases).conflicts(found, conflicts(found, self._facts, self._bases))
+
+    @property
+    def begun_at(self) -> datetime | None:
+        """When its first program began; None where that is not known."""
+        return self._facts.begun_at
+
     def accept(
         self,
         *paths: str,
@@ -379,6 +397,27 @@ def tries(workspace: Workspace) -> tuple[Try, ...]:
     names = overlays_in(_directory(workspace))
     found = [Try(workspace, name) for name in names if is_name(name)]
     return tuple(sorted((one for one in found if one.exists), key=lambda one: (_last_use(one), one.name)))
+
+
+def clashes(listed: Iterable[Try]) -> dict[str, dict[str, tuple[Conflict, ...]]]:
+    """What could not be merged of what each of some tries has changed: with the workspace, called "", and with each other one.
+
+    Programs may run in them; one that cannot be read is left out.
+    """
+    from wink_sandbox.tries._three_way import between
+
+    found: dict[str, dict[str, tuple[Conflict, ...]]] = {}
+    sides: list[tuple[str, Differences, Bases]] = []
+    for one in listed:
+        with suppress(OSError, WinkError):
+            found[one.name] = {"": one.unmerged()}
+            sides.append((one.name, one.differences(), one._bases))
+    for number, (name, *side) in enumerate(sides):
+        for other, *beside in sides[:number]:
+            found[name][other] = found[other][name] = between((side[0], side[1]), (beside[0], beside[1]))
+    return {
+        name: {other: conflicts for other, conflicts in those.items() if conflicts} for name, those in found.items()
+    }
 
 
 def _last_use(one: Try) -> float:
