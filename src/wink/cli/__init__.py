@@ -40,7 +40,7 @@ if TYPE_CHECKING:
         rule_policies,
         settings_problem,
     )
-    from wink.cli.work import proposed_change, show_long_names
+    from wink.cli.work import show_long_names
 
 __all__ = [
     "COMMANDS",
@@ -73,7 +73,6 @@ __all__ = [
     "paths_of",
     "persist_settings",
     "portable_names_for",
-    "proposed_change",
     "readable",
     "refuse_unknown_tag",
     "rule_policies",
@@ -107,7 +106,7 @@ _PLACES: Final = {
     "note_files": "_tools_file",
     "check_settings open_workspace": "_opening",
     "refuse_unknown_tag": "_overrides_option",
-    "proposed_change show_long_names": "work",
+    "show_long_names": "work",
     "traced": "_otel",
 }
 
