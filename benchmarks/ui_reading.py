@@ -1,11 +1,12 @@
-"""How long a person waits who reads a long run on the page of `wink ui`, in a real Chromium.
+"""How long a person waits who reads a long run on the page of `wink ui`, or on that of `wink export --html`, in a real Chromium.
 
     python -m benchmarks.ui_reading [--calls 8000] [--rounds 7] [--place DIRECTORY] [--pictures DIRECTORY]
 
 A run of so many calls is recorded through the tools, with what a model says before each few of them, images that change, a file of
 150 KB that is edited, and a try of 3,000 paths. `first paint` is what Chromium reports from the start of the navigation to
 the first text on the screen; a filter is measured from the key to the answer on the screen. Beside each stands the processor's time that the
-server itself took, which a busy machine does not change much. Figures are medians and maxima, in milliseconds; the aim is 300.
+server itself took, which a busy machine does not change much. The exported page is a file without scripts, so it has no filter: there a
+call of 51 files is opened, until the frame after the one with its diffs. Figures are medians and maxima, in milliseconds; the aim is 300.
 """
 
 from __future__ import annotations
@@ -35,6 +36,14 @@ from wink.workspace import Workspace
 
 AIM = 300.0
 FILES = 50
+OPENED = """() => new Promise((tell) => {
+  const files = (call) => call.querySelectorAll("table.diff").length;
+  const largest = [...document.querySelectorAll("article.call")].reduce((one, other) => (files(other) > files(one) ? other : one));
+  const began = performance.now();
+  largest.closest("details").open = true;
+  largest.scrollIntoView();
+  requestAnimationFrame(() => requestAnimationFrame(() => tell(performance.now() - began)));
+})"""
 PROSE = (
     "The parser drops the second digit of the cents, so `12.5` becomes 12.05. I look at where amounts are read first, then "
     "fix that one place, and run the tests of the module before I go on with what shows them.\n\n"
@@ -88,15 +97,20 @@ def make(place: Path, calls: int) -> None:
                     )
                 made += 1
             journal.replied(turn, (), "")
-        text = (place / "large.txt").read_text().replace("line 002000 of", "line 2000 of")
-        assert agent.call(OWN, files={"large.txt": text}).success
+        files = {f"src/module{number:02}.py": "" for number in range(FILES)} | {"large.txt": ""}
+        changed = {path: (place / path).read_text().replace("line 002000 of", "line 2000 of") for path in files}
+        changed = {path: text.replace("value + 7\n", "value - 7\n") for path, text in changed.items()}
+        assert agent.call(OWN, files=changed).success
         journal.turned(turn + 1, ModelTurn("Amounts are rounded as accountants do now.", usage=TokenUsage(9_000, 90)))
         journal.ended("")
         tried(workspace, "deps", **{f".venv/lib/{n // 100}/module{n}.py": f"VALUE = {n}\n" for n in range(3_000)},
               **{"src/module00.py": "def step() -> None: ...\n"})  # fmt: skip
-        pictures = tried(workspace, "pictures", **{"README.md": "new\n"})
-        for name, shade in (("logo.png", 40), ("icon.png", 200)):
-            (Path(pictures.overlay.upper) / name).write_bytes(image(shade))
+        for step, name in enumerate(("icons", "pictures")):
+            pictures = tried(workspace, name, **{"README.md": f"new {step}\n"})
+            for path, shade in (("logo.png", 40), ("icon.png", 200)):
+                (Path(pictures.overlay.upper) / path).write_bytes(image(shade + 50 * step))
+            if name == "icons":
+                pictures.accept()
 
 
 @contextmanager
@@ -111,6 +125,23 @@ def served(place: Path) -> Generator[tuple[str, int]]:
             server.send_signal(signal.SIGINT)
 
 
+def exported(place: Path, to: Path) -> Path:
+    """The page of the session as a file."""
+    command = [
+        sys.executable,
+        "-m",
+        "wink",
+        "export",
+        "--html",
+        "--force",
+        os.fspath(to),
+        "--workspace",
+        os.fspath(place),
+    ]
+    subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+    return to
+
+
 def spent(process: int) -> float:
     """Milliseconds of a processor that a process has used."""
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
@@ -118,7 +149,7 @@ def spent(process: int) -> float:
 
 
 def measure(
-    url: str, process: int, calls: int, rounds: int, pictures: Path | None
+    url: str, process: int, file: Path, calls: int, rounds: int, pictures: Path | None
 ) -> dict[str, list[tuple[float, float]]]:
     """Milliseconds on the screen, and of the server's processor, of each round after the first."""
     from playwright.sync_api import sync_playwright
@@ -171,6 +202,18 @@ def measure(
         page.goto("/changes?run=r1")
         timed("a filter of the changes by path", filtered("#search", "module17", ".tree a"))
         timed("changes of a try of 3,000 paths: first paint", painted("/changes?try=deps", ".tree summary"))
+
+        def anew(act: Callable[[], float]) -> Callable[[], float]:
+            return lambda: (page.goto("about:blank"), act())[1]
+
+        def opened() -> float:
+            page.goto(file.as_uri())
+            return float(page.evaluate(OPENED))
+
+        timed("export: first paint", anew(painted(file.as_uri(), ".turn .words")))
+        at = f"{file.as_uri()}#c{calls // 2}"
+        timed("export at a call in its middle: first paint", anew(painted(at, f"#c{calls // 2} pre")))
+        timed(f"export: a call of {FILES + 1} files opened", anew(opened))
         if pictures is not None:
             shots(page, pictures, calls)
         browser.close()
@@ -202,8 +245,10 @@ def main() -> None:
         if not place.exists():
             place.mkdir(parents=True)
             make(place, given.calls)
+        file = exported(place, Path(temporary) / "session.html")
+        print(f"the exported page has {file.stat().st_size / 1e6:.1f} MB")
         with served(place) as (url, process):
-            figures = measure(url, process, given.calls, given.rounds, given.pictures)
+            figures = measure(url, process, file, given.calls, given.rounds, given.pictures)
     print(f"{given.calls:,} calls, {given.rounds} rounds; milliseconds, and those of the server's processor")
     for name, found in figures.items():
         shown, own = ([one[at] for one in found] for at in (0, 1))

@@ -117,6 +117,17 @@ def test_the_workspace_need_not_be_the_current_directory(run: Run, place: Path, 
     assert "file_path" in done.stderr
 
 
+def test_workspaces_of_a_page_are_guarded_without_an_option(run: Run, place: Path, tmp_path: Path) -> None:
+    """`wink ui PATH PATH` names them so; here the same one twice, so that it ends."""
+    (tmp_path / "else").mkdir()
+    code = "import atexit, wink.trust, wink.cli; atexit.register(lambda: print(wink.trust.guarded_places())); wink.cli.main()"
+
+    done = run("-c", code, "ui", "--no-open", str(place), str(place), cwd=tmp_path / "else")
+
+    assert "is the same workspace as" in done.stderr
+    assert repr(str(place)) in done.stdout
+
+
 FOUND = """
 import importlib.metadata, sys
 from wink.trust import guard

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -110,17 +111,43 @@ def test_no_more_paths_are_listed_than_can_be_read(cli: Cli, place: Path) -> Non
 
 
 def test_session_is_that_of_the_log(worked: Cli, place: Path) -> None:
-    """What `wink log --session` shows last is what is taken back."""
+    """What `wink log --session` shows is what is taken back, all of it or the last of it."""
     assert worked("call", "--session", "other", "write_file", "file_path=other.txt", "content=x").status == 0
 
-    assert worked("undo", "--session", "default").out.startswith("undone c3 (c5)\n")
+    assert worked("undo", "1", "--session", "default").out.startswith("undone c3 (c5)\n")
     assert (place / "other.txt").exists()
     assert worked("redo", "--session", "other").status == 2
     assert worked("redo", "--session", "default").out.startswith("redone c5 (c6)\n")
     assert worked("undo", "--session", "other").out.startswith("undone c4 (c7)\n")
+    assert worked("undo", "--session", "default").out.startswith("undone c2, c3 (c8)\n")
+    assert (place / "a.txt").read_text() == "one\ntwo\n"
     refused = worked("undo", "c3", "--session", "default")
     assert (refused.status, refused.err.count("\n")) == (2, 1)
     assert worked("undo", "--session", "no such").status == 2
+
+
+def test_one_of_several_is_named_in_one_way(worked: Cli, place: Path) -> None:
+    """Options that leave calls out could be taken for options that add some."""
+    call = ("--session", "other", "write_file", "file_path=d/b.txt", "content=theirs\n")
+    assert worked("call", "--session", "other", "read_file", "file_path=d/b.txt").status == 0
+    assert worked("call", *call).status == 0
+
+    refused = worked("undo", "--session", "default", "--json")
+    assert (refused.status, refused.out) == (1, "")
+    assert "d/b.txt was changed since by c5 of session 'other', which is to stay; `wink undo c5` first" in refused.err
+    told = worked("undo", "--run", "r1")
+    assert (told.status, told.err.count("\n")) == (2, 1)
+    assert "in run 'r1'; the runs here are none" in told.err
+    for wrong in (
+        ("c3", "--agent", "x"),
+        ("--run", "r1", "--agent", "x"),
+        ("--turn", "1", "--session", "x"),
+        ("--turn", "--run", "x"),
+    ):
+        assert (worked("undo", *wrong).status, worked("undo", *wrong).out) == (2, "")
+    done = worked("undo", "--session", "other", "--dry-run", "--json")
+    assert json.loads(done.out)["calls"] == ["c5"]
+    assert worked("log", "--agent", "claude-code").out == "no call fits\n"
 
 
 def test_with_force_what_is_in_the_way_goes_is_named_and_comes_back(worked: Cli, place: Path) -> None:

@@ -119,13 +119,9 @@ def test_a_call_that_waits_can_be_taken_back(record: Record, entry: MakeEntry) -
     record.commit(entry(deltas=(notes("extend", "b"),)))
     (_, last) = record.past()
 
-    record.revert(entry(tool="undo"), [last.__class__(**{**_fields(last), "inverse": None})])
+    record.revert(entry(tool="undo"), [last._replace(inverse=None)])
 
     assert read(record) == ((None, '"a"'),)
-
-
-def _fields(past: Any) -> dict[str, Any]:
-    return {name: getattr(past, name) for name in past.__slots__}
 
 
 def test_much_that_a_call_writes_does_not_wait(record: Record, entry: MakeEntry) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import subprocess
 import tempfile
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from wink.bounded import content_beneath
 from wink.dataclass import dataclass, replace
 from wink.errors import BatchError
-from wink_batch._git import Contents, GitFailed, contents, environment, fetch, git, make
+from wink_batch._git import Contents, GitFailed, contents, fetch, git, make
 from wink_batch._journal import Batch
 from wink_batch._results import Row
 
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 
 _LINK: Final = "120000"
 _FOREVER: Final = 1 << 62
-_LARGEST: Final = 1 << 24
 _LARGEST_READ: Final = 1 << 30
 
 
@@ -222,17 +220,13 @@ def _lines(now: bytes, before: bytes, after: bytes) -> bytes | None:
         return after
     if after == before:
         return now
-    if any(b"\0" in content or len(content) > _LARGEST for content in (now, before, after)):
-        return None
-    with tempfile.TemporaryDirectory(prefix="wink-merge-") as place:
-        names = [os.path.join(place, name) for name in ("now", "before", "after")]
-        for name, content in zip(names, (now, before, after), strict=True):
-            with open(name, "wb") as file:
-                file.write(content)
-        done = subprocess.run(
-            ["git", "merge-file", "-p", "-q", *names], capture_output=True, env=environment(), cwd=place, check=False
-        )
-    return done.stdout if done.returncode == 0 else None
+    from wink_sandbox.tries import MergeFailed, merge_texts
+
+    try:
+        merged = merge_texts(now, before, after)
+    except MergeFailed as error:
+        raise BatchError(f"nothing was merged: {error}") from None
+    return merged.content if merged is not None and not merged.conflicts else None
 
 
 def _changes(batch: Batch, name: str, row: Row, repository: str) -> list[_Change]:

@@ -198,7 +198,7 @@ def test_the_page_shows_everything_as_text_and_loads_nothing(worked: Cli, tmp_pa
     assert "prefers-color-scheme: dark" in text
     style = text.partition("<style>")[2].partition("</style>")[0]
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    assert ("content", f"default-src 'none'; style-src 'sha256-{digest}'") in page.attributes
+    assert ("content", f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:") in page.attributes
 
 
 def test_texts_on_the_page_are_bounded(cli: Cli, place: Path, tmp_path: Path) -> None:

@@ -41,8 +41,8 @@ def export(workspace: Workspace, session: str) -> Exported:
             events.append(Event(one.number, one.position, microseconds(one.at), one.kind, one.run, data))
     load = record.loader(session)
     slices = tuple(
-        Slice(kind, policy, tuple((key, masking.json(text)) for key, text in load(kind) or ()))
-        for kind, policy, _ in record.queries.types(session)
+        Slice(one.type, one.policy, tuple((key, masking.json(text)) for key, text in load(one.type) or ()))
+        for one in record.queries.slices(session)
     )
     row = known[session]
     return Exported(session, row.session_id, microseconds(row.created_at), calls, tuple(events), runs, slices)

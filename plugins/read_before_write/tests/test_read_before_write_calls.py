@@ -17,6 +17,7 @@ from wink.runtime import ToolCall, ToolExecutor, ToolInvoked, ToolReply
 from wink.session import Session
 from wink.testing import Harness
 from wink.tools import Tool, ToolContext, ToolResult
+from wink.workspace import Workspace
 from wink_read_before_write import ReadBeforeWritePolicy
 
 
@@ -72,7 +73,7 @@ def write_file(params: Change, *, context: ToolContext) -> ToolResult[None]:
 class Agent:
     """Calls tools in one session."""
 
-    def __init__(self, files: Filesystem, policy: ReadBeforeWritePolicy) -> None:
+    def __init__(self, files: Filesystem, policy: ReadBeforeWritePolicy, session: Session | None = None) -> None:
         tools = (
             Tool[Target, None]("read_file", "Read.", read_file, effects="read"),
             Tool[Target, None]("read_together", "Read.", read_together, effects="read"),
@@ -83,7 +84,7 @@ class Agent:
         section = MarkdownSection(title="Files", template="Work.", tools=tools, policies=[policy])
         template = PromptTemplate(ns="tests", key="policy", sections=[section])
         prompt = Prompt(template).bind(resources={Filesystem: files})
-        self.session = Session()
+        self.session = Session() if session is None else session
         rendered = prompt.render(session=self.session)
         self.executor = ToolExecutor(prompt=prompt, rendered=rendered, session=self.session)
 
@@ -356,3 +357,60 @@ def test_a_binary_file_of_any_size_may_be_removed_once_it_was_looked_at(tmp_path
         assert harness.call("read_file", file_path="disk.img").success
 
         assert harness.call("rm", path="disk.img").success
+
+
+CHANGED = "changed since it was read, by {}; read it again before you change it"
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Iterator[Workspace]:
+    """A workspace with a file, and a link to it."""
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work/a.txt").write_text("a: 1\n")
+    (tmp_path / "work/link.txt").symlink_to("a.txt")
+    with Workspace.open(tmp_path / "work") as workspace:
+        yield workspace
+
+
+@pytest.fixture
+def two(workspace: Workspace) -> tuple[Agent, Agent]:
+    """Two clients of it, each with a session of its own."""
+    one, other = (
+        Agent(workspace.filesystem, ReadBeforeWritePolicy(), workspace.session(name)) for name in ("one", "two")
+    )
+    return one, other
+
+
+def test_it_is_said_whose_call_has_changed_a_file(two: tuple[Agent, Agent], workspace: Workspace) -> None:
+    """What another has read does not count, and what it has written is not written over unseen."""
+    one, other = two
+    assert one.call("read_file", path="a.txt").success
+    unread = other.call("write_file", path="a.txt", content="theirs\n")
+    assert unread.text == "a.txt exists and has not been read in this session; call read_file on it first"
+    assert other.call("read_file", path="a.txt").success
+    assert other.call("write_file", path="a.txt", content="theirs\n").success
+    number = workspace.calls("two", 1)[0].position
+
+    whose = f"c{number} (write_file) of session 'two'"
+    denied = one.call("write_file", path="a.txt", content="mine\n")
+    assert denied.text == f"a.txt {CHANGED.format(whose)}"
+    assert workspace.filesystem.read("a.txt").content == "theirs\n"
+    assert one.call("read_file", path="a.txt").success
+    assert one.call("write_file", path="a.txt", content="mine\n").success
+
+
+def test_a_save_of_a_person_and_an_undo_are_told_apart(two: tuple[Agent, Agent], workspace: Workspace) -> None:
+    """The one is nobody's call."""
+    one, other = two
+    assert other.call("read_file", path="a.txt").success
+    assert other.call("write_file", path="a.txt", content="theirs\n").success
+    assert one.call("read_file", path="link.txt").success
+    undone = workspace.undo(session="two").call
+    denied = one.call("write_file", path="link.txt", content="x")
+    assert CHANGED.format(f"c{undone} (undo) of session 'two'") in denied.text
+
+    assert one.call("read_file", path="a.txt").success
+    Path(workspace.root, "a.txt").write_text("a person's\n")
+    denied = one.call("write_file", path="a.txt", content="x")
+    assert denied.text == f"a.txt {CHANGED.format('somebody outside of wink')}"
+    assert Path(workspace.root, "a.txt").read_text() == "a person's\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
@@ -98,7 +99,7 @@ class Evidence:
         if stamp is None or not stamp.digest:  # without a digest: what the session knew was a file that is gone
             return f"{shown} exists and has not been read in this session; call {self.read_tool} on it first"
         if stamp.digest != files.fingerprint(inner):
-            return f"{shown} changed since it was read; read it again before you change it"
+            return f"{shown} changed since it was read{self._changed_by(inner)}; read it again before you change it"
         if stamp.complete:
             return None
         if old_string is None and stamp.byte_ranges and not stamp.ranges:
@@ -106,6 +107,23 @@ class Evidence:
         if old_string is None:
             return f"{shown} has been read only in part: {_known_lines(stamp)}; call {self.read_tool} on the rest first"
         return self._unknown_lines(inner, shown, stamp, old_string)
+
+    def _changed_by(self, inner: str) -> str:
+        """Which call of which session left a file as it is now, or that none did; nothing where no record tells."""
+        from wink.record import Record  # whoever is not denied anything need not load it
+
+        session, root = self.context.session, self.files.root
+        place = os.path.realpath(os.path.join(root, inner))  # by whatever links it was named
+        is_within = os.path.isabs(root) and place.startswith(f"{root}/")
+        if not isinstance(session.recorder, Record) or not is_within or not os.path.isfile(place):
+            return ""
+        path = place[len(root) + 1 :]
+        number = session.recorder.writers(root, [path]).get(path)
+        call = None if number is None else session.recorder.call(number)
+        if call is None:
+            return ", by somebody outside of wink"
+        whose = "this session" if call.session == session.name else f"session {call.session!r}"
+        return f", by c{call.position} ({call.tool}) of {whose}"
 
     def note(self, path: str) -> None:
         """Let the file's content count as read as it is now, unless the filesystem knows better."""

@@ -44,7 +44,8 @@ class Differences:
 
     `notes` pairs paths with the reason why they are not carried over. `settings` are the files that are to be taken in
     the place of some that the program left, `refusals` what is wrong with others, and `asked` what a person can confirm
-    in these; see `with_git_config`.
+    in these; see `with_git_config`. `merged` are paths at which what others have changed meanwhile was looked at, with the files
+    to be taken there, none where that is the one which the program left.
     """
 
     overlay: Overlay
@@ -55,6 +56,7 @@ class Differences:
     settings: Mapping[str, str] = field(default_factory=dict[str, str])
     refusals: Mapping[str, str] = field(default_factory=dict[str, str])
     asked: tuple[RemoteSetting, ...] = ()
+    merged: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def __bool__(self) -> bool:
         return bool(self.steps)
@@ -78,7 +80,7 @@ class Differences:
 
     def source(self, path: str) -> str:
         """Where the file is that is to be at a path."""
-        return self.settings.get(path) or f"{self.overlay.upper}/{path}"
+        return self.settings.get(path) or self.merged.get(path) or f"{self.overlay.upper}/{path}"
 
     def only(self, paths: Iterable[str]) -> Differences:
         """The part of it at and beneath some paths, with the directories that this needs, and what is noted of these paths."""
@@ -190,7 +192,7 @@ def changed_meanwhile(found: Differences) -> tuple[str, ...]:
     root, since = found.overlay.root, found.overlay.since
     changed: dict[str, None] = {}
     for step in found.steps:
-        if step.found is None or step.path in found.settings:
+        if step.found is None or step.path in found.settings or step.path in found.merged:
             continue
         if step.found.st_ctime_ns > since and not _is_index_still(found.overlay, step):
             changed[step.path] = None
@@ -199,6 +201,8 @@ def changed_meanwhile(found: Differences) -> tuple[str, ...]:
                 if status.st_ctime_ns > since:
                     changed[f"{step.path}/{inside}"] = None
     for path in found.suspects:
+        if path in found.merged:
+            continue
         above = _status(os.path.dirname(f"{root}/{path}"))
         if (above is None or above.st_ctime_ns > since) and not _is_moved(found, path):
             changed[path] = None
@@ -248,7 +252,7 @@ def _apply(found: Differences, to: Merging, keep: bool) -> None:
             source = found.source(path)
             clean(source)
             # Another name of it may be in scratch, in a part of a try that is not accepted, or where nobody looks.
-            is_shared = path in found.settings or status.st_nlink > taken[status.st_ino]
+            is_shared = source != f"{upper}/{path}" or status.st_nlink > taken[status.st_ino]
             to.take_file(path, source, mode, step.found, keep=keep, is_shared=is_shared)
         elif stat.S_ISDIR(status.st_mode):
             to.take_mode(path, mode | 0o700)

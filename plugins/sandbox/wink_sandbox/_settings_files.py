@@ -96,4 +96,5 @@ def _led_to(found: Differences, steps: Mapping[str, Step], target: str) -> bytes
 
 
 def _left(found: Differences, path: str) -> bytes:
-    return content_beneath(found.overlay.upper, path, most=MOST)
+    above, name = (found.overlay.upper, path) if not found.merged.get(path) else os.path.split(found.merged[path])
+    return content_beneath(above, name, most=MOST)

@@ -82,7 +82,7 @@ def visit(place: Path) -> Iterator[Callable[[], Visitor]]:
     pages: list[Page] = []
 
     def opened() -> Visitor:
-        page = Page(lambda: Workspace.open(place))
+        page = Page(str(place))
         pages.append(page)
         client = TestClient(page_app(page, TOKEN), base_url=HERE)
         assert client.get(f"/?token={TOKEN}").status_code == 200

@@ -14,9 +14,10 @@ WINK = (sys.executable, "-W", "error", "-m", "wink")
 
 
 @contextmanager
-def served(place: Path, *options: str) -> Iterator[str]:
-    """The address that it prints; it has to end at once, without a traceback."""
-    command = [*WINK, "ui", "--no-open", "--workspace", os.fspath(place), *options]
+def served(*places: Path) -> Iterator[str]:
+    """The address that it prints, for one workspace or several; it has to end at once, without a traceback."""
+    option = ["--workspace"] if len(places) == 1 else []
+    command = [*WINK, "ui", "--no-open", *option, *map(os.fspath, places)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         assert server.stderr is not None

@@ -9,7 +9,6 @@ import pytest
 from plugins.ui.tests.conftest import HERE, TOKEN, Visitor
 from starlette.testclient import TestClient
 
-from wink.workspace import Workspace
 from wink_ui._app import Page, page_app
 
 EVERYTHING = (
@@ -22,7 +21,7 @@ EVERYTHING = (
 @pytest.fixture
 def stranger(place: Path) -> Iterator[TestClient]:
     """Somebody who knows where the page is, and no more."""
-    page = Page(lambda: Workspace.open(place))
+    page = Page(str(place))
     yield TestClient(page_app(page, TOKEN), base_url=HERE)
     page.close()
 

@@ -15,9 +15,10 @@ from urllib.parse import urlsplit
 import httpx2
 import pytest
 from plugins.ui.tests.conftest import seal_of
-from plugins.ui.tests.scene import Agent, tried
+from plugins.ui.tests.scene import Agent, place_at, tried
 from plugins.ui.tests.serving import WINK, served
 
+from wink.adapters import RecordJournal
 from wink.workspace import Workspace
 
 
@@ -31,13 +32,13 @@ def client_of(url: str) -> Iterator[httpx2.Client]:
 
 
 @contextmanager
-def listening(url: str) -> Iterator[Callable[[], dict[str, object]]]:
+def listening(url: str, path: str = "/live") -> Iterator[Callable[[], dict[str, object]]]:
     """Gives what the stream of news tells next."""
     parts = urlsplit(url)
     assert parts.hostname is not None
     connection = HTTPConnection(parts.hostname, parts.port, timeout=60)
     token = parts.query.removeprefix("token=")
-    connection.request("GET", "/live", headers={"cookie": f"wink-ui-{parts.port}={token}"})
+    connection.request("GET", path, headers={"cookie": f"wink-ui-{parts.port}={token}"})
     answer = connection.getresponse()
     assert (answer.status, answer.headers.get_content_type()) == (200, "text/event-stream")
 
@@ -71,6 +72,34 @@ def test_calls_of_another_process_are_told_as_they_happen(place: Path) -> None:
             while told["approvals"] != [1]:
                 told = news()
         assert "a.txt" in client.get("/").text
+
+
+def test_a_list_of_workspaces_is_told_when_anything_on_it_moves(place: Path, tmp_path: Path) -> None:
+    """A call, a run that begins, something that waits, in any of them; each page of one of them hears of that one alone."""
+    other = place_at(tmp_path / "other")
+    with served(place, other) as url, client_of(url) as client, listening(url) as news:
+        seen = news()["workspaces"]
+
+        def moved() -> bool:
+            nonlocal seen
+            before, seen = seen, news()["workspaces"]
+            return before != seen
+
+        with (
+            Workspace.open(other) as workspace,
+            listening(url, "/w/other/live") as its,
+            listening(url, "/w/invoices/live") as none,
+        ):
+            assert (its()["call"], none()["call"]) == (0, 0)
+            Agent(workspace).call("write_file", file_path="release/a.md", content="x")
+            assert moved()
+            while (told := its())["approvals"] != [1]:
+                assert told["call"] <= 1
+            while "last call c1" not in client.get("/").text.replace('<a href="/w/other/calls/1">c1</a>', "c1"):
+                assert moved()
+            with RecordJournal.begin(workspace, plan={"task": "Round amounts"}):
+                while "Round amounts" not in client.get("/").text:
+                    assert moved()
 
 
 def test_looking_needs_no_lease(place: Path) -> None:

@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from wink.dataclass import dataclass
 from wink.errors import MergeRefused, TryConflict, UndoConflict, UnknownCheckpoint, WinkError
@@ -21,7 +21,7 @@ from wink.workspace import Reverted
 from wink_sandbox.tries import Accepted, Try
 from wink_ui._asked import Asked, path_of
 from wink_ui._groups import LISTED, listed, sort_out
-from wink_ui._pages import address, answer
+from wink_ui._pages import address, answer, redirect
 from wink_ui._words import plural
 
 Done = Reverted | Accepted
@@ -64,7 +64,7 @@ def act(asked: Asked) -> Response:
         return _preview(asked, wanted, moved=True)
     except (UndoConflict, TryConflict, MergeRefused) as error:
         return _conflict(asked, wanted, error)
-    return RedirectResponse(_after(wanted, done), 303)
+    return redirect(asked, _after(wanted, done))
 
 
 def _preview(asked: Asked, wanted: Act, *, moved: bool = False) -> Response:

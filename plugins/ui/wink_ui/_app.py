@@ -7,7 +7,7 @@ import hmac
 import logging
 import secrets
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import cache, partial
 from typing import Any, Final
 
@@ -15,7 +15,7 @@ from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 
 from wink.errors import (
     RecordError,
@@ -33,7 +33,7 @@ from wink_ui._asked import LONGEST_FORM, Answer, Asked, fields_of
 from wink_ui._calls import call, file_of_call, prompt_of_call, rows, show_glance, timeline
 from wink_ui._changed import all_changes, one_change
 from wink_ui._gate import Gate
-from wink_ui._live import Live
+from wink_ui._live import Live, look
 from wink_ui._pages import STATIC, problem
 from wink_ui._runs import run, runs
 from wink_ui._state import items, make_checkpoint, state, ways_back
@@ -50,33 +50,42 @@ _STATIC: Final = {
 }
 
 
-class Page:
-    """What one page works with: the workspace, opened when it can be, and its sums.
+def never(path: str) -> bool:
+    """For what no setting asks for."""
+    del path
+    return False
 
-    `opening` opens it, or is its directory; `portable_names` says whether tries are accepted only with names that Windows can
-    hold, and `check_settings` raises what keeps calls from being approved.
+
+class Page:
+    """What the pages of one workspace work with: the workspace, opened when it can be, and its sums.
+
+    `opening` opens what is at `path`; `portable_names` says whether tries are accepted only with names that Windows can
+    hold, and `check_settings` raises what keeps calls from being approved. All addresses begin with `root`.
     """
 
     def __init__(
         self,
-        opening: Callable[[], Workspace] | str,
+        path: str,
+        root: str = "",
         *,
-        portable_names: Callable[[], bool] = bool,
-        check_settings: Callable[[], object] = bool,
+        opening: Callable[[str], Workspace] = Workspace.open,
+        portable_names: Callable[[str], bool] = never,
+        check_settings: Callable[[str], object] = never,
     ) -> None:
-        self.portable_names, self.check_settings = portable_names, check_settings
-        self._opening = partial(Workspace.open, opening) if isinstance(opening, str) else opening
+        self.path, self.root = path, root
+        self.portable_names, self.check_settings = partial(portable_names, path), partial(check_settings, path)
+        self._opening = opening
         self._lock = threading.Lock()
         self._opened: Workspace | None = None
         self._key = secrets.token_bytes(32)
         self.sums = Sums(lambda: self.workspace().record.queries)
-        self.live = Live(self.workspace)
+        self.live = Live(lambda: look(self.workspace()))
 
     def workspace(self) -> Workspace:
         """The workspace; raises where its record cannot be read, and tries again the next time."""
         with self._lock:
             if self._opened is None:
-                self._opened = self._opening()
+                self._opened = self._opening(self.path)
             return self._opened
 
     def seal(self, facts: object) -> str:
@@ -92,9 +101,18 @@ class Page:
 
 def page_app(page: Page | str, token: str) -> Gate:
     """The application for a page, or for that of a directory; only requests that show the token get in."""
-    if isinstance(page, str):
-        page = Page(page)
-    routes = [
+    return gated(routes_of(Page(page) if isinstance(page, str) else page), token)
+
+
+def gated(routes: Sequence[BaseRoute], token: str) -> Gate:
+    """The application for these places, with the files that all pages need."""
+    files = Route("/static/{name}", _static), Route("/favicon.ico", _static)
+    return Gate(Starlette(routes=[*routes, *files], exception_handlers={404: _unknown, 405: _unknown}), token)
+
+
+def routes_of(page: Page) -> list[BaseRoute]:
+    """The places of a page."""
+    return [
         *_answered(page, "GET", {"/": timeline, "/rows": rows, "/glance": show_glance}),
         *_answered(page, "GET", {"/calls/{call:int}": call, "/calls/{call:int}/files/{file:int}": file_of_call}),
         *_answered(page, "GET", {"/calls/{call:int}/prompt": prompt_of_call}),
@@ -112,10 +130,7 @@ def page_app(page: Page | str, token: str) -> Gate:
             for method in ("GET", "POST")
         ),
         Route("/live", page.live.stream),
-        Route("/static/{name}", _static),
-        Route("/favicon.ico", _static),
     ]
-    return Gate(Starlette(routes=routes, exception_handlers={404: _unknown, 405: _unknown}), token)
 
 
 def _answered(page: Page, method: str, answers: dict[str, Answer]) -> list[Route]:
@@ -131,7 +146,7 @@ def _endpoint(
             async for chunk in request.stream():
                 body += chunk
                 if len(body) > LONGEST_FORM:
-                    return problem("Too much", "the form is too large", 413)
+                    return problem(page.root, "Too much", "the form is too large", 413)
 
         def work() -> Response:
             try:
@@ -140,46 +155,57 @@ def _endpoint(
                     page.sums,
                     page.seal,
                     request.method,
-                    request.url.path,
+                    request.url.path.removeprefix(page.root),
                     {name: str(value) for name, value in {**request.path_params, **(place or {})}.items()},
                     dict(request.query_params),
                     fields_of(body),
-                    request.headers.get("hx-request") == "true" and request.headers.get("hx-request-type") != "full",
+                    wants_part(request),
+                    page.root,
                     page.portable_names,
                     page.check_settings,
                 )
                 return answer(asked)
             except Exception as error:  # a person is told, whatever it is
-                return _told(error)
+                return _told(page.root, error)
 
         return await run_in_threadpool(work)
 
     return respond
 
 
-def _told(error: Exception) -> Response:
+def wants_part(request: Request) -> bool:
+    """Whether a page that is open asks, for what it swaps in."""
+    return request.headers.get("hx-request") == "true" and request.headers.get("hx-request-type") != "full"
+
+
+def _told(root: str, error: Exception) -> Response:
     """A page that says what went wrong and what to do."""
     if not isinstance(error, (WinkError, OSError, ValueError)):
         _logger.error("a page could not be shown", exc_info=error)
-        return problem("This should not happen", f"{type(error).__name__}: {error}", 500, "Please report it.")
+        return problem(root, "This should not happen", f"{type(error).__name__}: {error}", 500, "Please report it.")
     text, _, remedy = str(error).partition("; ")
     if isinstance(error, RecordError):
-        return problem("The record cannot be read", text, 503, remedy)
+        return problem(root, "The record cannot be read", text, 503, remedy)
     if isinstance(error, _MISSING):
-        return problem("There is no such thing here", text, 404, remedy)
+        return problem(root, "There is no such thing here", text, 404, remedy)
     if isinstance(error, TransactionError):
-        return problem("This could not be done", text, 409, remedy)
-    return problem("This could not be done", text, 422, remedy)
+        return problem(root, "This could not be done", text, 409, remedy)
+    return problem(root, "This could not be done", text, 422, remedy)
 
 
 async def _unknown(request: Request, error: Any) -> Response:
-    return problem("There is nothing here", f"{request.url.path} is no part of this page", error.status_code)
+    return _nothing(request, error.status_code)
+
+
+def _nothing(request: Request, status: int) -> Response:
+    root = request.scope.get("root_path", "")
+    return problem(root, "There is nothing here", f"{request.url.path} is no part of this page", status)
 
 
 async def _static(request: Request) -> Response:
     name = request.path_params.get("name", "icon.svg")
     if name not in _STATIC:
-        return problem("There is nothing here", f"{request.url.path} is no part of this page", 404)
+        return _nothing(request, 404)
     headers = {"cache-control": "private, max-age=31536000, immutable"}
     return Response(_content(name), media_type=_STATIC[name], headers=headers)
 

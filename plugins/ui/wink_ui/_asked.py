@@ -23,7 +23,10 @@ _FILTERS: Final = ("session", "tool", "outcome", "path", "text")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One request: fields of its address and of its form, and whether only a part of a page is wanted."""
+    """One request: fields of its address and of its form, and whether only a part of a page is wanted.
+
+    `root` is what all addresses of the workspace begin with, and `path` is without it.
+    """
 
     workspace: Workspace
     sums: Sums
@@ -34,6 +37,7 @@ class Asked:
     query: Mapping[str, str]
     form: tuple[tuple[str, str], ...] = ()
     is_part: bool = False
+    root: str = ""
     portable_names: Callable[[], bool] = bool
     check_settings: Callable[[], object] = bool
 

@@ -61,7 +61,7 @@ def file_of_call(asked: Asked) -> Response:
         raise UnknownCall(row.position)
     change = asked.workspace.diff(row.position)[number]
     if asked.value("side"):
-        return picture(change, asked.value("side"))
+        return picture(asked, change)
     back = f"/calls/{row.position}"
     return answer(asked, "file.html", diff=file_diff(change, LONGEST), back=back, name=f"c{row.position}")
 

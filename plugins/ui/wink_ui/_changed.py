@@ -80,7 +80,7 @@ def one_change(asked: Asked) -> Response:
     if found is None:
         raise NothingTried(path, "what was changed")
     if asked.value("side"):
-        return picture(found, asked.value("side"))
+        return picture(asked, found)
     is_wide = asked.value("view") == "side"
     diff = _laid_out(found, LONGEST, is_wide=is_wide)
     return answer(

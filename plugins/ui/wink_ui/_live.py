@@ -30,8 +30,8 @@ _ALIVE: Final = 15.0
 class Live:
     """What open pages listen to."""
 
-    def __init__(self, workspace: Callable[[], Workspace]) -> None:
-        self._workspace = workspace
+    def __init__(self, look: Callable[[], str]) -> None:
+        self._ask = look
         self._listeners: set[asyncio.Queue[str | None]] = set()
         self._watching: asyncio.Task[None] | None = None
         self._last = ""
@@ -87,7 +87,7 @@ class Live:
 
     def _look(self) -> str:
         try:
-            return look(self._workspace())
+            return self._ask()
         except Exception as error:  # whatever it is: the next look may find it fixed
             return json.dumps({"problem": str(error)})
 
@@ -96,10 +96,10 @@ def look(workspace: Workspace) -> str:
     """How far the record has come, and what waits, as JSON."""
     call, tx, undo = workspace.record.queries.marks()
     waits = [row.number for row in workspace.record.approvals.rows(states=("pending",))]
-    return json.dumps({"call": call, "tx": tx, "undo": undo, "approvals": waits, "tries": _tries(workspace)})
+    return json.dumps({"call": call, "tx": tx, "undo": undo, "approvals": waits, "tries": tried_in(workspace)})
 
 
-def _tries(workspace: Workspace) -> list[tuple[str, int]]:
+def tried_in(workspace: Workspace) -> list[tuple[str, int]]:
     """The names of what is being tried, and when it last began or ended."""
     place = os.path.join(workspace.state, DIRECTORY)
     found: list[tuple[str, int]] = []

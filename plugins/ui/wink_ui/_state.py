@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Final
 
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from wink_ui._asked import Asked
 from wink_ui._glance import plans
-from wink_ui._pages import answer
+from wink_ui._pages import answer, redirect
 from wink_ui._sums import tokens_of
 
 ITEMS: Final = 50
@@ -65,4 +65,4 @@ def make_checkpoint(asked: Asked) -> Response:
     """Give the present state a name."""
     name = asked.value("name").strip()
     asked.workspace.checkpoint(name)
-    return RedirectResponse("/back?done=checkpoint", 303)
+    return redirect(asked, "/back?done=checkpoint")

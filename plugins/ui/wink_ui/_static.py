@@ -20,6 +20,7 @@ from wink.record import CallView, Masking, RunRow
 from wink.workspace import Workspace
 from wink_ui._calls import details_of
 from wink_ui._glance import plan_of
+from wink_ui._images import Embedded
 from wink_ui._pages import STATIC, environment
 from wink_ui._sums import tokens_of
 from wink_ui._text import shown
@@ -27,6 +28,8 @@ from wink_ui._text import shown
 _LINES: Final = 400
 """So many lines of one text are shown, and rows of the diffs of a call."""
 _LONGEST: Final = 40_000
+IMAGES: Final = 4 << 20
+"""So many bytes have the images of a page together, before they are written as text."""
 _ALL: Final = 1 << 32
 _SAID: Final = ("model", "text", "thinking", "note")
 
@@ -71,17 +74,18 @@ def static_page(workspace: Workspace, session: str) -> tuple[str, int, int]:
             **dict.fromkeys(("after", "call", "next")),
         )
 
-    told = set[int]()
-    made = environment(_Dense)
+    told, embedded = set[int](), Embedded(IMAGES)
+    made = environment(loader=_Dense)
     made.filters.update(shown=_shown, clock=_clock)
     names: dict[str, Any] = made.globals
-    names["static"] = body
+    names |= {"static": body, "images": embedded.images_in, "images_left": lambda: embedded.left_out}
     with open(os.path.join(STATIC, "page.css"), "rb") as file:
         style = file.read()
     plans = [plan_of(name, mask.json(text)) for name, _, text in record.queries.latest("Plan") if name == session]
     runs = [row for row in record.runs.rows() if row.session == session]
     text = made.get_template("static.html").render(
         chrome={"name": session, "root": session},
+        most_images=IMAGES >> 10,
         style=Markup(style.decode()),  # noqa: S704  it is ours
         style_digest=f"sha256-{base64.b64encode(hashlib.sha256(style).digest()).decode()}",
         session=session,

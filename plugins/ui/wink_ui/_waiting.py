@@ -5,19 +5,19 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
+from wink.cli import proposed_change
 from wink.dataclass import dataclass, replace
 from wink.errors import ApprovalChanged, NothingTried, ParseError
 from wink.record import Masking
 from wink.runtime import Answer, ApprovalRequest, PolicyVerdict, answer_approval, pending_approvals, request_to_answer
-from wink.workspace import proposed_change
 from wink_sandbox.tries import Try, tries
 from wink_ui._acts import ROWS
 from wink_ui._asked import Asked
 from wink_ui._diffs import LONGEST, FileDiff, file_diff
 from wink_ui._groups import LISTED, listed, sort_out
-from wink_ui._pages import answer, picture
+from wink_ui._pages import answer, picture, redirect
 from wink_ui._text import is_plain
 from wink_ui._words import as_text
 
@@ -55,7 +55,7 @@ def answer_request(asked: Asked) -> Response:
         return _page(asked, 409, str(error))
     except (ParseError, ValueError) as error:
         return _page(asked, 422, f"{number} was not answered: {error}")
-    return RedirectResponse(f"/waiting?done={'approved' if approved else 'denied'}&request={number}", 303)
+    return redirect(asked, f"/waiting?done={'approved' if approved else 'denied'}&request={number}")
 
 
 def one_try(asked: Asked) -> Response:
@@ -84,7 +84,7 @@ def file_of_try(asked: Asked) -> Response:
     if number >= len(changes):
         raise NothingTried(f"file {number}", tried.name)
     if asked.value("side"):
-        return picture(changes[number], asked.value("side"))
+        return picture(asked, changes[number])
     return answer(
         asked, "file.html", diff=file_diff(changes[number], LONGEST), back=f"/tries/{tried.name}", name=tried.name
     )

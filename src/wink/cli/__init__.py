@@ -40,7 +40,7 @@ if TYPE_CHECKING:
         rule_policies,
         settings_problem,
     )
-    from wink.cli.work import show_long_names
+    from wink.cli.work import proposed_change, show_long_names
 
 __all__ = [
     "COMMANDS",
@@ -73,6 +73,7 @@ __all__ = [
     "paths_of",
     "persist_settings",
     "portable_names_for",
+    "proposed_change",
     "readable",
     "refuse_unknown_tag",
     "rule_policies",
@@ -106,7 +107,7 @@ _PLACES: Final = {
     "note_files": "_tools_file",
     "check_settings open_workspace": "_opening",
     "refuse_unknown_tag": "_overrides_option",
-    "show_long_names": "work",
+    "proposed_change show_long_names": "work",
     "traced": "_otel",
 }
 

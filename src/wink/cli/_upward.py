@@ -67,7 +67,7 @@ def guard_here(arguments: Sequence[str]) -> None:
 
     What is wrong with one is said when it is used.
     """
-    guard(*named_workspaces(arguments))
+    guard(*named_workspaces(arguments), *(arguments if "ui" in arguments else ()))
     with suppress(OSError, WinkError):
         workspace_here()
 

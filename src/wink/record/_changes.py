@@ -59,13 +59,11 @@ def changes_text(changes: Sequence[FileChange], *, content_as: Callable[[bytes],
     return as_text([[*paths, *sources], *[_row(change, content_as) for change in changes]])
 
 
-def read_changes(ask: Ask, tx: int) -> tuple[FileChange, ...]:
-    """What a transaction changed; of a rolled-back one the versions hold what it had written."""
-    return changes_of(ask, (tx,)).get(tx, ())
-
-
 def changes_of(ask: Ask, transactions: Iterable[int], most: int | None = None) -> dict[int, tuple[FileChange, ...]]:
-    """The same of many at once, by their positions, up to so many of each; those that changed nothing are missing."""
+    """What transactions changed, by their positions, up to so many of each; those that changed nothing are missing.
+
+    Of a rolled-back one the versions hold what it had written.
+    """
     found: dict[int, list[FileChange]] = {}
     for tx, change in _read(ask, ask(_OF_SEVERAL, as_text(sorted(transactions))), most):
         found.setdefault(tx, []).append(change)

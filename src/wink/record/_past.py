@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Final, cast
+from typing import Final, NamedTuple
 
-from wink.dataclass import dataclass
-from wink.record._calls import calls_since, moment
+from wink.record._calls import FROM_CALLS, calls_since, moment
 from wink.record._changes import Ask
 from wink.record._texts import text_of
 
 _SELECT: Final = """SELECT seq, transactions.id, name, deltas, changes, reverts, inverse
     FROM transactions CROSS JOIN sessions ON sessions.id = session
     WHERE committed = 1 AND seq >= ? AND ifnull(seq <= ?, 1) ORDER BY seq"""
+_OF_CALLS: Final = f"""SELECT tx, transactions.id, name, deltas, transactions.changes, reverts, {text_of("inverse")},
+    max(calls.seq), effects, started_at {FROM_CALLS} WHERE committed = 1 AND {{}} GROUP BY tx ORDER BY tx"""
 _COLUMNS: Final = f"{text_of('inverse')}, effects, started_at"
 _NO_CALL: Final = (None, None, "", None)
 """Inverse, number, effects and time of what was written outside of calls."""
@@ -23,8 +25,7 @@ _REVERTING: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Past:
+class Past(NamedTuple):
     """A committed transaction: how many slices and paths it wrote to, and which earlier ones it took back.
 
     `inverse` is JSON that takes its writes to slices back; `call` the number of the outermost call, None for what was written
@@ -50,10 +51,20 @@ def read_past(ask: Ask, first: int, last: int | None) -> tuple[Past, ...]:
     rows = calls_since(ask, _COLUMNS, first)
     calls = {tx: (inverse, seq, effects, moment(at)) for tx, seq, inverse, effects, at in rows}
     return tuple(
-        Past(*cast("tuple[Any, ...]", (*facts, tuple(json.loads(reverts or "[]")), inverse or known[0], *known[1:])))
+        Past._make((*facts, _numbers(reverts), inverse or known[0], *known[1:]))
         for *facts, reverts, inverse in ask(_SELECT, first, last)
         for known in (calls.get(facts[0], _NO_CALL),)
     )
+
+
+def read_past_of(ask: Ask, where: str, values: Sequence[object]) -> tuple[Past, ...]:
+    """The committed transactions of the calls that fit a condition over `FROM_CALLS`, oldest first."""
+    rows = ask(_OF_CALLS.format(where), *values)
+    return tuple(Past._make((*row[:5], _numbers(row[5]), *row[6:9], moment(row[9]))) for row in rows)
+
+
+def _numbers(reverts: str | None) -> tuple[int, ...]:
+    return tuple(json.loads(reverts or "[]"))
 
 
 def types_written(ask: Ask, past: Past) -> frozenset[str]:

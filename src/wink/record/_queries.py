@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from wink.dataclass import dataclass, replace
 from wink.filesystem import FileChange
 from wink.record._calls import FROM_CALLS, microseconds, moment, read_calls
-from wink.record._changes import NAMES, Ask, read_changes
+from wink.record._changes import NAMES, Ask, changes_of
 from wink.record._events import BEFORE, BEGINNING, LAST, Noted, Place, Turn, read_stream, read_turns
 from wink.record._past import read_undone
 from wink.record._slices import Delta, read_items, waiting
@@ -46,8 +46,9 @@ class CallFilter:
 
     `outcome` is a word that `wink log` shows: `ok`, `undone`, `rolled back`, `denied`, `refused`, `raised`, `unknown`. `text`
     is found in tools, ids, arguments, replies, reasons, errors and paths, `path` in the paths that a call changed, both in any
-    case; a `path` with `*` or `?` is a pattern of whole paths. `run` is the name of a run. With `changed` only calls that
-    changed files, or tried to; with `since` those that began then or later.
+    case; a `path` with `*` or `?` is a pattern of whole paths. `run` is the name of a run, `agent` that of an attached agent,
+    also with a space and a subagent's id after it. With `changed` only calls that changed files, or tried to; with `since`
+    those that began then or later.
     """
 
     session: str | None = None
@@ -56,6 +57,7 @@ class CallFilter:
     text: str = ""
     path: str = ""
     run: str | None = None
+    agent: str | None = None
     changed: bool = False
     since: datetime | None = None
 
@@ -145,7 +147,7 @@ class Queries:
         """
         with self._ledger.database.hold():  # or a text may be moved between the questions
             undone = read_undone(self._ledger.ask)
-            where, values = _condition(self._ledger.ask, wanted, undone)
+            where, values = condition(self._ledger.ask, wanted, undone)
             calls = read_calls(
                 self._ledger.ask,
                 session=wanted.session or None,
@@ -190,7 +192,7 @@ class Queries:
     def count(self, wanted: CallFilter = EVERY) -> int:
         """How many calls fit."""
         with self._ledger.database.hold():
-            where, values = _condition(self._ledger.ask, wanted, read_undone(self._ledger.ask))
+            where, values = condition(self._ledger.ask, wanted, read_undone(self._ledger.ask))
             sql = f"SELECT count(*) {FROM_CALLS} WHERE ifnull(name = ?, 1) AND {where}"
             return next((number for (number,) in self._ledger.ask(sql, wanted.session or None, *values)), 0)
 
@@ -209,10 +211,6 @@ class Queries:
             SessionRow(name, session_id, moment(created), calls, last, None if at is None else moment(at))
             for name, session_id, created, calls, last, at in self._ledger.ask(_SESSIONS)
         )
-
-    def types(self, session: str) -> tuple[tuple[str, str, int], ...]:
-        """What a session holds: the type of each slice as `module:Qualname`, its policy, and how many items it has."""
-        return tuple((one.type, one.policy, one.items) for one in self.slices(session))
 
     def slices(self, session: str) -> tuple[Slice, ...]:
         """The slices of a session, by type."""
@@ -292,9 +290,8 @@ class Queries:
             while new:
                 known |= new
                 named = json.dumps(sorted(new))
-                for (tx,) in self._ledger.ask(_TOUCHING, first, named):
-                    if tx not in found:
-                        found[tx] = read_changes(self._ledger.ask, tx)
+                touching = {tx for (tx,) in self._ledger.ask(_TOUCHING, first, named)}
+                found |= changes_of(self._ledger.ask, touching - found.keys())
                 new = {path for made in found.values() for path in _moved(made, known)} - known
         return tuple((tx, change) for tx in sorted(found) for change in found[tx])
 
@@ -321,7 +318,8 @@ def _moved(made: Sequence[FileChange], paths: set[str]) -> Iterator[str]:
             yield change.path
 
 
-def _condition(ask: Ask, wanted: CallFilter, undone: Collection[int]) -> tuple[str, Sequence[object]]:
+def condition(ask: Ask, wanted: CallFilter, undone: Collection[int]) -> tuple[str, Sequence[object]]:
+    """SQL over `FROM_CALLS` with its values for all that is wanted but the session."""
     parts, values = ["1"], list[object]()
 
     def add(condition: str, *given: object) -> None:
@@ -330,8 +328,10 @@ def _condition(ask: Ask, wanted: CallFilter, undone: Collection[int]) -> tuple[s
 
     if wanted.tool:
         add("tool = ?", wanted.tool)
-    if wanted.run:
+    if wanted.run is not None:
         add("run = ?", wanted.run)
+    if wanted.agent is not None:
+        add("prompt <> '' AND instr(prompt || ' ', ?) = 1", f"{wanted.agent} ")
     if wanted.outcome in ("ok", "undone"):
         negated = "NOT " if wanted.outcome == "ok" else ""
         stands = f"calls.tx {negated}IN (SELECT value FROM json_each(?))"

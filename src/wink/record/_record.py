@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Callable, Container, Iterable, Sequence
@@ -14,15 +15,15 @@ from wink.errors import CheckpointExists, CommitFailed, UnknownCheckpoint, Works
 from wink.limits import Clock, utc_now
 from wink.record._approvals import ApprovalTable
 from wink.record._calls import moment
-from wink.record._changes import committed_changes
+from wink.record._changes import changes_of, committed_changes
 from wink.record._checkpoints import Checkpoint, Listed, delete_checkpoint, read_checkpoints, read_listed
 from wink.record._database import Connect, Durability
 from wink.record._events import TURN, read_turns, write_event
 from wink.record._folds import Folds
 from wink.record._forgetting import Forgetting
 from wink.record._ledger import Ledger, was_read_only
-from wink.record._past import Past, read_past, read_undone, types_written
-from wink.record._queries import CallFilter, Queries
+from wink.record._past import Past, read_past, read_past_of, read_undone, types_written
+from wink.record._queries import EVERY, CallFilter, Queries, condition
 from wink.record._results import Results
 from wink.record._texts import Texts
 from wink.record._view import CallView
@@ -298,6 +299,16 @@ class Record:
                 self._ledger.apply_waiting()
             return read_past(self._ledger.ask, first, last)
 
+    def past_of(self, wanted: CallFilter = EVERY, among: Iterable[int] | None = None) -> tuple[Past, ...]:
+        """The committed transactions of the calls that fit, oldest first; only those `among` some positions."""
+        with self._database.hold():
+            with suppress(CommitFailed):  # as above
+                self._ledger.apply_waiting()
+            where, values = condition(self._ledger.ask, wanted, ())
+            named = None if among is None else json.dumps(sorted(among))
+            where = f"{where} AND ifnull(name = ?, 1) AND (? IS NULL OR tx IN (SELECT value FROM json_each(?)))"
+            return read_past_of(self._ledger.ask, where, (*values, wanted.session, named, named))
+
     def last_position(self) -> int:
         """The position of the last transaction, 0 while there is none."""
         return next((seq or 0 for (seq,) in self._ledger.ask("SELECT max(seq) FROM transactions")), 0)
@@ -349,6 +360,12 @@ class Record:
             self._ledger.put(
                 entry.transaction_id, entry.session, (), (entry,), entry.changes, reverts=reverts, only=only
             )
+
+    def changes_of(self, positions: Iterable[int]) -> tuple[tuple[int, FileChange], ...]:
+        """The changes of some transactions, oldest first, each with its transaction's position."""
+        with self._database.hold():
+            found = changes_of(self._ledger.ask, positions)
+        return tuple((position, change) for position in sorted(found) for change in found[position])
 
     def changes(self, first: int = 0, last: int | None = None) -> tuple[tuple[int, FileChange], ...]:
         """All committed changes from one position to another, oldest first, each with its transaction's position."""

@@ -2,7 +2,6 @@
 
 import collections.abc
 import dataclasses
-import functools
 import inspect
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import MISSING
@@ -12,7 +11,7 @@ from wink.errors import SerdeError
 from wink.serde import known_hints, schema, stated, type_name
 from wink.tools._attachments import Audio, EmbeddedResource, Image
 from wink.tools._context import ToolContext
-from wink.tools._handler import UNKNOWN
+from wink.tools._handler import UNKNOWN, bare
 from wink.tools._result import ToolResult
 from wink.tools.types import BadType, plain, result_type
 
@@ -70,16 +69,6 @@ def read(function: Callable[..., Any], name: str, docs: Mapping[str, str], *, is
         params = _dataclass(name, fields, function, problems)
     positional = sum(one.kind is inspect.Parameter.POSITIONAL_ONLY for one in own)
     return Plain(params, False, tuple(one.name for one in own), positional, context, kind, result, tuple(problems))
-
-
-def bare(handler: Any) -> Callable[..., Any]:
-    """The function behind a method, a partial or a callable object, which has the annotations."""
-    while isinstance(handler, functools.partial):
-        handler = cast("functools.partial[Any]", handler).func
-    handler = getattr(handler, "__func__", handler)
-    if not inspect.isfunction(handler) and not inspect.isclass(handler):
-        handler = type(handler).__call__
-    return inspect.unwrap(handler)
 
 
 def handler_of(function: Callable[..., Any], plainly: Plain) -> Callable[..., Any]:

@@ -52,7 +52,7 @@ def signature_of(handler: object) -> Signature:
     except (ValueError, TypeError) as error:
         raise BadHandler("the handler has no signature that could be checked; wrap it in a function") from error
     first = _first(parameters)
-    hints = known_hints(_function(handler))
+    hints = known_hints(bare(handler))
     result = plain(hints.get("return", UNKNOWN))
     is_async = _is_async(handler)
     if inspect.isclass(get_origin(result)) and issubclass(get_origin(result), Awaitable):
@@ -98,8 +98,8 @@ def _first(parameters: list[inspect.Parameter]) -> inspect.Parameter:
     return parameters[0]
 
 
-def _function(handler: Any) -> Callable[..., Any]:
-    """The function behind a handler, which has the annotations."""
+def bare(handler: Any) -> Callable[..., Any]:
+    """The function behind a method, a partial or a callable object, which has the annotations."""
     while isinstance(handler, functools.partial):
         handler = cast("functools.partial[Any]", handler).func
     handler = getattr(handler, "__func__", handler)
@@ -109,7 +109,7 @@ def _function(handler: Any) -> Callable[..., Any]:
 
 
 def _is_async(handler: Any) -> bool:
-    return inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(_function(handler))
+    return inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(bare(handler))
 
 
 def _value(result: Any) -> Any:

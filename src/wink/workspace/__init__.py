@@ -3,7 +3,6 @@
 from wink.filesystem.disk import has_journals
 from wink.workspace._applying import apply
 from wink.workspace._collect import Collected
-from wink.workspace._history import proposed_change
 from wink.workspace._names import session_name
 from wink.workspace._recovery import Otherwise, put_aside, put_journals_aside, put_strange_aside, recover
 from wink.workspace._root import open_record, state_place, workspace_root
@@ -26,7 +25,6 @@ __all__ = [
     "put_aside",
     "put_journals_aside",
     "put_strange_aside",
-    "proposed_change",
     "recover",
     "session_name",
     "workspace_root",

@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 import os
 import time
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import timedelta
 from functools import partial
 from typing import Final
 
-from wink.dataclass import dataclass
+from wink.dataclass import dataclass, replace
 from wink.errors import NothingToUndo, StateConflict, TransactionError, UndoConflict, UnknownCheckpoint
 from wink.filesystem import (
     BETWEEN,
@@ -29,14 +29,17 @@ from wink.filesystem import (
     preview,
 )
 from wink.limits import utc_now
-from wink.record import CallFilter, CallView, Past, Record
+from wink.record import CallFilter, Past, Record
 from wink.session import Session
 from wink.transactions import CommitEntry, current_transaction
 from wink.workspace._storing import entry, store
 
 _SECONDS: Final = 30.0
 _numbers: Final = itertools.count(1)
-_FEW: Final = 50
+_NAMED: Final = 9
+_PERSONS: Final = ("undo-", "redo-", "restore-")
+"""What the transactions begin with that are a person's, in whatever session they stand."""
+"""So many names and calls are told in one line."""
 
 Everything = Callable[
     [Versions, Sequence[tuple[int, FileChange]]], tuple[dict[str, Target], list[tuple[str, str]], tuple[str, ...]]
@@ -81,25 +84,23 @@ class Reverting:
         everything: Everything | None = None,
         confirm: Callable[[Reverted], object] | None = None,
         force: bool = False,
+        alone: bool = False,
     ) -> Reverted:
         """Take back `targets`, newest first, and record it as a call of `verb`; raises `UndoConflict`.
 
         With `paths` only what was done to files there goes back, and no session state. With `everything` that decides what
         files have to become, and there need be no targets. `confirm` is told what will be done, and stops it by raising.
-        The caller holds the lease, unless it is a dry run.
+        With `alone` a file that a later call has moved elsewhere is in the way. The caller holds the lease, unless it is a dry run.
         """
         positions = {past.position for past in targets}
         first = min(positions, default=self._record.last_position() + 1)
         later: Callable[[], Sequence[tuple[int, FileChange]]] = partial(self._record.changes, first)
-        if everything is None and len(positions) <= _FEW:
+        if everything is None and 2 * len(positions) <= self._record.last_position() - first:
             # A record may hold very much else, and reading it takes longer than the undo itself.
-            changes = [change for position in sorted(positions) for change in self._record.changes(position, position)]
-            touched = {change.path for _, change in changes}
+            changes = self._record.changes_of(positions)
             # What is large is moved and not copied, wherever somebody wanted it.
-            if len(touched) <= _FEW and not any(
-                one.before is not None and one.before.size > COPIED_BYTES for _, one in changes
-            ):
-                later = partial(self._record.queries.changes_around, touched, first)
+            if not any(one.before is not None and one.before.size > COPIED_BYTES for _, one in changes):
+                later = partial(self._record.queries.changes_around, {one.path for _, one in changes}, first)
         else:
             changes = [change for change in later() if change[0] in positions]
         versions = Versions(self._files.places, later)
@@ -110,6 +111,9 @@ class Reverting:
         stays: tuple[str, ...] = ()
         if everything is None:
             wanted, conflicts = plan(versions, changes, force=force)
+            if alone:
+                known = {*wanted, *dict(conflicts)}
+                conflicts += [(path, CHANGED) for path in sorted(self._moved_on(versions, changes) - known)]
         else:
             wanted, conflicts, stays = everything(versions, changes)
             if not wanted and not conflicts and (paths or not targets):
@@ -121,7 +125,7 @@ class Reverting:
             conflicts.append((error.type_name, error.reason))
         conflicts = conflicts or obstacles(versions, wanted)
         if conflicts:
-            raise UndoConflict([self._blamed(versions, one, positions) for one in conflicts])
+            raise UndoConflict(self._blamed(versions, conflicts, targets))
         calls = tuple(sorted(past.call for past in targets if past.call is not None))
         types = tuple(sorted({name for past in state for name in self._record.types_written(past)}))
         shown = preview(versions, wanted)
@@ -136,28 +140,51 @@ class Reverting:
             confirm(planned)
         session = targets[0].session if targets else "default"
         done, kept = self._apply(verb, session, state, arguments, versions, wanted)
-        call = next((past.call for past in self._record.past(first) if past.transaction_id == done), None)
+        call = next((past.call for past in _newest_first(self._record) if past.transaction_id == done), None)
         changed = tuple(change for change in shown if change.path not in kept)
         return Reverted(call, calls, changed, types, (*kept, *stays), lost, forced)
 
-    def _blamed(self, versions: Versions, conflict: tuple[str, str], targets: Container[int]) -> tuple[str, str]:
-        """A conflict, naming the later call that it comes from, unless somebody else has changed the path after that."""
-        path, reason = conflict
-        if reason not in (CHANGED, GOES, BETWEEN):
-            return conflict
-        made = versions.changes.get(path, ())
-        last = max((position for position, _ in made if position in targets), default=0)
-        others = [one for one in made if one[0] not in targets and (one[0] > last) == (reason != BETWEEN)]
-        if not others or (reason != BETWEEN and changed_by_others(versions, others[-1:])):
-            return conflict
-        undone = self._record.undone()
-        later = (self._record.past(position, position)[0] for position, _ in reversed(others) if position not in undone)
+    def _blamed(
+        self, versions: Versions, conflicts: Sequence[tuple[str, str]], targets: Sequence[Past]
+    ) -> list[tuple[str, str]]:
+        """The conflicts, naming the later calls that they come from, and somebody else who has changed the path after them."""
+        mine, theirs = {past.position for past in targets}, dict[str, list[tuple[int, FileChange]]]()
+        for path, reason in conflicts:
+            made = versions.changes.get(path, ()) if reason in (CHANGED, GOES, BETWEEN) else ()
+            own = [position for position, _ in made if position in mine] or [0]
+            after = own[0] if reason == BETWEEN else own[-1]
+            theirs[path] = [one for one in made if one[0] not in mine and one[0] > after]
+        standing = {position for made in theirs.values() for position, _ in made} - self._record.undone()
         # What an undo has brought back is the work of the call before it.
-        call = next((past.call for past in later if past.call is not None and not past.reverts), None)
-        if call is None:
-            return conflict
-        when = "in between" if reason == BETWEEN else "since"
-        return path, f"was changed {when} by c{call}, which is to stay; `wink undo c{call}` first"
+        known = {past.position: past for past in self._record.past_of(among=standing) if not past.reverts}
+        sessions = {past.session for past in targets}
+        found: list[tuple[str, str]] = []
+        for path, reason in conflicts:
+            calls = [known[at] for at, _ in reversed(theirs[path]) if at in known]
+            of = ["" if one.session in sessions else f" of session {one.session!r}" for one in calls]
+            names = ", ".join(f"c{one.call}{its}" for one, its in zip(calls[:_NAMED], of, strict=False))
+            names += f" and {len(calls) - _NAMED} more" if len(calls) > _NAMED else ""
+            if calls and reason != BETWEEN and changed_by_others(versions, theirs[path][-1:]):
+                reason = f"{CHANGED}, and before that by {names}"
+            elif calls:
+                when, stay = "in between" if reason == BETWEEN else "since", "are" if len(calls) > 1 else "is"
+                reason = f"was changed {when} by {names}, which {stay} to stay; `wink undo c{calls[0].call}` first"
+            found.append((path, reason))
+        return found
+
+    def _moved_on(self, versions: Versions, changes: Sequence[tuple[int, FileChange]]) -> set[str]:
+        """The paths of files that calls which stay have moved elsewhere since."""
+        undone = self._record.undone()
+        moved = [
+            (path, at)
+            for path, (position, left) in {one.path: (at, one.after) for at, one in changes}.items()
+            for at, change in versions.changes[path]
+            if at > position and at not in undone and left is not None and change.after is None
+            if change.before is not None and versions.arrived(change.before, at)
+        ]
+        calls = self._record.past_of(among={at for _, at in moved}) if moved else ()
+        theirs = {past.position for past in calls if not past.reverts}
+        return {path for path, at in moved if at in theirs}
 
     def _apply(
         self,
@@ -211,44 +238,65 @@ def check_outside() -> None:
         raise TransactionError("calls cannot be taken back from inside a call; do it when the call has ended")
 
 
-def choose_last(record: Record, n: int, session: str | None = None) -> tuple[Past, ...]:
-    """The last `n` calls, of one session or of all, that stand and changed anything to be seen, newest first.
+def choose_last(record: Record, n: int) -> tuple[Past, ...]:
+    """The last `n` calls that stand and changed anything to be seen, newest first; a restore counts as a call."""
+    undone = record.undone()
+    found = (past for past in _newest_first(record) if past.position not in undone)
+    return _last((past for past in found if _verb(past) not in ("undo", "redo") and _counts(record, past)), n, "")
 
-    A restore counts as a call.
-    """
+
+def choose_of(record: Record, of: Mapping[str, str], n: int | None) -> tuple[Past, ...]:
+    """What stands of the calls of one `session`, `agent` or `run`, newest first, or the last `n` of it."""
+    whose = " ".join(f"{'by' if kind == 'agent' else 'in'} {kind} {name!r}" for kind, name in of.items())
+    found = _standing(record, replace(CallFilter(), **of), whose)
+    if not found:
+        turns = record.queries.turns()[::-1]
+        runs = *(f"r{row.number}" for row in record.runs.rows()), *(turn.run for turn in turns)
+        known = {"session": record.sessions(), "agent": {turn.agent: 1 for turn in turns}, "run": runs}
+        there = (f"the {kind}s here are {', '.join([*known[kind]][-_NAMED:]) or 'none'}" for kind in of)
+        raise NothingToUndo(f"there is nothing to undo {whose}; {'; '.join(there)}")
+    return found if n is None else _last(found, n, f" {whose}")
+
+
+def choose_turn(record: Record) -> tuple[Past, ...]:
+    """What stands of the calls of the last turn that has any, newest first."""
+    for turn in record.queries.turns():
+        if found := _standing(record, CallFilter(run=turn.run), f"in turn {turn.number}"):
+            return found
+    raise NothingToUndo("there is nothing to undo in any turn")
+
+
+def _last(found: Iterable[Past], n: int, whose: str) -> tuple[Past, ...]:
     if n < 1:
         raise ValueError(f"cannot undo {n} calls; give a number from 1 on")
-    undone = record.undone()
-    found: list[Past] = []
-    for past in _newest_first(record):
-        if session not in (None, past.session) or past.call is None or past.effects == "read":
-            continue
-        if past.position in undone or _verb(past) in ("undo", "redo"):
-            continue
-        if past.changes or not record.types_written(past) <= UNSEEN:
-            found.append(past)
-            if len(found) == n:
-                return tuple(found)
-    calls = "is only 1 call" if len(found) == 1 else f"are only {len(found)} calls"
-    where = "" if session is None else f" in session {session!r}"
-    raise NothingToUndo(f"there {calls} to undo{where}" if found else f"there is nothing to undo{where}")
+    chosen = tuple(itertools.islice(found, n))
+    if len(chosen) < n:
+        calls = "is only 1 call" if len(chosen) == 1 else f"are only {len(chosen)} calls"
+        raise NothingToUndo(f"there {calls} to undo{whose}" if chosen else f"there is nothing to undo{whose}")
+    return chosen
 
 
-def choose_turn(record: Record, turn: int) -> tuple[Past, ...]:
-    """What stands of the calls of one turn, newest first; of turn 0 those of the last one that has any."""
-    numbers = [one.number for one in record.queries.turns()] if turn == 0 else [turn]
+def _standing(record: Record, wanted: CallFilter, whose: str) -> tuple[Past, ...]:
+    """What stands of the calls that fit and changed anything to be seen, newest first.
+
+    Raises `NothingToUndo` where all that they changed may be somebody else's.
+    """
     undone = record.undone()
-    for number in numbers:
-        calls = record.queries.page(CallFilter(run=f"t{number}", changed=True), limit=None, brief=True, width=0)
-        sure = {call.transaction for call in calls if call.committed and call.effects != "read"}
-        positions = sure - undone
-        guesses = [call for call in calls if call.effects == "read" and call.transaction not in undone]
-        if guesses and not positions and (turn or not sure):
-            one = ", ".join(f"`wink undo c{call.position}`" for call in reversed(guesses))
-            raise NothingToUndo(f"what changed in turn {number} may be somebody else's; {one} takes it back")
-        if positions:
-            return tuple(record.past(position, position)[0] for position in sorted(positions, reverse=True))
-    raise NothingToUndo("there is nothing to undo in " + (f"turn {turn}" if turn else "any turn"))
+    # A restore of some paths, or of no calls, notes none that it reverts, and is nobody's either.
+    found = [one for one in reversed(record.past_of(wanted)) if not one.transaction_id.startswith(_PERSONS)]
+    sure = [past for past in found if _counts(record, past)]
+    guesses = [past for past in found if past.effects == "read" and past.changes and past.position not in undone]
+    if guesses and not sure:
+        one = ", ".join(f"`wink undo c{past.call}`" for past in guesses[_NAMED - 1 :: -1])
+        raise NothingToUndo(f"what changed {whose} may be somebody else's; {one} takes it back")
+    return tuple(past for past in sure if past.position not in undone)
+
+
+def _counts(record: Record, past: Past) -> bool:
+    """Whether a call changed anything to be seen."""
+    if past.call is None or past.effects == "read":
+        return False
+    return bool(past.changes) or not record.types_written(past) <= UNSEEN
 
 
 def choose_call(record: Record, call: int, transaction: int, *, committed: bool) -> tuple[Past, ...]:
@@ -257,7 +305,7 @@ def choose_call(record: Record, call: int, transaction: int, *, committed: bool)
         raise NothingToUndo(f"c{call} changed nothing, it did not commit")
     if transaction in record.undone():
         raise NothingToUndo(f"c{call} is undone already")
-    (past,) = record.past(transaction, transaction)
+    (past,) = record.past_of(among=(transaction,))
     if not past.changes and past.inverse is None:
         raise NothingToUndo(f"c{call} changed neither files nor session state")
     return (past,)
@@ -271,17 +319,14 @@ def choose_since(record: Record, name: str, *, is_full: bool = False) -> tuple[P
     known = {checkpoint.name: checkpoint for checkpoint in record.checkpoints()}
     if name not in known:
         raise UnknownCheckpoint(name, tuple(known))
-    found = record.past(known[name].position + 1)
+    return choose_after(record, known[name].position, f"checkpoint {name!r}", is_full=is_full)
+
+
+def choose_after(record: Record, position: int, what: str, *, is_full: bool = False) -> tuple[Past, ...]:
+    """Everything that was done since a position, newest first."""
+    found = record.past(position + 1)
     if not found and not is_full:
-        raise NothingToUndo(f"nothing was done since checkpoint {name!r}")
-    return found[::-1]
-
-
-def choose_after(record: Record, call: CallView) -> tuple[Past, ...]:
-    """Everything that was done since a call, newest first."""
-    found = record.past(call.transaction + 1)
-    if not found:
-        raise NothingToUndo(f"nothing was done since c{call.position}")
+        raise NothingToUndo(f"nothing was done since {what}")
     return found[::-1]
 
 

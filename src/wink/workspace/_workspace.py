@@ -207,8 +207,7 @@ class Workspace:
     def _reverting(self) -> Reverting:
         from wink.workspace._undo import Reverting
 
-        with self._lock:
-            return Reverting(self._files, self._record, tuple(self._sessions.values()))
+        return Reverting(self._files, self._record, self._opened())
 
     def _opened(self) -> tuple[Session, ...]:
         with self._lock:
@@ -266,17 +265,19 @@ class Workspace:
         self,
         call: int | None = None,
         *,
-        n: int = 1,
+        n: int | None = None,
         session: str | None = None,
+        agent: str | None = None,
+        run: str | None = None,
         turn: int | None = None,
         dry_run: bool = False,
         confirm: Callable[[Reverted], object] | None = None,
         force: bool = False,
     ) -> Reverted:
-        """Take back one call by its number, or the last `n` that changed anything, as one call that can be undone too.
+        """Take back one call by its number, or the last `n` that changed anything, 1 by default, as one call that can be undone too.
 
-        With `session` those are the last of one session, whatever others have done since; with `turn` those of one turn of an
-        attached agent, or with 0 of the last turn that has any.
+        With `session`, attached `agent` or `run`, such as `r1`, all calls of that one, or the last `n` of them, whatever others
+        have done elsewhere since; with `turn` those of one turn of an attached agent, or with 0 of the last turn that has any.
 
         Files, session state and what the session knows of files go back together. Later calls stay; where they, or a person,
         wrote to the same file or item since, nothing is changed and `UndoConflict` names what is in the way; with `force` files
@@ -284,19 +285,27 @@ class Workspace:
         tells. `confirm` is told what is about to be done, when nobody else can change it any more; where it raises, nothing
         is. Raises `NothingToUndo`, `UnknownCall` and `WorkspaceBusy`.
         """
-        from wink.workspace._undo import choose_call, choose_last, choose_turn, verb_for
+        from wink.workspace._undo import choose_call, choose_last, choose_of, choose_turn, verb_for
 
+        named = ("session", session), ("agent", agent), ("run", f"t{turn}" if turn else run)
+        of = {kind: name for kind, name in named if name is not None}
         with self._lease_unless(dry_run):
-            if turn is not None:
-                targets = choose_turn(self._record, turn)
-            elif call is None:
-                targets = choose_last(self._record, n, None if session is None else session_name(session))
-            else:
+            if call is not None:
                 found = self.call(call)
                 targets = choose_call(self._record, call, found.transaction, committed=found.committed)
+            elif of:
+                targets = choose_of(self._record, of, n)
+            else:
+                targets = choose_turn(self._record) if turn == 0 else choose_last(self._record, 1 if n is None else n)
             arguments = {"calls": [f"c{past.call}" for past in targets]}
             return self._reverting().revert(
-                verb_for(targets), targets, arguments, dry_run=dry_run, confirm=confirm, force=force
+                verb_for(targets),
+                targets,
+                arguments,
+                dry_run=dry_run,
+                confirm=confirm,
+                force=force,
+                alone=bool(of) or turn is not None,
             )
 
     def redo(
@@ -382,7 +391,7 @@ class Workspace:
         with self._lease_unless(dry_run):
             everything = None
             if isinstance(to, int):
-                targets, what = choose_after(self._record, self.call(to)), {"call": f"c{to}"}
+                targets, what = choose_after(self._record, self.call(to).transaction, f"c{to}"), {"call": f"c{to}"}
             else:
                 is_full = any(one.name == to for one in self._record.listed())
                 targets, what = choose_since(self._record, to, is_full=is_full), {"checkpoint": to}

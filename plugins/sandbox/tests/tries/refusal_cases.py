@@ -106,7 +106,12 @@ CASES: Final = {
         "git config gpg.format ssh; git config user.signingkey ~/none; git config commit.gpgsign true",
         around=("env", "SSH_AUTH_SOCK=/no/agent"),
     ),
-    "A file that a person saved": Case((0, 2, 0, 1, 0, 0), f"{_TAKEN}; test $(cat src/c.txt) = c; {_OVER}"),
+    "A file that a person saved": Case((0, 2, 0, 1, 0), f"{_TAKEN}; test $(cat src/c.txt) = c; {_OVER}"),
+    "What is not merged by lines": Case(
+        (0, 2, 0, 0),
+        f'test $(cat c.txt) = c; test "$(tail -n 1 src/b.txt)" = more; test $(stat -c %a run.sh) = 755; test $(cat to.txt) = mine; {_OVER}',
+        "echo x > to.txt; echo x > run.sh; chmod 644 run.sh",
+    ),
     "A file that a call changed": Case(
         (0, 0, 2, 0, 0, 0, 0), f"grep mine a.md; grep two a.md; ! grep one a.md; {_OVER}"
     ),

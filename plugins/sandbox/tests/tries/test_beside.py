@@ -109,11 +109,10 @@ def test_what_a_person_saves_while_a_program_runs_is_seen_and_not_tried(begin: B
     assert said.split("\n")[:3] == ["mine a.txt", "mine src/new.txt", "tried"]
     refused = wink("accept")
     assert refused.returncode == 2
-    assert refused.stderr.splitlines()[:3] == [
-        "wink: nothing was accepted, 1 path cannot be:",
-        "  was changed in the workspace meanwhile, by somebody outside of wink:",
-        "    src/b.txt",
-    ]
+    first, reason, path, *_ = refused.stderr.splitlines()
+    assert (first, path) == ("wink: nothing was accepted, 1 path cannot be:", "    src/b.txt")
+    # The lines are the same ones, or wink had not yet kept what was there.
+    assert reason.startswith("  was changed in the workspace meanwhile, by somebody outside of wink, ")
     assert wink("accept", "--rest").returncode == 1
     found = {path: (place / path).read_text() for path in ("a.txt", "src/b.txt", "src/new.txt", "c.txt")}
     assert found == {**{path: f"mine {path}\n" for path in found}, "c.txt": "tried\n"}

@@ -45,15 +45,18 @@ def test_the_rest_is_one_call_and_what_is_in_the_way_stays(wink: Wink, place: Pa
     reasons = [
         "  belongs to what git runs or is told by (only objects, refs, logs, index and HEAD are merged):",
         "    .git/hooks/pre-commit",
-        "  was changed in the workspace meanwhile, by somebody outside of wink:",
+        "  was changed in the workspace meanwhile, by somebody outside of wink, in the same lines:",
         "    a.txt",
-        "  was changed in the workspace meanwhile, by call c1:",
+        "  was changed in the workspace meanwhile, by call c1, in the same lines:",
         "    src/b.txt",
     ]
-    assert refused.stderr.splitlines() == [
-        "wink: nothing was accepted, 3 paths cannot be:", *reasons,
-        "  `wink diff --conflicts` shows what the workspace has, and what was tried", "  `wink accept --rest` accepts everything else"
-    ]  # fmt: skip
+    said = refused.stderr.splitlines()
+    assert said[:7] == ["wink: nothing was accepted, 3 paths cannot be:", *reasons]
+    assert said[-3:] == [
+        "  `wink diff --conflicts` shows what the workspace has, and what was tried",
+        "  `wink accept --conflicts markers` takes both lines, marked; workspace or try, those of one side",
+        "  `wink accept --rest` accepts everything else",
+    ]
     assert tree(place) == before
 
     done = _way_on(wink, refused.stderr)
@@ -198,7 +201,7 @@ def test_a_conflict_is_shown_from_both_sides(wink: Wink, place: Path) -> None:
     (place / "src/b.txt").write_text("still needed\n")
 
     refused = wink("accept", "a.txt", "run.sh")
-    shown = wink(*refused.stderr.splitlines()[-2].split("`")[1].split()[1:])
+    shown = wink(*refused.stderr.splitlines()[-3].split("`")[1].split()[1:])
 
     assert refused.stderr.splitlines()[-1] == "  `wink accept --name agent --rest a.txt run.sh` accepts everything else"
     assert shown.returncode == 0

@@ -260,17 +260,17 @@ def test_the_call_that_was_in_the_way_is_named(wink: Wink, place: Path) -> None:
 
     refused = wink("accept")
 
-    assert refused.stderr.splitlines() == [
+    said = refused.stderr.splitlines()
+    assert said[:7] == [
         "wink: nothing was accepted, 3 paths cannot be:",
-        "  was changed in the workspace meanwhile, by call c1:",
+        "  was changed in the workspace meanwhile, by call c1, in the same lines:",
         "    a.txt",
-        "  was changed in the workspace meanwhile, by somebody outside of wink:",
+        "  was changed in the workspace meanwhile, by somebody outside of wink, in the same lines:",
         "    run.sh",
-        "  was changed in the workspace meanwhile, by call c2:",
+        "  was changed in the workspace meanwhile, by call c2, and was deleted on one side:",
         "    src/b.txt",
-        "  `wink diff --conflicts` shows what the workspace has, and what was tried",
-        "  `wink drop` forgets what was tried",
     ]
+    assert said[-1] == "  `wink drop` forgets what was tried"
 
 
 def test_keep_on_success_keeps_on_success_only(wink: Wink, place: Path) -> None:

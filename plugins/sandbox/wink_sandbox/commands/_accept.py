@@ -25,6 +25,7 @@ from wink.cli import (
     paths_of,
     portable_names_for,
     settings_problem,
+    shown_path,
     visible,
     when,
     workspace_option,
@@ -36,16 +37,25 @@ from wink.limits import utc_now
 from wink_sandbox import GitOutside
 from wink_sandbox.commands._patch import check_terminal, pick
 from wink_sandbox.commands._remotes import GitDirectories, Remotes
-from wink_sandbox.commands._telling import tell_accepted, tell_changes, tell_home, tell_left, tell_notes, tell_refused
-from wink_sandbox.tries import KEPT, Accepted, Try, bring_back, dropped_tries, tries
+from wink_sandbox.commands._telling import (
+    tell_accepted,
+    tell_changes,
+    tell_home,
+    tell_left,
+    tell_merged,
+    tell_notes,
+    tell_refused,
+)
+from wink_sandbox.tries import KEPT, Accepted, Try, bring_back, clashes, dropped_tries, tries
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from wink.filesystem import Ignored
     from wink.workspace import Workspace
+    from wink_sandbox.tries import Choice, Conflict
 
-_FAILED, _WRONG = 1, 2
+_FAILED, _WRONG, _NAMED = 1, 2, 5
 _name = click.option("--name", "--try", "name", metavar="NAME", help="Which try is meant, where there are several.")
 _dry_run = click.option("--dry-run", is_flag=True, help="Only show what would change.")
 
@@ -68,6 +78,12 @@ _dry_run = click.option("--dry-run", is_flag=True, help="Only show what would ch
     is_flag=True,
     help="Take what git wrote to a git directory outside that does not name this working tree, now and later; at a terminal it asks.",
 )
+@click.option(
+    "--conflicts",
+    "choice",
+    type=click.Choice(["markers", "workspace", "try"]),
+    help="What to take where the workspace has changed the same lines: both, with markers, its own, or those of the try.",
+)
 @click.option("-p", "--patch", is_flag=True, help="Ask for each hunk, at a terminal, as `git add -p` does.")
 @_dry_run
 @json_option
@@ -81,6 +97,7 @@ def accept(
     rest: bool,
     remotes: bool,
     git_dir: bool,
+    choice: Choice | None,
     patch: bool,
     dry_run: bool,
     as_json: bool,
@@ -88,7 +105,8 @@ def accept(
     """Make what was tried real, all of it or what is at and beneath PATHs.
 
     A PATH may be a pattern as those of git are, such as 'src/*.py', where * crosses directories. It is one call, which
-    `wink undo` takes back. Where the workspace has changed since, or something may not become a workspace's, nothing is
+    `wink undo` takes back. What the workspace has changed meanwhile is merged with it, by lines. Where both have changed the
+    same lines, or what is no text, or where something may not become a workspace's, nothing is
     accepted and the paths are named. With --rest they stay in the try, everything else is accepted, and the exit status
     is 1; what --without leaves out stays there too.
     """
@@ -118,19 +136,24 @@ def accept(
                 remotes=asking,
                 git_directory=belongs,
                 settings=settings_problem,
+                choice=choice,
             )
         except (TryConflict, MergeRefused):
-            left = tell_refused(tried, chosen, left_out, portable_names=portable, remotes=asking, git_directory=belongs)
-            if not left:
+            refused = tell_refused(
+                tried, chosen, left_out, portable_names=portable, remotes=asking, git_directory=belongs, choice=choice
+            )
+            if not refused.left:
                 raise
             if as_json:
-                echo_json(**json_of_accepted(tried, Accepted(None, (), left=left)), dry_run=dry_run)
+                nothing = Accepted(None, (), left=refused.left, conflicts=refused.conflicts)
+                echo_json(**json_of_accepted(tried, nothing), dry_run=dry_run)
             return _WRONG
         if as_json:
             echo_json(**json_of_accepted(tried, done), dry_run=dry_run)
-            return _FAILED if done.left else None
+            return _FAILED if done.left or done.marked else None
         if dry_run:
             click.echo(f"would accept {paths_of(len(done.changes))} of the try {tried.name!r}")
+            tell_merged(done)
             tell_notes(done.notes)
             echo_diff(done.changes, Shown(opened.filesystem.ignored()), how=f"wink diff --try {tried.name}")
         elif done.call is not None or done.git:
@@ -139,6 +162,7 @@ def accept(
             click.echo("nothing was chosen that changes anything")
         elif not done.left:
             click.echo("nothing to accept: the workspace is like that already")
+            tell_merged(done)
             _tell_rest(tried, done)
             return None
         if done.left:
@@ -146,7 +170,7 @@ def accept(
             tell_left(done.left)
         if done.call is not None or done.git:
             _tell_rest(tried, done)
-        return _FAILED if done.left else None
+        return _FAILED if done.left or done.marked else None
 
 
 @click.command()
@@ -229,13 +253,17 @@ def list_tries(workspace: str, dropped: bool, as_json: bool) -> None:
     with opened_for_reading(workspace) as opened:
         if dropped:
             for one, tried in dropped_tries(opened):
-                _list_one(tried, one.at, opened.filesystem.ignored(), as_json=as_json)
+                _list_one(tried, one.at, opened.filesystem.ignored(), {}, as_json=as_json)
             return
-        for one in tries(opened):
-            _list_one(one, None, opened.filesystem.ignored(), as_json=as_json)
+        listed = tries(opened)
+        found = clashes(listed)
+        for one in listed:
+            _list_one(one, None, opened.filesystem.ignored(), found.get(one.name, {}), as_json=as_json)
 
 
-def _list_one(one: Try, dropped_at: datetime | None, ignored: Ignored, *, as_json: bool) -> None:
+def _list_one(
+    one: Try, dropped_at: datetime | None, ignored: Ignored, clashing: dict[str, tuple[Conflict, ...]], *, as_json: bool
+) -> None:
     now = utc_now()
     try:
         changes, home = one.differences().changes(), one.home()
@@ -256,7 +284,16 @@ def _list_one(one: Try, dropped_at: datetime | None, ignored: Ignored, *, as_jso
         paths = [{"path": path_in_json(change.path), "kind": change.kind} for change in changes]
         gone = {} if dropped_at is None else {"dropped_at": dropped_at.isoformat()}
         written = [path_in_json(change.path) for change in home]
-        click.echo(json.dumps({"try": one.name, **gone, "runs": runs, "changes": paths, "home": written}))
+        in_the_way = {
+            name: [{"path": path_in_json(conflict.path), "reason": conflict.reason} for conflict in conflicts]
+            for name, conflicts in clashing.items()
+        }
+        facts = {
+            "running": one.overlay.is_in_use(),
+            "begun_at": None if one.begun_at is None else one.begun_at.isoformat(),
+            "conflicts": {"workspace": in_the_way.pop("", []), "tries": in_the_way},
+        }
+        click.echo(json.dumps({"try": one.name, **gone, "runs": runs, "changes": paths, "home": written, **facts}))
         return
     gone = "" if dropped_at is None else f", dropped {when(dropped_at, now)}"
     more = f", and {paths_of(len(home))} in the home" if home else ""
@@ -271,6 +308,11 @@ def _list_one(one: Try, dropped_at: datetime | None, ignored: Ignored, *, as_jso
             is_running = number == len(runs) and one.overlay.is_in_use()
             status = "is running" if is_running else "ended from outside"
         click.echo(visible(f"  {when(run.started_at, now)}  {status}  {fit(shlex.join(run.argv), 80)}"))
+    for name, conflicts in clashing.items():
+        shown = ", ".join(shown_path(conflict.path) for conflict in conflicts[:_NAMED]) + (
+            f" and {len(conflicts) - _NAMED} more" if len(conflicts) > _NAMED else ""
+        )
+        click.echo(one_line(f"  conflicts with {f'the try {name!r}' if name else 'the workspace'}: {shown}"))
     echo_paths(changes, Shown(ignored), how=f"wink diff --try {one.name}" if dropped_at is None else "")
 
 
@@ -282,6 +324,12 @@ def json_of_accepted(tried: Try, done: Accepted) -> dict[str, object]:
         "changes": [json_of_change(change) for change in done.changes],
         "left": json_of_reasons(done.left),
         "notes": json_of_reasons(done.notes),
+        "merged": list(map(path_in_json, done.merged)),
+        "marked": list(map(path_in_json, done.marked)),
+        "aside": list(map(path_in_json, done.aside)),
+        "conflicts": [
+            {"path": path_in_json(one.path), "reason": one.reason, "hunks": list(one.hunks)} for one in done.conflicts
+        ],
         "git": [{"workspace": path_in_json(main), "call": f"c{call}"} for main, call in done.git],
         "over": done.is_over,
     }

@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wink.cli import Shown, echo_paths, one_line, paths_of, shown_path
+from wink.cli import Shown, echo_paths, one_line, paths_of, shown_path, visible
 from wink.filesystem import FileChange, quoted_path
 from wink_sandbox import Notes
 
 if TYPE_CHECKING:
     from wink.filesystem import Ignored
     from wink_sandbox import RemoteSetting
-    from wink_sandbox.tries import Accepted, Try
+    from wink_sandbox.tries import Accepted, Choice, Conflict, Try
 
 SHOWN = 20
 """So many notes are shown."""
+_FILES, _HUNKS, _LINES = 3, 3, 20
+"""Of so many files in conflict so many places are shown, and of each so many lines."""
 
 
 def tell_lost(notes: Notes) -> None:
@@ -63,12 +65,28 @@ def tell_accepted(done: Accepted, *, ignored: Ignored | None = None, err: bool =
     """Say what is the workspace's now."""
     if done.call is not None:
         tell_changes(done.changes, f"accepted (c{done.call})", ignored=ignored, err=err, how=f"wink show c{done.call}")
+    tell_merged(done, err=err)
     for main, call in done.git:
         import shlex
 
         way = f"wink undo c{call} --workspace {shlex.quote(main)}"
         click.echo(one_line(f"wink: what git wrote is c{call} of {quoted_path(main)}; {way} takes it back"), err=err)
     tell_notes(done.notes, err=err)
+
+
+def tell_merged(done: Accepted, *, err: bool = False) -> None:
+    """Say where both sides were merged, and where markers are to be looked for."""
+    told = (
+        ("merged with what the workspace has changed", done.merged),
+        ("has conflict markers", done.marked),
+        ("has the workspace's lines; `wink drop --undo` brings back what was tried", done.aside),
+    )
+    for what, paths in told:
+        if paths:
+            shown = ", ".join(map(shown_path, paths[:SHOWN])) + (
+                f" and {len(paths) - SHOWN} more" if len(paths) > SHOWN else ""
+            )
+            click.echo(one_line(f"  {what}: {shown}"), err=err)
 
 
 def tell_notes(notes: Notes, *, err: bool = False) -> None:
@@ -100,8 +118,9 @@ def tell_refused(
     portable_names: bool = False,
     remotes: Callable[[tuple[RemoteSetting, ...]], bool] | None = None,
     git_directory: Callable[[str], bool] | None = None,
-) -> Notes:
-    """Say why nothing was accepted, path by path, and how to go on; what is in the way, nothing where nothing is any more."""
+    choice: Choice | None = None,
+) -> Accepted:
+    """Say why nothing was accepted, path by path, and how to go on; what is in the way is `left`, nothing where nothing is any more."""
     import shlex
 
     from wink.cli import settings_problem
@@ -115,25 +134,44 @@ def tell_refused(
         remotes=remotes,
         git_directory=git_directory,
         settings=settings_problem,
+        choice=choice,
     )
     if not without.left:
-        return ()
+        return without
     which = "" if tried.name == "default" else f" --name {tried.name}"
     words = [*map(shown_path, paths), *(word for path in left_out for word in ("--without", shown_path(path)))]
     given = f" {shlex.join(words)}" if words else ""
     click.echo(f"wink: nothing was accepted, {paths_of(len({path for path, _ in without.left}))} cannot be:", err=True)
     tell_left(without.left)
-    if tried.conflicts():
+    if without.conflicts:
+        _tell_hunks(without.conflicts)
         shown = "" if tried.name == "default" else f" --try {tried.name}"
         click.echo(
             one_line(f"  `wink diff{shown} --conflicts` shows what the workspace has, and what was tried"), err=True
         )
+        if any(one.hunks for one in without.conflicts):
+            words = f"wink accept{which}{given} --conflicts markers"
+            click.echo(one_line(f"  `{words}` takes both lines, marked; workspace or try, those of one side"), err=True)
     if without.changes:
         how = f"wink accept{which} --rest{given}` accepts everything else"
     else:
         how = f"wink drop{which}{given}` forgets what was tried"
     click.echo(one_line(f"  `{how}"), err=True)
-    return without.left
+    return without
+
+
+def _tell_hunks(conflicts: Iterable[Conflict]) -> None:
+    """Show where both changed the same lines, not too much of it."""
+    for one in [one for one in conflicts if one.hunks][:_FILES]:
+        for hunk in one.hunks[:_HUNKS]:
+            lines = hunk.splitlines()
+            click.echo(one_line(f"  {shown_path(one.path)}"), err=True)
+            for line in lines[:_LINES]:
+                click.echo(visible(f"    {line}"), err=True)
+            if len(lines) > _LINES:
+                click.echo(f"    … {len(lines) - _LINES} more lines", err=True)
+        if len(one.hunks) > _HUNKS:
+            click.echo(f"    … {len(one.hunks) - _HUNKS} more places", err=True)
 
 
 def tell_left(left: Iterable[tuple[str, str]]) -> None:

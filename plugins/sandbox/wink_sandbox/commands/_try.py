@@ -142,7 +142,7 @@ def try_(
                 accepted = tried.accept(portable_names=portable, settings=settings_problem)
             except (TryConflict, MergeRefused) as error:
                 is_refused = True
-                if not tell_refused(tried, (), portable_names=portable):
+                if not tell_refused(tried, (), portable_names=portable).left:
                     click.echo(f"wink: {told(error)}", err=True)
             else:
                 if quiet:

@@ -12,6 +12,7 @@ from wink_sandbox.tries._try import (
     DIRECTORY,
     Try,
     bring_back,
+    clashes,
     dropped_tries,
     free_dropped,
     tries,
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
     from wink_sandbox.tries._accepted import Accepted, AcceptRefused
     from wink_sandbox.tries._home_pattern import HomePattern, home_pattern
     from wink_sandbox.tries._hunks import Hunk, Picked, Unit, split
+    from wink_sandbox.tries._lines import MergedText, MergeFailed, merge_texts
     from wink_sandbox.tries._persist import Persist, Persisted
+    from wink_sandbox.tries._three_way import Choice, Conflict
     from wink_sandbox.tries._unconfined import run_unconfined
 
 __all__ = [
@@ -30,8 +33,12 @@ __all__ = [
     "PROFILES",
     "AcceptRefused",
     "Accepted",
+    "Choice",
+    "Conflict",
     "Dropped",
     "HomePattern",
+    "MergeFailed",
+    "MergedText",
     "Hunk",
     "Persist",
     "Persisted",
@@ -40,10 +47,12 @@ __all__ = [
     "Try",
     "Unit",
     "bring_back",
+    "clashes",
     "dropped_tries",
     "free_dropped",
     "home_of",
     "home_pattern",
+    "merge_texts",
     "private_places",
     "profile_named",
     "run_here",
@@ -60,6 +69,8 @@ if not TYPE_CHECKING:  # `wink accept --patch` alone needs some of these, and wh
             "Hunk Picked Unit split": "_hunks",
             "Persist Persisted": "_persist",
             "HomePattern home_pattern": "_home_pattern",
+            "MergeFailed MergedText merge_texts": "_lines",
+            "Choice Conflict": "_three_way",
             "run_unconfined": "_unconfined",
         },
     )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from wink.dataclass import replace
 from wink.errors import MergeConflict, TryConflict
-from wink.filesystem import FileTransaction
+from wink.filesystem import FileChange, FileTransaction
 from wink.workspace import Workspace, apply
 from wink_sandbox import (
     Differences,
@@ -27,10 +27,12 @@ from wink_sandbox import (
     steering,
 )
 from wink_sandbox.tries._accepted import Accepted, AcceptRefused
+from wink_sandbox.tries._bases import Bases
 from wink_sandbox.tries._beside import main_trees, outside
 from wink_sandbox.tries._choosing import chosen, is_at, plain
 from wink_sandbox.tries._facts import FOREVER, NO_PARTS, Facts
 from wink_sandbox.tries._marks import content_at, contents, digest_of
+from wink_sandbox.tries._three_way import Choice, Conflict, Merge, ThreeWay
 
 if TYPE_CHECKING:
     from wink_sandbox import RemoteSetting, SettingsProblem
@@ -42,24 +44,50 @@ _COMMANDS: Final = 20
 
 
 class Request(NamedTuple):
-    """What is to be accepted: paths or all, `without` others, and with `rest` without what cannot be."""
+    """What is to be accepted: paths or all, `without` others, and with `rest` without what cannot be.
+
+    `choice` is what is taken where the workspace has changed the same.
+    """
 
     paths: tuple[str, ...]
     without: Sequence[str]
     rest: bool
+    choice: Choice | None
     portable_names: bool
     settings: SettingsProblem | None
 
 
-class Accepting:
-    """One accept of the try `name`, whose overlay is in use."""
+class Acceptable(NamedTuple):
+    """What may be accepted, what has to stay with the reasons, and what merging came to; see `Merge`."""
 
-    def __init__(self, workspace: Workspace, overlay: Overlay, name: str, facts: Facts, request: Request) -> None:
+    found: Differences
+    left: tuple[tuple[str, str], ...]
+    conflicts: tuple[Conflict, ...]
+    merged: tuple[str, ...]
+    same: Differences
+    marked: tuple[str, ...]
+    overruled: tuple[str, ...]
+
+
+class Accepting:
+    """One accept of the try `name`, whose overlay is in use; `lay_aside` keeps what of it is overruled."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        overlay: Overlay,
+        name: str,
+        facts: Facts,
+        request: Request,
+        lay_aside: Callable[[Differences], object],
+    ) -> None:
         self._workspace, self._overlay, self._name, self._facts = workspace, overlay, name, facts
-        self._request = request
+        self._request, self._lay_aside = request, lay_aside
         self._confirmed: frozenset[RemoteSetting] = frozenset()
         self._stays: tuple[tuple[str, str], ...] = ()
         self._parts: dict[str, Content] = {}
+        self._bases = Bases(overlay)
+        self._three_way = ThreeWay(overlay, self._bases, request.choice)
 
     def run(
         self,
@@ -73,13 +101,25 @@ class Accepting:
     ) -> Accepted:
         """Do it, or with `dry_run` say what would be done; see `Try.accept`."""
         with ExitStack() as opened:
+            opened.callback(self._three_way.close)
             mains = self._main_trees(
                 opened, remotes, git_directory, is_part=bool(self._request.paths) or pick is not None
             )
             if dry_run:
-                found, left = self._acceptable(self._workspace.filesystem.begin(), rest=self._request.rest)
-                return Accepted(None, found.changes(), _told(found), left=left)
+                able = self._acceptable(self._workspace.filesystem.begin(), rest=self._request.rest)
+                return Accepted(
+                    None,
+                    tuple(_at_hand(one) if one.path in able.merged else one for one in able.found.changes()),
+                    _told(able.found),
+                    left=able.left,
+                    conflicts=able.conflicts,
+                    merged=able.merged,
+                    marked=able.marked,
+                    aside=able.overruled,
+                )
             taken, left = self._picked(pick) if pick is not None else (None, ())
+            if pick is None:  # what is merged is merged now, and only looked at again when nobody else can change it
+                self._merged(self._chosen())
             said = self._said()
             done = self._take(said, session, taken, left, confirm)
             # Last: what fails here is still in the try, and the files are in the workspace, to be committed once more.
@@ -118,9 +158,9 @@ class Accepting:
         """The paths of all that was picked, and what has to stay before anybody is asked; the texts of which a part was are kept."""
         from wink_sandbox.tries._hunks import TextChanged, content_of, units
 
-        found, left = self._chosen(), tuple[tuple[str, str], ...]()
+        found, left = self._merged(self._chosen()).found, tuple[tuple[str, str], ...]()
         if self._request.rest:
-            found, left = self._acceptable(self._workspace.filesystem.begin(), rest=True)
+            found, left, *_ = self._acceptable(self._workspace.filesystem.begin(), rest=True)
         picked = tuple(pick(units(found)))
         try:
             self._parts = {one.unit.path: made for one in picked if (made := content_of(one)) is not None}
@@ -151,13 +191,15 @@ class Accepting:
     ) -> Accepted:
         """Merge what is in the workspace itself, and let go of it in the try."""
         found, told = Differences(self._overlay, ()), tuple[tuple[str, str], ...]()
+        able = Acceptable(found, (), (), (), found, (), ())
         made: dict[str, str | None] = {}
         parts, homes = self._parts, list[str]()
 
         def take(part: FileTransaction) -> None:
-            nonlocal found, told, left, homes
+            nonlocal able, found, told, left, homes
             # As of now: others had their turns before this one.
-            found, more = self._acceptable(part, rest=self._request.rest, taken=taken)
+            able = self._acceptable(part, rest=self._request.rest, taken=taken)
+            found, more = able.found, able.left
             left = more if taken is None else tuple(sorted({*left, *more}))
             told = _told(found)
             if confirm is not None:
@@ -177,9 +219,18 @@ class Accepting:
                 raise self._conflict(error.paths) from error
 
         call, changes = apply(self._workspace, "accept", said, take, session=session)
-        forget(found)
-        self._facts.remember({**dict.fromkeys(homes), **made}, parts=parts)
-        return Accepted(call, changes, told, left=left)
+        here = {step.path for step in (*found.steps, *able.same.steps)}
+        overruled = [path for path in able.overruled if path not in parts and path in here]
+        if overruled:
+            self._lay_aside(Differences(self._overlay, (*found.steps, *able.same.steps)).exactly(overruled))
+        for gone in (found, able.same):
+            forget(gone)
+            self._bases.forget(step.path for step in gone.steps)
+        # A part of what was merged is no text that the try has seen: the rest of it is merged again.
+        known = {path: digest for path, digest in made.items() if path not in able.found.merged or path not in parts}
+        seen = {path: one for path, one in parts.items() if path not in able.found.merged}
+        self._facts.remember({**dict.fromkeys(homes), **known}, parts=seen)
+        return Accepted(call, changes, told, left=left, merged=able.merged, marked=able.marked, aside=tuple(overruled))
 
     def _homes(self, found: Differences) -> list[str]:
         """The directories, as they were when the try began, that something is taken from: that alone gives them another time."""
@@ -203,9 +254,10 @@ class Accepting:
     def _chosen(self) -> Differences:
         return chosen(self._overlay, self._name, self._request.paths, self._request.without, self._confirmed)
 
-    def _acceptable(
-        self, part: FileTransaction, *, rest: bool, taken: set[str] | None = None
-    ) -> tuple[Differences, tuple[tuple[str, str], ...]]:
+    def _merged(self, found: Differences) -> Merge:
+        return self._three_way.of(found, conflicts(found, self._facts, self._bases))
+
+    def _acceptable(self, part: FileTransaction, *, rest: bool, taken: set[str] | None = None) -> Acceptable:
         """What was chosen and may be accepted, and with `rest` what has to stay, with the reasons; without, that is raised.
 
         What git wrote elsewhere and cannot be accepted has to stay too.
@@ -213,6 +265,8 @@ class Accepting:
         found, stays, request = self._chosen(), self._stays, self._request
         if taken is not None:
             found = found.exactly(taken)
+        merge = self._merged(found)
+        found = merge.found
         left: dict[str, str] = {}
         # Whether something makes a directory a repository, for one, depends on what else is left out.
         while in_the_way := problems(
@@ -224,13 +278,24 @@ class Accepting:
             found = found.without(path for path, _ in in_the_way)
         if stays and not rest:
             raise AcceptRefused(stays, self._name)
-        changed = conflicts(found, self._facts)
+        still = set(conflicts(found, self._facts, self._bases))
+        changed = tuple(one for one in merge.conflicts if one.path in still)
         if changed and not rest:
-            raise self._conflict(changed)
-        calls = self._writers(changed)
-        left.update((path, _meanwhile(calls.get(path))) for path in changed)
+            raise self._conflict([one.path for one in changed])
+        calls = self._writers([one.path for one in changed])
+        left.update((one.path, f"{_meanwhile(calls.get(one.path))}, {one.reason}") for one in changed)
         # A repository with some of its refs and not its index is none: what has changed in one leaves all of it out.
-        return found.without(repository_of(path)[0] or path for path in changed), tuple(sorted({*left.items(), *stays}))
+        found = found.without(repository_of(one.path)[0] or one.path for one in changed)
+        here = {step.path for step in found.steps}
+        return Acceptable(
+            found,
+            tuple(sorted({*left.items(), *stays})),
+            changed,
+            tuple(path for path in merge.merged if path in here),
+            merge.same,
+            tuple(path for path in merge.marked if path in here),
+            merge.overruled,
+        )
 
     @contextmanager
     def _laid_out(self, found: Differences, parts: Mapping[str, Content]) -> Generator[Differences]:
@@ -265,8 +330,10 @@ class Accepting:
 
     def _unchanged(self, found: Differences) -> Differences:
         """The same, as of now: that nobody else has changed these files has just been seen, with the turn held."""
-        own = any(self._facts.knows(path) for path in changed_meanwhile(found))
-        return replace(found, overlay=replace(found.overlay, since=FOREVER)) if own else found
+        changed = changed_meanwhile(found)
+        if others := [path for path in changed if not self._facts.knows(path)]:
+            raise self._conflict(others)
+        return replace(found, overlay=replace(found.overlay, since=FOREVER)) if changed else found
 
 
 def problems(
@@ -291,9 +358,33 @@ def problems(
     return (*refusals, *unreadable_settings(found, settings, {path: made.after for path, made in parts.items()}))
 
 
-def conflicts(found: Differences, facts: Facts) -> list[str]:
-    """The paths that somebody else has changed in the workspace since the try began."""
-    return [path for path in changed_meanwhile(found) if not facts.knows(path)]
+def conflicts(found: Differences, facts: Facts, bases: Bases) -> list[str]:
+    """The paths that somebody else has changed in the workspace since the try began, or deleted."""
+    changed = [path for path in changed_meanwhile(found) if not facts.knows(path)]
+    gone = {step.path for step in found.steps if step.kind == "drop"}  # what is in these is not deleted, but hidden
+    new = (
+        step.path
+        for step in found.steps
+        if step.kind == "file" and step.found is None and gone.isdisjoint(_with_above(step.path))
+    )
+    deleted = [path for path in bases.among(new) if path not in found.merged and path not in changed]
+    # A directory that is renamed into the place of another one gives the files in it no other time.
+    there = {step.path: step.found.st_ino for step in found.steps if step.kind == "file" and step.found is not None}
+    others = [path for path in bases.among(there) if path not in found.merged and path not in changed]
+    swapped = [
+        path for path in others if (base := bases.of(path)) and base.inode != there[path] and not facts.knows(path)
+    ]
+    return [*changed, *deleted, *swapped]
+
+
+def _at_hand(change: FileChange) -> FileChange:
+    """The same, with the content of what was merged, whose file is about to be removed."""
+    content = None if change.after is None else change.after.content()
+    return change if change.after is None else replace(change, after=replace(change.after, load=lambda: content))
+
+
+def _with_above(path: str) -> set[str]:
+    return {path, *(path[:at] for at in range(len(path)) if path[at] == "/")}
 
 
 def _told(found: Differences) -> tuple[tuple[str, str], ...]:

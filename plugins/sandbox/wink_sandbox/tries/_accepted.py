@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from wink.dataclass import dataclass
 from wink.errors import MergeRefused
 from wink.filesystem import FileChange, quoted_path
+
+if TYPE_CHECKING:
+    from wink_sandbox.tries._three_way import Conflict
 
 _NAMED: Final = 5
 """So many paths are named in a command that leaves them out."""
@@ -19,7 +22,9 @@ class Accepted:
 
     `left` pairs paths that had to stay in the try with the reasons, where the rest was accepted without them.
     `git` pairs the main working trees, of repositories that the workspace or a directory in it is a worktree of, with the
-    numbers of the calls there.
+    numbers of the calls there. `merged` are the paths at which what the workspace has changed meanwhile was merged with what was
+    tried, of which those `marked` have conflict markers in them; what was tried at the paths that are laid `aside`, since the workspace's
+    lines were taken, comes back by `bring_back`; `conflicts` are what could not be merged, for a dry run.
     """
 
     call: int | None
@@ -28,6 +33,10 @@ class Accepted:
     is_over: bool = False
     left: tuple[tuple[str, str], ...] = ()
     git: tuple[tuple[str, int], ...] = ()
+    merged: tuple[str, ...] = ()
+    marked: tuple[str, ...] = ()
+    aside: tuple[str, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
 
 
 class AcceptRefused(MergeRefused):

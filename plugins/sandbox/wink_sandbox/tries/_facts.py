@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import os
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime
+from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -82,6 +82,15 @@ class Facts:
     # -- what ran, and what was shown
 
     @property
+    def begun_at(self) -> datetime | None:
+        """When the overlay was first used."""
+        try:
+            with opened_directory(self._overlay.directory) as place:
+                return datetime.fromtimestamp(int(read_file(place, SINCE, 64)) / 1e9, UTC)
+        except (OSError, ValueError, OverflowError):
+            return None
+
+    @property
     def runs(self) -> tuple[Run, ...]:
         """The programs that ran, oldest first."""
         return tuple(run for one in self.read()["runs"] if (run := _run(one)) is not None)
@@ -138,6 +147,14 @@ class Facts:
             mark = mark_of(f"{root or self._overlay.root}/{path}", digest, known.get(name))
             if mark is not None and mark[CHANGED] <= until:
                 known[name] = mark
+        self.keep(facts)
+
+    def let_go(self, paths: Iterable[str]) -> None:
+        """Know paths no more of which a later base was kept."""
+        facts = self.read()
+        for path in paths:
+            facts["known"].pop(path, None)
+            facts["texts"].pop(path, None)
         self.keep(facts)
 
     def knows(self, path: str, *, root: str = "") -> bool:

@@ -16,8 +16,17 @@ MODE: Final = 3
 """Where in a mark is the mode."""
 CHANGED: Final = 4
 """Where in a mark is the time of the last change of anything."""
+MOST: Final = 16 << 20
+"""Bytes of the largest text that is merged."""
+_LOOKED_AT: Final = 8000
+"""In so many bytes a NUL makes a file binary, as for git."""
 _LARGEST: Final = 64 << 20
 """Larger content is not read to be known again: whatever happens to such a file in the workspace is in the way."""
+
+
+def is_text(content: bytes) -> bool:
+    """Whether something is merged by lines."""
+    return len(content) <= MOST and b"\0" not in content[:_LOOKED_AT]
 
 
 def mark_of(place: str, digest: str | None = None, known: Sequence[Any] | None = None) -> list[Any] | None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager, nullcontext, suppress
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from wink.dataclass import replace
-from wink.errors import PathRefused, TryBusy, UnknownTry
+from wink.errors import PathRefused, TryBusy, UnknownTry, WinkError
 from wink.filesystem import FileChange
 from wink.state import make
 from wink.workspace import Workspace, session_name
@@ -38,9 +39,13 @@ from wink_sandbox.tries._layer import let_go_of_accepted, seen
 from wink_sandbox.tries._private import HOME
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from wink_sandbox import CopyOfTry, RemoteSetting, SettingsProblem, Step
     from wink_sandbox.tries._accepted import Accepted
+    from wink_sandbox.tries._bases import Bases
     from wink_sandbox.tries._hunks import Picked, Unit
+    from wink_sandbox.tries._three_way import Choice, Conflict
 
 DIRECTORY: Final = "tries"
 """Where tries are, in the workspace's state."""
@@ -63,6 +68,12 @@ class Try:
         self._facts = Facts(self.overlay)
         return self
 
+    @cached_property
+    def _bases(self) -> Bases:
+        from wink_sandbox.tries._bases import Bases  # which listing tries does not need
+
+        return Bases(self.overlay)
+
     @property
     def exists(self) -> bool:
         """Whether something has been tried under this name and neither been accepted nor dropped as a whole."""
@@ -80,11 +91,13 @@ class Try:
         with self._held():
             keep_base(self.overlay)
             try:
-                yield self.overlay
+                with self._bases.kept():
+                    yield self.overlay
             finally:
                 if self.exists:
                     # What these files are now is what was changed: if they are that again, nobody is in the way.
                     found = seen(self.overlay)
+                    self._facts.let_go(self._bases.fresh)
                     self._facts.remember({step.path: None for step in found.steps}, until=self.overlay.since)
                     for git, layer in layers_beside(self.overlay, self._facts):
                         steps = differences(layer).only([git.inside]).steps
@@ -212,10 +225,26 @@ class Try:
         return problems(found, part, portable_names=portable_names, settings=settings)
 
     def conflicts(self) -> tuple[str, ...]:
-        """The paths that it has changed, and that have changed in the workspace too since it began; raises `UnknownTry`."""
+        """The paths that it has changed, and that have changed in the workspace too since it began, also those that would merge; raises `UnknownTry`."""
         from wink_sandbox.tries._accept import conflicts  # which most commands do not need
 
-        return tuple(conflicts(self.differences(), self._facts))
+        return tuple(conflicts(self.differences(), self._facts, self._bases))
+
+    def unmerged(self) -> tuple[Conflict, ...]:
+        """What an accept of all of it could not merge with what the workspace has changed meanwhile; raises `UnknownTry`.
+
+        Programs may run in it.
+        """
+        from wink_sandbox.tries._accept import conflicts
+        from wink_sandbox.tries._three_way import ThreeWay
+
+        found = self.differences()
+        return ThreeWay(self.overlay, self._bases).conflicts(found, conflicts(found, self._facts, self._bases))
+
+    @property
+    def begun_at(self) -> datetime | None:
+        """When its first program began; None where that is not known."""
+        return self._facts.begun_at
 
     def accept(
         self,
@@ -230,6 +259,7 @@ class Try:
         remotes: Callable[[tuple[RemoteSetting, ...]], bool] | None = None,
         git_directory: Callable[[str], bool] | None = None,
         settings: SettingsProblem | None = None,
+        choice: Choice | None = None,
     ) -> Accepted:
         """Make all of it, or what is at and beneath some paths, the workspace's: one call, which can be undone.
 
@@ -239,20 +269,22 @@ class Try:
 
         What is not accepted stays in the try, and so does what was written to the home; when nothing is left there is no try any more. `confirm` is told what is about
         to be done, when nobody else can change it any more; where it raises, nothing is. Raises `UnknownTry`,
-        `TryBusy`, `TryConflict` where the workspace has changed there meanwhile, and `MergeRefused` for what must not
+        `TryBusy`, `TryConflict` where the workspace has changed there meanwhile and that cannot be merged, and `MergeRefused` for what must not
         become a workspace's, with `portable_names` also new names that Windows cannot hold; then nothing was changed. With `rest` such paths are left out, and the rest is accepted.
         `pick` chooses from what there is, while no program can change the try; only what it gives is looked at further.
         `remotes` is asked, likewise, whether to take new remotes and other addresses of those there are; nobody asked, they are refused.
         `git_directory` is asked, once for a workspace, whether one outside belongs to it that does not say so itself, as of
         `git init --separate-git-dir`; what git wrote there is refused otherwise.
+        Texts that both have changed are merged by lines; where both have changed the same, `choice` decides: the "workspace"'s lines,
+        those of the "try", or both with git's "markers". "try" decides for whole files too, which cannot be merged.
         `settings` says what is wrong with what a file of wink's settings would have; such a file is refused.
         """
         from wink_sandbox.tries._accept import Accepting, Request  # which most commands do not need
 
         self._must_exist()
-        request = Request(paths, without, rest, portable_names, settings)
+        request = Request(paths, without, rest, choice, portable_names, settings)
         with self._held():
-            accepting = Accepting(self._workspace, self.overlay, self.name, self._facts, request)
+            accepting = Accepting(self._workspace, self.overlay, self.name, self._facts, request, self._lay_aside)
             done = accepting.run(
                 session=session,
                 dry_run=dry_run,
@@ -287,24 +319,25 @@ class Try:
                 return Accepted(None, changes)
             if confirm is not None:
                 confirm(Accepted(None, changes))
-            aside = place_for(self._directory, self.name)
             if not paths:
                 if not is_unsettled(self.overlay):
                     self._forget_copies()
-                self.overlay.move(aside)
+                self.overlay.move(place_for(self._directory, self.name))
             else:
-                self._lay_aside(found, aside)
+                self._lay_aside(found)
                 forget(found)
             free(self._directory, self.overlay.root, but=KEPT)
             return Accepted(None, changes, is_over=not paths or self.end_if_empty())
 
-    def _lay_aside(self, found: Differences, directory: str) -> None:
-        """Make a part of it a try of its own, as old as this one and with what is known of the workspace's files."""
+    def _lay_aside(self, found: Differences) -> None:
+        """Make a part of it a try of its own that was dropped, as old as this one and with what is known of the workspace's files."""
+        directory = place_for(self._directory, self.name)
         part = Overlay(self.overlay.root, directory)
         part.open()
         try:
             self._facts.copy_to(directory)
             lay_aside(found, part.upper)
+            self._bases.move_to(directory, (step.path for step in found.steps))
         finally:
             part.close()
 
@@ -364,6 +397,27 @@ def tries(workspace: Workspace) -> tuple[Try, ...]:
     names = overlays_in(_directory(workspace))
     found = [Try(workspace, name) for name in names if is_name(name)]
     return tuple(sorted((one for one in found if one.exists), key=lambda one: (_last_use(one), one.name)))
+
+
+def clashes(listed: Iterable[Try]) -> dict[str, dict[str, tuple[Conflict, ...]]]:
+    """What could not be merged of what each of some tries has changed: with the workspace, called "", and with each other one.
+
+    Programs may run in them; one that cannot be read is left out.
+    """
+    from wink_sandbox.tries._three_way import between
+
+    found: dict[str, dict[str, tuple[Conflict, ...]]] = {}
+    sides: list[tuple[str, Differences, Bases]] = []
+    for one in listed:
+        with suppress(OSError, WinkError):
+            found[one.name] = {"": one.unmerged()}
+            sides.append((one.name, one.differences(), one._bases))
+    for number, (name, *side) in enumerate(sides):
+        for other, *beside in sides[:number]:
+            found[name][other] = found[other][name] = between((side[0], side[1]), (beside[0], beside[1]))
+    return {
+        name: {other: conflicts for other, conflicts in those.items() if conflicts} for name, those in found.items()
+    }
 
 
 def _last_use(one: Try) -> float:

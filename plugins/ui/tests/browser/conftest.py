@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -17,6 +18,8 @@ from plugins.ui.tests.serving import served
 
 PATIENCE = 60_000
 """Milliseconds after which something that should happen is taken not to; the machine may be busy."""
+
+IMAGES = Path(__file__).parents[4] / "docs/images"
 
 Open = Callable[..., Page]
 
@@ -100,3 +103,24 @@ def at(browser: Browser, url: str, seen: Seen) -> Iterator[Open]:
     assert not elsewhere
     refused = "Failed to load resource: the server responded with a status of 4"
     assert [said for said in seen.complaints if not said.startswith(refused)] == []
+
+
+@pytest.fixture(scope="session")
+def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The rules of axe-core, from npm."""
+    place = Path(os.environ.get("WINK_NPM") or tmp_path_factory.mktemp("npm")).absolute() / "axe-core"
+    source = place / "node_modules/axe-core/axe.min.js"
+    if not source.exists():
+        place.mkdir(parents=True, exist_ok=True)
+        command = [
+            "npm",
+            "install",
+            "--no-audit",
+            "--no-fund",
+            "--ignore-scripts",
+            "--prefix",
+            str(place),
+            "axe-core@4",
+        ]
+        subprocess.run(command, check=True, capture_output=True, timeout=240)
+    return source.read_text()

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from pathlib import Path
 from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from plugins.ui.tests.browser.conftest import PATIENCE, Open, Seen
+from plugins.ui.tests.browser.conftest import IMAGES, PATIENCE, Open, Seen
 from plugins.ui.tests.scene import tried, worked
 
 from wink.workspace import Workspace
@@ -28,7 +27,6 @@ PLACES = (
     "/do/undo?call=7",
     "/do/undo?call=4",
 )
-IMAGES = Path(__file__).parents[4] / "docs/images"
 
 
 @pytest.fixture(autouse=True)
@@ -120,27 +118,6 @@ def test_who_wants_no_motion_gets_none(at: Open) -> None:
     expect(page.locator("#live")).to_have_attribute("data-state", "on")
 
     assert page.evaluate("document.getAnimations().length") == 0
-
-
-@pytest.fixture(scope="session")
-def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The rules of axe-core, from npm."""
-    place = Path(os.environ.get("WINK_NPM") or tmp_path_factory.mktemp("npm")).absolute() / "axe-core"
-    source = place / "node_modules/axe-core/axe.min.js"
-    if not source.exists():
-        place.mkdir(parents=True, exist_ok=True)
-        command = [
-            "npm",
-            "install",
-            "--no-audit",
-            "--no-fund",
-            "--ignore-scripts",
-            "--prefix",
-            str(place),
-            "axe-core@4",
-        ]
-        subprocess.run(command, check=True, capture_output=True, timeout=240)
-    return source.read_text()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

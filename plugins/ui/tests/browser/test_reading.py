@@ -6,12 +6,13 @@ import base64
 import re
 from pathlib import Path
 
-from playwright.sync_api import expect
-from plugins.ui.tests.browser.conftest import PATIENCE, Open
+from playwright.sync_api import Browser, expect
+from plugins.ui.tests.browser.conftest import PATIENCE, Open, Seen
 from plugins.ui.tests.scene import OWN, Agent, tried
 
 from wink.adapters import ModelTurn, RecordJournal
 from wink.workspace import Workspace
+from wink_ui import static_page
 
 expect.set_options(timeout=PATIENCE)
 
@@ -93,3 +94,22 @@ def test_images_are_shown_and_an_svg_runs_nothing(place: Path, at: Open) -> None
     for number in range(3):
         page.locator("figure img").nth(number).scroll_into_view_if_needed()
         page.wait_for_function("(at) => document.querySelectorAll('figure img')[at].naturalWidth > 0", arg=number)
+
+
+def test_images_of_an_exported_page_are_in_it(browser: Browser, place: Path, tmp_path: Path, seen: Seen) -> None:
+    """Its policy lets them be shown, and they ask for nothing."""
+    with Workspace.open(place) as workspace:
+        one = tried(workspace, "pictures", **{"a.svg": "<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>"})
+        (Path(one.overlay.upper) / "b.png").write_bytes(PIXEL)
+        one.accept()
+        (tmp_path / "s.html").write_text(static_page(workspace, "default")[0])
+    file = (tmp_path / "s.html").as_uri()
+    with browser.new_context() as context:
+        context.set_default_timeout(PATIENCE)
+        seen.watch(context)
+        page = context.new_page()
+        page.goto(f"{file}#c1")
+        expect(page.locator("figure img")).to_have_count(1)
+        page.wait_for_function("document.querySelector('figure img').naturalWidth > 0")
+    assert {url.partition("#")[0] for url in seen.requests if not url.startswith("data:")} == {file}
+    assert seen.complaints == []

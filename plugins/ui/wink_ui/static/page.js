@@ -1,6 +1,7 @@
 // What a page does by itself: it follows the record as it grows, and obeys a few keys. Without it everything still works.
 (() => {
   "use strict";
+  const root = document.body.dataset.root;
   const one = (selector) => document.querySelector(selector);
   const rows = () => [...document.querySelectorAll("#calls a.to")];
   const stops = () => {
@@ -38,7 +39,7 @@
     if (list && !list.dataset.before) {
       const added = now.call - before.call;
       const count = Math.min(Math.max(rows().length + Math.max(added, 0), 50), 500);
-      await htmx.ajax("GET", `/rows?${asked(count)}`, { target: "#calls", swap: "innerMorph" });
+      await htmx.ajax("GET", `${root}/rows?${asked(count)}`, { target: "#calls", swap: "innerMorph" });
       for (const row of rows()) if (Number(row.id.slice(1)) > before.call) row.parentElement.classList.add("new");
       if (added > 0) {
         const first = rows()[0];
@@ -48,11 +49,11 @@
     }
     if (one("#glance")) {
       const session = asked().get("session");
-      await htmx.ajax("GET", `/glance${session ? `?session=${encodeURIComponent(session)}` : ""}`, { target: "#glance", swap: "innerMorph" });
+      await htmx.ajax("GET", `${root}/glance${session ? `?session=${encodeURIComponent(session)}` : ""}`, { target: "#glance", swap: "innerMorph" });
     }
     const open = one("#detail [data-call]");
     if (open && before.undo !== now.undo) {
-      await htmx.ajax("GET", `/calls/${open.dataset.call}?${asked()}`, { target: "#detail", swap: "innerMorph" });
+      await htmx.ajax("GET", `${root}/calls/${open.dataset.call}?${asked()}`, { target: "#detail", swap: "innerMorph" });
     }
   }
 
@@ -66,7 +67,7 @@
     if (!one("#waiting")) return;
     const edited = [...document.querySelectorAll("#waiting textarea")].some((area) => area.value !== area.defaultValue);
     if (edited) say("Something else waits now; reload the page when you have answered");
-    else await htmx.ajax("GET", `/waiting${location.search}`, { target: "#main", swap: "innerMorph" });
+    else await htmx.ajax("GET", `${root}/waiting${location.search}`, { target: "#main", swap: "innerMorph" });
   }
 
   async function catchUp() {
@@ -96,13 +97,14 @@
 
   function listen() {
     if (source || !one("#live")) return;
-    source = new EventSource("/live");
+    source = new EventSource(`${root}/live`);
     source.addEventListener("open", () => state("on", "live"));
     source.addEventListener("error", () => state("off", "not connected"));
     source.addEventListener("moved", (event) => {
       const told = JSON.parse(event.data);
       if (told.problem) { state("off", "record unreadable"); return; }
       state("on", "live");
+      if (told.workspaces) { htmx.ajax("GET", "/", { target: "#main", swap: "innerMorph" }); return; }
       catchUp.told = told;
       catchUp();
     });
@@ -168,7 +170,7 @@
 
   // -- which files of all changes were viewed: this browser knows, by a mark that is another when the change is
 
-  const seen = () => { try { return JSON.parse(localStorage.getItem("viewed") ?? "[]"); } catch { return []; } };
+  const seen = () => { try { return JSON.parse(localStorage.getItem(`viewed${root}`) ?? "[]"); } catch { return []; } };
 
   function showViewed() {
     if (!one(".changes")) return;
@@ -193,7 +195,7 @@
     if (!file) return;
     const marks = seen().filter((mark) => mark !== file.dataset.mark);
     if (event.target.checked) marks.push(file.dataset.mark);
-    localStorage.setItem("viewed", JSON.stringify(marks.slice(-5000)));
+    localStorage.setItem(`viewed${root}`, JSON.stringify(marks.slice(-5000)));
     file.open = !event.target.checked;
     showViewed();
   });

@@ -60,6 +60,7 @@ class Outcome(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  #
 @click.command()
 @workspace_option
 @click.option("--session", metavar="NAME", help="Only the calls of one session.")
+@click.option("--agent", metavar="NAME", help="Only the calls of an attached agent, such as claude-code.")
 @click.option("--tool", metavar="NAME", help="Only the calls of one tool.")
 @click.option("--outcome", type=Outcome(), help="Only calls that ended so, as the log says it.")
 @click.option(
@@ -77,6 +78,7 @@ class Outcome(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  #
 def log(
     workspace: str,
     session: str | None,
+    agent: str | None,
     tool: str | None,
     outcome: str | None,
     path: str | None,
@@ -100,6 +102,7 @@ def log(
         outcome=outcome,
         path=path or "",
         run=run_name,
+        agent=agent,
         since=None if since is None else moment_of(since, utc_now()),
     )
     with opened_for_reading(workspace) as opened:

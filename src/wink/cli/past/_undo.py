@@ -15,27 +15,31 @@ from wink.cli._standing import shown_path, told, workspace_option
 from wink.cli._wrong import wrong
 from wink.errors import UndoConflict, WinkError
 from wink.filesystem import path_in_json
+from wink.record import CallFilter
 
 if TYPE_CHECKING:
     from wink.workspace import Reverted, Workspace
 
 _FORCE: Final = "with --force it is taken back all the same, and `wink redo` brings back what is there now"
 _dry_run = click.option("--dry-run", is_flag=True, help="Only show what would change.")
-_session = click.option("--session", metavar="NAME", help="Only the calls of one session.")
 
 
 @click.command()
-@click.argument("what", required=False, metavar="[N | CALL]", default="1")
+@click.argument("what", required=False, metavar="[N | CALL]")
 @workspace_option
-@_session
+@click.option("--session", metavar="NAME", help="All calls of one session, or the last N of them.")
+@click.option("--agent", metavar="NAME", help="The same of an attached agent, such as claude-code.")
+@click.option("--run", metavar="RUN", help="The same of a run, as `wink runs` names it.")
 @turn_option
 @click.option("--force", is_flag=True, help="Take files back also where others have changed them since.")
 @_dry_run
 @json_option
 def undo(
-    what: str,
+    what: str | None,
     workspace: str,
     session: str | None,
+    agent: str | None,
+    run: str | None,
     turn: int | None,
     force: bool,
     dry_run: bool,
@@ -43,24 +47,26 @@ def undo(
 ) -> None:
     """Take back the last call that changed anything, the last N, or one CALL such as c7.
 
-    With --turn all that an attached agent's calls changed for one prompt of yours.
+    With --session, --agent or --run all that the calls of that one changed, whatever others have done elsewhere since; with
+    --turn all that an attached agent's calls changed for one prompt of yours.
 
     Files and session state go back together. Whatever was done since stays; where it stands in the way nothing is changed,
     and the paths are named. With --force it goes too, and is kept by the undo. An undo is a call itself: `wink redo` takes it
     back, and brings what was in the way back as it was.
     """
-    call = call_number(what) if what.startswith("c") else None
-    if call is None and not (what.isascii() and what.isdigit() and 0 < int(what) < 1 << 31):
+    call = call_number(what) if what is not None and what.startswith("c") else None
+    if what is not None and call is None and not (what.isascii() and what.isdigit() and 0 < int(what) < 1 << 31):
         raise wrong(
             f"{what!r} is neither a number of calls nor a call; give for example 2, or c7 as `wink log` shows it"
         )
-    if call is not None and session is not None:
-        raise wrong(f"{what} is one call, whatever its session; leave --session away, or give a number of calls")
-    if turn is not None and (what != "1" or session is not None):
-        raise wrong("give a call, a number of calls, --session or --turn, not several of them")
+    given = sum(one is not None for one in (call or turn, session, agent, run))
+    if given > 1 or (turn is not None and what is not None):
+        raise wrong(
+            "give a call, --session, --agent, --run or --turn, not several of them; a number of calls not with --turn"
+        )
     with opened_for_reading(workspace) as opened:
-        n = 1 if call is not None else int(what)
-        take_back = partial(opened.undo, call, turn=turn, n=n, session=session)
+        n = int(what) if what is not None and call is None else None
+        take_back = partial(opened.undo, call, n=n, session=session, agent=agent, run=run, turn=turn)
         try:
             done = take_back(dry_run=dry_run, force=force)
         except UndoConflict as error:
@@ -69,7 +75,10 @@ def undo(
                     take_back(dry_run=True, force=True)
                     raise click.ClickException(f"{told(error)}; {_FORCE}") from error
             raise
-        guesses = list(_guesses(done, opened)) if turn is not None and done.calls else []
+        run = opened.call(done.calls[0]).run if turn is not None and done.calls else run
+        is_one = session is not None or agent is not None or run is not None
+        wanted = CallFilter(session, run=run, agent=agent, changed=True)
+        guesses = list(_guesses(done, opened, wanted)) if is_one else []
         if as_json:
             echo_json(**json_of_reverted(done), notes=guesses)
             return
@@ -78,14 +87,14 @@ def undo(
             click.echo(one_line(f"  {line}"))
 
 
-def _guesses(done: Reverted, opened: Workspace) -> Iterator[str]:
-    """Say of which changes of a turn it is not known whether they are its own: they were taken back, or stay."""
-    from wink.record import CallFilter
-
-    run, undone = opened.call(done.calls[0]).run, opened.record.undone()
-    page = opened.record.queries.page(CallFilter(run=run, changed=True), limit=None, brief=True, width=0)
+def _guesses(done: Reverted, opened: Workspace, wanted: CallFilter) -> Iterator[str]:
+    """Say of which changes it is not known whether they are an agent's own: they were taken back, or stay."""
+    undone = opened.record.undone()
+    page = opened.record.queries.page(wanted, limit=None, brief=True, width=0)
     for call in reversed(page):
-        if call.position in done.calls and (call.error or "").startswith("guessed"):
+        if not (call.error or "").startswith("guessed"):
+            continue
+        if call.position in done.calls:
             yield f"c{call.position} is {call.error}"
         elif call.effects == "read" and call.transaction not in undone:
             yield f"c{call.position} stays, {call.error}; `wink undo c{call.position}` takes it back"
@@ -93,7 +102,7 @@ def _guesses(done: Reverted, opened: Workspace) -> Iterator[str]:
 
 @click.command()
 @workspace_option
-@_session
+@click.option("--session", metavar="NAME", help="Only the undos of one session's calls.")
 @_dry_run
 @json_option
 def redo(workspace: str, session: str | None, dry_run: bool, as_json: bool) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from wink.cli._calls import argument_lines, when
 from wink.cli._masked import masked_lines, masked_value
 from wink.cli._shorten import diff_lines, one_line, visible
-from wink.workspace import proposed_change
+from wink.cli.work._proposed import proposed_change
 
 if TYPE_CHECKING:
     from wink.filesystem import Filesystem

@@ -26,7 +26,7 @@ from wink.filesystem.disk._syscalls import RENAME_NOREPLACE, UNSUPPORTED, rename
 NAME = "lease"
 _LONGEST_WAIT = 0.02
 _HEAD_WAIT, _QUEUE_WAIT = 0.00005, 0.0002
-_PATIENCE = 0.1
+_PATIENCE = 1.0
 """So many seconds those behind the first ask often: who asks less often than others comes last."""
 _TURN = 0.002
 """So many seconds who came first may take the lease again and again."""

@@ -66,14 +66,6 @@ class Masking:
         self.given = len(self._patterns), len(self._own), len(self._values)
         """How many patterns, names and values there are beside what is built in."""
 
-    def with_more(
-        self, *, patterns: Iterable[str] = (), names: Iterable[str] = (), values: Iterable[str] = ()
-    ) -> Masking:
-        """These rules and others; there is no way to take one away."""
-        return Masking(
-            patterns=(*self._patterns, *patterns), names=(*self._own, *names), values=(*self._values, *values)
-        )
-
     def finds(self, *texts: str) -> bool:
         """Whether something in these texts may have to be masked; a few microseconds for short ones."""
         data = "\n".join(texts).encode("utf-8", "surrogatepass")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from wink.cli import proposed_change
 from wink.filesystem import COMPARED_BYTES, FileChange, HostFilesystem
-from wink.workspace import proposed_change
 
 LINES = "".join(f"line {number}\n" for number in range(20_000))
 

@@ -1,0 +1,306 @@
+"""Merge what a try changed with what the workspace has changed meanwhile: from a base, path by path.
+
+Only files that were there when the try began, and are there on both sides, are merged: texts by lines, and permission bits. All
+else that both changed is a conflict, but for what both made the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import stat
+from collections.abc import Iterable, Sequence
+from typing import Final, Literal, NamedTuple
+
+from wink.bounded import content_of
+from wink.dataclass import replace
+from wink.errors import RecordCorrupt
+from wink.state import opened_directory
+from wink_sandbox import Differences, Overlay, Step, remove_tree, repository_of
+from wink_sandbox.tries._bases import Base, Bases
+from wink_sandbox.tries._lines import MergeFailed, merge_texts
+from wink_sandbox.tries._marks import MOST, content_at, is_text
+
+Choice = Literal["markers", "workspace", "try"]
+"""What is taken where both changed the same: both with git's markers, the workspace's lines, or those of the try."""
+
+_PLACE: Final = "merged"
+_LABELS: Final = ("workspace", "base", "try")
+_SAME_LINES: Final = "in the same lines"
+_NO_TEXT: Final = "and is no text that could be merged by lines"
+_NO_BASE: Final = "and what it was when the program began is not known"
+_GIT: Final = "and is git's own, which is not merged as a file"
+_MODES: Final = "and both changed its permissions"
+_MEANWHILE: Final = "in this very moment; try again"
+_KINDS: Final = "and what is there is no file any more, or was none"
+_DELETED: Final = "and was deleted on one side"
+
+
+class Conflict(NamedTuple):
+    """A path that both changed, why that is not merged, and the places in conflict, with markers, where it is a text."""
+
+    path: str
+    reason: str
+    hunks: tuple[str, ...] = ()
+
+
+class Merge(NamedTuple):
+    """`found` with what was merged in place of what the try has, and what was not.
+
+    `merged` are the paths whose content is made of both, of which those `marked` have markers in them. `same` is where the workspace is
+    what it is to be already. At the paths that are `overruled` lines of the try are not taken.
+    """
+
+    found: Differences
+    conflicts: tuple[Conflict, ...]
+    merged: tuple[str, ...]
+    same: Differences
+    marked: tuple[str, ...]
+    overruled: tuple[str, ...]
+
+
+class _Result(NamedTuple):
+    """What becomes of one file; `content` is None where it is the try's own."""
+
+    content: bytes | None
+    mode: int
+    conflict: Conflict | None = None
+    is_same: bool = False
+
+
+class ThreeWay:
+    """Merges for one accept of a try, which is in use; what was merged once is not merged again while nobody has changed it."""
+
+    def __init__(self, overlay: Overlay, bases: Bases, choice: Choice | None = None) -> None:
+        self._overlay, self._bases, self._choice = overlay, bases, choice
+        self._known: dict[tuple[object, ...], _Result] = {}
+
+    @property
+    def _directory(self) -> str:
+        return f"{self._overlay.directory}/{_PLACE}"
+
+    def close(self) -> None:
+        """Remove what was merged."""
+        remove_tree(self._directory)
+
+    def conflicts(self, found: Differences, changed: Iterable[str]) -> tuple[Conflict, ...]:
+        """What cannot be merged of the paths that have `changed` in the workspace, for which the try need not be in use."""
+        steps = _by_path(found)
+        results = (self._result(path, steps.get(path, [])) for path in changed)
+        return tuple(one.conflict for one in results if one.conflict is not None)
+
+    def of(self, found: Differences, changed: Iterable[str]) -> Merge:
+        """Merge, at the paths that have `changed` in the workspace meanwhile."""
+        remove_tree(self._directory)
+        steps = _by_path(found)
+        conflicts, results = list[Conflict](), dict[str, _Result]()
+        for path in changed:
+            result = self._result(path, steps.get(path, []))
+            if result.conflict is not None and not self._is_decided(result.conflict, steps.get(path, [])):
+                conflicts.append(result.conflict)
+            else:
+                results[path] = result
+        taken, made = dict.fromkeys(results, ""), dict[str, Step]()
+        for path, result in tuple(results.items()):
+            if result.content is not None:
+                place = f"{self._directory}/{hashlib.sha256(os.fsencode(path)).hexdigest()}"
+                try:
+                    made[path] = replace(steps[path][0], made=self._laid(steps[path][0], place, result))
+                    taken[path] = place
+                except FileNotFoundError:  # somebody has just deleted it
+                    conflicts.append(Conflict(path, _DELETED))
+                    del results[path], taken[path]
+        same = {path for path, result in results.items() if result.is_same}
+        kept = tuple(made.get(step.path, step) for step in found.steps if step.path not in same)
+        there = tuple(step for step in found.steps if step.path in same)
+        decided = tuple(path for path, result in results.items() if result.conflict is not None)
+        return Merge(
+            replace(found, steps=kept, merged=taken),
+            tuple(conflicts),
+            tuple(made),
+            replace(found, steps=there),
+            decided if self._choice == "markers" else (),
+            decided if self._choice == "workspace" else (),
+        )
+
+    def _is_decided(self, conflict: Conflict, steps: Iterable[Step]) -> bool:
+        """Whether what a person said decides it: lines, or a whole file that the try is to have its way with."""
+        if conflict.hunks:
+            return self._choice is not None
+        if conflict.reason == _MODES:
+            return self._choice in ("workspace", "try")
+        there = [status for step in steps for status in (step.found, step.made) if status is not None]
+        return self._choice == "try" and bool(there) and all(stat.S_ISREG(status.st_mode) for status in there)
+
+    def _result(self, path: str, steps: Sequence[Step]) -> _Result:
+        if repository_of(path)[0]:
+            return _refused(path, _GIT)
+        if len(steps) != 1 or steps[0].found is None or steps[0].made is None:
+            return _refused(path, _DELETED if len(steps) < 2 else _KINDS)
+        found, made = steps[0].found, steps[0].made
+        if not stat.S_ISREG(found.st_mode) or not stat.S_ISREG(made.st_mode):
+            return _refused(path, _KINDS)
+        key = (path, *_facts(found), *_facts(made))
+        if key not in self._known:
+            self._known[key] = self._merged(path, found, made, is_mode_only=steps[0].kind == "mode")
+        return self._known[key]
+
+    def _merged(self, path: str, found: os.stat_result, made: os.stat_result, *, is_mode_only: bool) -> _Result:
+        ours, theirs = stat.S_IMODE(found.st_mode) & 0o777, stat.S_IMODE(made.st_mode) & 0o777
+        try:
+            here = _content(f"{self._overlay.root}/{path}", found)
+        except (OSError, RecordCorrupt):
+            return _refused(path, _MEANWHILE if found.st_size <= MOST else _NO_TEXT)
+        there = here if is_mode_only else content_at(f"{self._overlay.upper}/{path}", MOST)
+        if there is None:
+            return _refused(path, _NO_TEXT)
+        if here == there and ours == theirs:
+            return _Result(None, ours, is_same=True)
+        base = self._bases.of(path)
+        if base is None:
+            return _refused(path, _NO_BASE)
+        mode, conflict = _mode(base.mode & 0o777, ours, theirs), None
+        if mode is None:
+            conflict = Conflict(path, _MODES)
+            if self._choice not in ("workspace", "try"):
+                return _Result(None, 0, conflict)
+            mode = ours if self._choice == "workspace" else theirs
+        if here == there or hashlib.sha256(there).hexdigest() == base.digest:
+            content = None if is_mode_only else here
+            return _Result(None, mode, conflict, is_same=True) if mode == ours else _Result(content, mode, conflict)
+        if hashlib.sha256(here).hexdigest() == base.digest:
+            return _Result(None if mode == theirs else there, mode, conflict)
+        result = self._lines(path, here, base, there, mode, is_mode=mode == ours)
+        return result._replace(conflict=result.conflict or conflict)
+
+    def _lines(self, path: str, here: bytes, base: Base, there: bytes, mode: int, *, is_mode: bool) -> _Result:
+        if base.content is None or not is_text(here) or not is_text(there):
+            return _refused(path, _NO_TEXT)
+        try:
+            merged = merge_texts(here, base.content, there, labels=_LABELS)
+            assert merged is not None, "all three are texts"
+            conflict = None
+            if merged.conflicts:
+                conflict = Conflict(path, _SAME_LINES, merged.hunks)
+                if self._choice in ("workspace", "try"):
+                    favor = "ours" if self._choice == "workspace" else "theirs"
+                    merged = merge_texts(here, base.content, there, labels=_LABELS, favor=favor) or merged
+        except MergeFailed as error:
+            return _refused(path, f"and cannot be merged: {error}")
+        is_same = merged.content == here and is_mode
+        return _Result(None if is_same else merged.content, mode, conflict, is_same)
+
+    def _laid(self, step: Step, place: str, result: _Result) -> os.stat_result:
+        """A merged file as a program could have left it."""
+        assert result.content is not None
+        os.makedirs(self._directory, 0o700, exist_ok=True)
+        remove_tree(place)
+        with open(place, "xb") as file:
+            file.write(result.content)
+        shutil.copystat(f"{self._overlay.root}/{step.path}", place, follow_symlinks=False)
+        if step.found is not None and os.geteuid() == 0:
+            os.chown(place, step.found.st_uid, step.found.st_gid)
+        os.chmod(place, result.mode)
+        os.utime(place)
+        return os.lstat(place)
+
+
+def between(one: tuple[Differences, Bases], other: tuple[Differences, Bases]) -> tuple[Conflict, ...]:
+    """What cannot be merged of the paths that two tries have both changed, neither of which need be in use."""
+    (found, bases), (there, others) = one, other
+    here, beside = _by_path(found), _by_path(there)
+    conflicts = (
+        _clash(path, (here[path], bases, found), (beside[path], others, there))
+        for path in sorted(here.keys() & beside.keys())
+    )
+    return tuple(conflict for conflict in conflicts if conflict is not None)
+
+
+def _clash(
+    path: str, one: tuple[list[Step], Bases, Differences], other: tuple[list[Step], Bases, Differences]
+) -> Conflict | None:
+    (steps, bases, found), (others, beside, there) = one, other
+    made = [step[-1].made for step in (steps, others)]
+    if None in made and made[0] != made[1]:
+        return Conflict(path, _DELETED)
+    kinds = {stat.S_IFMT(status.st_mode) for status in made if status is not None}
+    if len(kinds) > 1 or repository_of(path)[0]:
+        return Conflict(path, _KINDS if len(kinds) > 1 else _GIT)
+    if not kinds or kinds == {stat.S_IFDIR}:
+        return None
+    if kinds == {stat.S_IFLNK}:
+        return None if steps[-1].target == others[-1].target else Conflict(path, _KINDS)
+    texts = [content_at(_file(side, steps), MOST) for side, steps in ((found, steps), (there, others))]
+    if texts[0] is not None and texts[0] == texts[1]:
+        return None
+    return _in_turn(path, found.overlay.root, texts, (bases.of(path), beside.of(path)))
+
+
+def _in_turn(
+    path: str, root: str, texts: Sequence[bytes | None], bases: tuple[Base | None, Base | None]
+) -> Conflict | None:
+    """Whether the second text merges with the workspace when the first has been accepted, whatever that needs."""
+    (first, second), (base, other) = texts, bases
+    if base is None or other is None:
+        return Conflict(path, _NO_BASE)
+    here = content_at(f"{root}/{path}", MOST)
+    if None in (first, second, here, base.content, other.content):
+        return Conflict(path, _NO_TEXT)
+    assert first is not None
+    assert second is not None
+    assert here is not None
+    assert base.content is not None
+    assert other.content is not None
+    try:
+        accepted = merge_texts(here, base.content, first, favor="theirs")
+        merged = None if accepted is None else merge_texts(accepted.content, other.content, second, labels=_LABELS)
+        alone = merge_texts(here, other.content, second) if merged is not None and merged.conflicts else None
+    except MergeFailed as error:
+        return Conflict(path, f"and cannot be merged: {error}")
+    if merged is None:
+        return Conflict(path, _NO_TEXT)
+    # What conflicts with the workspace already is not for the other try to answer for.
+    return Conflict(path, _SAME_LINES, merged.hunks) if merged.conflicts > (alone.conflicts if alone else 0) else None
+
+
+def _file(found: Differences, steps: Sequence[Step]) -> str:
+    """Where the file is that a try shows: where it has changed the mode alone, that is the workspace's."""
+    return f"{found.overlay.root if steps[-1].kind == 'mode' else found.overlay.upper}/{steps[-1].path}"
+
+
+def _by_path(found: Differences) -> dict[str, list[Step]]:
+    steps: dict[str, list[Step]] = {}
+    for step in found.steps:
+        steps.setdefault(step.path, []).append(step)
+    return steps
+
+
+def _content(place: str, found: os.stat_result) -> bytes:
+    """What is in a file of the workspace that is still the one which was found; raises `OSError` and `RecordCorrupt`."""
+    above, _, name = place.rpartition("/")
+    with opened_directory(above) as directory:
+        fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC, dir_fd=directory)
+    again = os.dup(fd)
+    try:
+        content = content_of(fd, place, MOST)
+        if _facts(os.fstat(again)) != _facts(found):
+            raise FileNotFoundError(place)
+        return content
+    finally:
+        os.close(again)
+
+
+def _refused(path: str, reason: str) -> _Result:
+    return _Result(None, 0, Conflict(path, reason))
+
+
+def _mode(base: int, ours: int, theirs: int) -> int | None:
+    """What becomes of permission bits; None where both changed them, and not alike."""
+    if ours in (theirs, base):
+        return theirs
+    return ours if theirs == base else None
+
+
+def _facts(found: os.stat_result) -> tuple[int, ...]:
+    return found.st_ino, found.st_size, found.st_mode, found.st_mtime_ns, found.st_ctime_ns
