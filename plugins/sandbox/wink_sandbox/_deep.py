@@ -56,8 +56,12 @@ def walk_tree(path: str, *, closed: bool = True) -> Iterator[tuple[str, os.stat_
             fd = os.open(inside, _DIRECTORY, dir_fd=base.fd)
         except passed:
             continue
-        with os.scandir(fd) as entries:
-            found = [(entry.name, entry.stat(follow_symlinks=False)) for entry in entries]
+        try:
+            with os.scandir(fd) as entries:
+                found = [(entry.name, entry.stat(follow_symlinks=False)) for entry in entries]
+        except passed:  # one that can be listed, and no more
+            os.close(fd)
+            continue
         if len(inside) > _LONG:
             base, inside = _Base(fd), "."
         else:

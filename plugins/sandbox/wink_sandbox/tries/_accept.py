@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from wink.dataclass import replace
 from wink.errors import MergeConflict, TryConflict
-from wink.filesystem import FileChange, FileTransaction
+from wink.filesystem import FileChange, FileTransaction, is_git_index
 from wink.workspace import Workspace, apply
 from wink_sandbox import (
     Differences,
@@ -370,7 +370,8 @@ def conflicts(found: Differences, facts: Facts, bases: Bases) -> list[str]:
     deleted = [path for path in bases.among(new) if path not in found.merged and path not in changed]
     # A directory that is renamed into the place of another one gives the files in it no other time.
     there = {step.path: step.found.st_ino for step in found.steps if step.kind == "file" and step.found is not None}
-    others = [path for path in bases.among(there) if path not in found.merged and path not in changed]
+    passed = {*found.merged, *found.settings, *changed}  # git writes its settings and its index to a new file each time
+    others = [path for path in bases.among(there) if path not in passed and not is_git_index(path)]
     swapped = [
         path for path in others if (base := bases.of(path)) and base.inode != there[path] and not facts.knows(path)
     ]

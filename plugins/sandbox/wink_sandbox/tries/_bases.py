@@ -68,7 +68,7 @@ class Bases:
             names.add(_name(path))
             if not stat.S_ISDIR(found.st_mode):
                 self._seen.add(path)
-            if not stat.S_ISDIR(found.st_mode) or has_opaque(f"{self._overlay.upper}/{path}"):
+            if not stat.S_ISDIR(found.st_mode) or self._hides(path, found.st_mode):
                 self._hidden.add(path)
         self.fresh = set()
         with opened_directory(self._directory) as place:
@@ -154,6 +154,11 @@ class Bases:
     def _written(self) -> Iterable[tuple[str, os.stat_result]]:
         upper = self._overlay.upper
         return walk_tree(upper, closed=False) if is_directory(upper) else ()
+
+    def _hides(self, path: str, mode: int) -> bool:
+        """Whether what the workspace has in a directory is not what programs find there, or a program has closed it to us too."""
+        needed = stat.S_IRUSR | stat.S_IXUSR
+        return (os.geteuid() != 0 and mode & needed != needed) or has_opaque(f"{self._overlay.upper}/{path}")
 
     def _keep(self, path: str) -> None:
         above, _, name = f"{self._overlay.root}/{path}".rpartition("/")

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from wink.dataclass import dataclass
+from wink.errors import RecordCorrupt
 from wink.filesystem import is_git_index
 from wink.state import opened_directory, read_file, replace_file
 from wink_sandbox import LEFT_OUT, SINCE, Mount, Overlay
@@ -82,11 +83,19 @@ class Facts:
     # -- what ran, and what was shown
 
     @property
-    def begun_at(self) -> datetime | None:
-        """When the overlay was first used."""
+    def since(self) -> int:
+        """When the overlay was first used, by its filesystem's clock, in nanoseconds; 0 where nobody knows."""
         try:
             with opened_directory(self._overlay.directory) as place:
-                return datetime.fromtimestamp(int(read_file(place, SINCE, 64)) / 1e9, UTC)
+                return int(read_file(place, SINCE, 64))
+        except (OSError, ValueError, RecordCorrupt):
+            return 0
+
+    @property
+    def begun_at(self) -> datetime | None:
+        """The same as a time."""
+        try:
+            return datetime.fromtimestamp(self.since / 1e9, UTC) if self.since > 0 else None
         except (OSError, ValueError, OverflowError):
             return None
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from functools import cached_property
+from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
 from wink.dataclass import replace
@@ -193,6 +194,8 @@ class Try:
         """What was changed in it so far; raises `UnknownTry`."""
         self._must_exist()
         self._settle()
+        if self.overlay.lock < 0:
+            self.overlay.since = self._facts.since
         return seen(self.overlay)
 
     def home(self) -> tuple[FileChange, ...]:
@@ -404,17 +407,17 @@ def clashes(listed: Iterable[Try]) -> dict[str, dict[str, tuple[Conflict, ...]]]
 
     Programs may run in them; one that cannot be read is left out.
     """
+    from wink_sandbox.tries._bases import Bases
     from wink_sandbox.tries._three_way import between
 
     found: dict[str, dict[str, tuple[Conflict, ...]]] = {}
-    sides: list[tuple[str, Differences, Bases]] = []
+    sides: dict[str, tuple[Differences, Bases]] = {}
     for one in listed:
         with suppress(OSError, WinkError):
             found[one.name] = {"": one.unmerged()}
-            sides.append((one.name, one.differences(), one._bases))
-    for number, (name, *side) in enumerate(sides):
-        for other, *beside in sides[:number]:
-            found[name][other] = found[other][name] = between((side[0], side[1]), (beside[0], beside[1]))
+            sides[one.name] = (one.differences(), Bases(one.overlay))
+    for name, other in combinations(sides, 2):
+        found[name][other] = found[other][name] = between(sides[name], sides[other])
     return {
         name: {other: conflicts for other, conflicts in those.items() if conflicts} for name, those in found.items()
     }

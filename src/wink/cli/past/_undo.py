@@ -15,9 +15,9 @@ from wink.cli._standing import shown_path, told, workspace_option
 from wink.cli._wrong import wrong
 from wink.errors import UndoConflict, WinkError
 from wink.filesystem import path_in_json
-from wink.record import CallFilter
 
 if TYPE_CHECKING:
+    from wink.record import CallFilter
     from wink.workspace import Reverted, Workspace
 
 _FORCE: Final = "with --force it is taken back all the same, and `wink redo` brings back what is there now"
@@ -77,8 +77,11 @@ def undo(
             raise
         run = opened.call(done.calls[0]).run if turn is not None and done.calls else run
         is_one = session is not None or agent is not None or run is not None
-        wanted = CallFilter(session, run=run, agent=agent, changed=True)
-        guesses = list(_guesses(done, opened, wanted)) if is_one else []
+        guesses = []
+        if is_one:
+            from wink.record import CallFilter
+
+            guesses = list(_guesses(done, opened, CallFilter(session, run=run, agent=agent, changed=True)))
         if as_json:
             echo_json(**json_of_reverted(done), notes=guesses)
             return
