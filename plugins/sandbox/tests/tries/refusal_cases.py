@@ -112,6 +112,9 @@ CASES: Final = {
         f'test $(cat c.txt) = c; test "$(tail -n 1 src/b.txt)" = more; test $(stat -c %a run.sh) = 755; test $(cat to.txt) = mine; {_OVER}',
         "echo x > to.txt; echo x > run.sh; chmod 644 run.sh",
     ),
+    "Conflict markers that an update left": Case(
+        (0, 1, 2, 0, 2, 0, 2), f'test "$(tr "\\n" - < a.txt)" = mine-two-; {_OVER}'
+    ),
     "A file that a call changed": Case(
         (0, 0, 2, 0, 0, 0, 0), f"grep mine a.md; grep two a.md; ! grep one a.md; {_OVER}"
     ),

@@ -25,7 +25,6 @@ from wink.cli import (
     paths_of,
     portable_names_for,
     settings_problem,
-    shown_path,
     visible,
     when,
     workspace_option,
@@ -44,6 +43,7 @@ from wink_sandbox.commands._telling import (
     tell_left,
     tell_merged,
     tell_notes,
+    tell_paths,
     tell_refused,
 )
 from wink_sandbox.tries import KEPT, Accepted, Try, bring_back, clashes, dropped_tries, tries
@@ -309,10 +309,8 @@ def _list_one(
             status = "is running" if is_running else "ended from outside"
         click.echo(visible(f"  {when(run.started_at, now)}  {status}  {fit(shlex.join(run.argv), 80)}"))
     for name, conflicts in clashing.items():
-        shown = ", ".join(shown_path(conflict.path) for conflict in conflicts[:_NAMED]) + (
-            f" and {len(conflicts) - _NAMED} more" if len(conflicts) > _NAMED else ""
-        )
-        click.echo(one_line(f"  conflicts with {f'the try {name!r}' if name else 'the workspace'}: {shown}"))
+        other = f"the try {name!r}" if name else "the workspace"
+        tell_paths(f"conflicts with {other}", tuple(one.path for one in conflicts), most=_NAMED)
     echo_paths(changes, Shown(ignored), how=f"wink diff --try {one.name}" if dropped_at is None else "")
 
 

@@ -82,11 +82,16 @@ def tell_merged(done: Accepted, *, err: bool = False) -> None:
         ("has the workspace's lines; `wink drop --undo` brings back what was tried", done.aside),
     )
     for what, paths in told:
-        if paths:
-            shown = ", ".join(map(shown_path, paths[:SHOWN])) + (
-                f" and {len(paths) - SHOWN} more" if len(paths) > SHOWN else ""
-            )
-            click.echo(one_line(f"  {what}: {shown}"), err=err)
+        tell_paths(what, paths, err=err)
+
+
+def tell_paths(what: str, paths: tuple[str, ...], *, most: int = SHOWN, err: bool = False) -> None:
+    """Say something of paths, in one line that names the first ones."""
+    if paths:
+        shown = ", ".join(map(shown_path, paths[:most])) + (
+            f" and {len(paths) - most} more" if len(paths) > most else ""
+        )
+        click.echo(one_line(f"  {what}: {shown}"), err=err)
 
 
 def tell_notes(notes: Notes, *, err: bool = False) -> None:

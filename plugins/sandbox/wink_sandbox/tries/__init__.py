@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from wink_sandbox.tries._persist import Persist, Persisted
     from wink_sandbox.tries._three_way import Choice, Conflict
     from wink_sandbox.tries._unconfined import run_unconfined
+    from wink_sandbox.tries._update import Updated
 
 __all__ = [
     "DIRECTORY",
@@ -46,6 +47,7 @@ __all__ = [
     "Run",
     "Try",
     "Unit",
+    "Updated",
     "bring_back",
     "clashes",
     "dropped_tries",
@@ -72,5 +74,6 @@ if not TYPE_CHECKING:  # `wink accept --patch` alone needs some of these, and wh
             "MergeFailed MergedText merge_texts": "_lines",
             "Choice Conflict": "_three_way",
             "run_unconfined": "_unconfined",
+            "Updated": "_update",
         },
     )

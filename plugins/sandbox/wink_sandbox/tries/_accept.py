@@ -32,13 +32,14 @@ from wink_sandbox.tries._beside import main_trees, outside
 from wink_sandbox.tries._choosing import chosen, is_at, plain
 from wink_sandbox.tries._facts import FOREVER, NO_PARTS, Facts
 from wink_sandbox.tries._marks import content_at, contents, digest_of
-from wink_sandbox.tries._three_way import Choice, Conflict, Merge, ThreeWay
+from wink_sandbox.tries._three_way import Choice, Conflict, Merge, ThreeWay, with_markers
 
 if TYPE_CHECKING:
     from wink_sandbox import RemoteSetting, SettingsProblem
     from wink_sandbox.tries._hunks import Content, Picked, Unit
     from wink_sandbox.tries._worktree import MainTree
 
+_MARKED: Final = "still has the conflict markers of the update; resolve them in the try"
 _COMMANDS: Final = 20
 """So many commands, the last ones, are told in the log of what was accepted."""
 
@@ -270,7 +271,12 @@ class Accepting:
         left: dict[str, str] = {}
         # Whether something makes a directory a repository, for one, depends on what else is left out.
         while in_the_way := problems(
-            found, part, portable_names=request.portable_names, settings=request.settings, parts=self._parts
+            found,
+            part,
+            portable_names=request.portable_names,
+            settings=request.settings,
+            parts=self._parts,
+            markers=request.choice == "markers",
         ):
             if not rest:
                 raise AcceptRefused((*in_the_way, *stays), self._name)
@@ -343,9 +349,16 @@ def problems(
     portable_names: bool,
     settings: SettingsProblem | None,
     parts: Mapping[str, Content] = NO_PARTS,
+    markers: bool = False,
 ) -> tuple[tuple[str, str], ...]:
-    """What must not become the workspace's: paths, each with the reason; of `parts` that is accepted, and not the whole text."""
+    """What must not become the workspace's: paths, each with the reason; of `parts` that is accepted, and not the whole text.
+
+    With `markers` a person wants them.
+    """
     refusals = refused(found, part, portable_names=portable_names)
+    if not markers:
+        still = with_markers(found.overlay, Facts(found.overlay).marked - parts.keys())
+        refusals = (*refusals, *((step.path, _MARKED) for step in found.steps if step.path in still))
     if has_left_out(found.overlay):
         from wink_sandbox import in_the_place_of_left_out
 

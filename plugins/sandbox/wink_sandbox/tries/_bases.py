@@ -136,6 +136,30 @@ class Bases:
                 with suppress(FileNotFoundError):
                     os.rename(_name(path), _name(path), src_dir_fd=here, dst_dir_fd=there)
 
+    def lay(self, place: str, found: os.stat_result, content: bytes) -> None:
+        """Write a base to a new file, for `replace`."""
+        with open(place, "xb") as file:
+            file.write(_laid(found, content))
+
+    def replace(self, path: str, new: str | None, old: str) -> None:
+        """Make the file `new`, or nothing, the base of a path, and what was it `old`; done twice it is as once."""
+        place = f"{self._directory}/{_name(path)}"
+        if new is None:
+            with suppress(FileNotFoundError):
+                os.rename(place, old)
+        elif os.path.lexists(new):
+            with suppress(FileExistsError, FileNotFoundError):
+                os.link(place, old, follow_symlinks=False)
+            os.rename(new, place)
+
+    def put_back(self, path: str, old: str | None) -> None:
+        """Make `old` the base of a path again, or nothing; done twice it is as once."""
+        with suppress(FileNotFoundError):
+            if old is None:
+                os.unlink(f"{self._directory}/{_name(path)}")
+            else:
+                os.rename(old, f"{self._directory}/{_name(path)}")
+
     def _look_now_and_then(self, over: threading.Event) -> None:
         pause = _PAUSE
         while not over.wait(pause):
@@ -181,13 +205,16 @@ class Bases:
             return
         finally:
             os.close(fd)
-        is_whole = is_text(content)
-        digest = hashlib.sha256(content).hexdigest() if len(content) <= MOST else ""
-        inode = found.st_ino
-        facts = {"mode": stat.S_IMODE(found.st_mode), "inode": inode, "sha256": digest, "content": is_whole}
         with opened_directory(self._directory, make=True) as place:
-            replace_file(place, _name(path), json.dumps(facts).encode() + b"\n" + (content if is_whole else b""))
+            replace_file(place, _name(path), _laid(found, content))
         self.fresh.add(path)
+
+
+def _laid(found: os.stat_result, content: bytes) -> bytes:
+    is_whole = is_text(content)
+    digest = hashlib.sha256(content).hexdigest() if len(content) <= MOST else ""
+    facts = {"mode": stat.S_IMODE(found.st_mode), "inode": found.st_ino, "sha256": digest, "content": is_whole}
+    return json.dumps(facts).encode() + b"\n" + (content if is_whole else b"")
 
 
 def _name(path: str) -> str:

@@ -65,6 +65,9 @@ class Facts:
         facts["known"] = {path: mark for path, mark in marks.items() if isinstance(mark, list)}
         lists = cast("dict[str, Any]", texts) if isinstance(texts, dict) else {}
         facts["texts"] = {path: one for path, one in lists.items() if isinstance(one, list)}
+        marked = facts.get("marked")
+        paths = cast("list[Any]", marked) if isinstance(marked, list) else []
+        facts["marked"] = [path for path in paths if isinstance(path, str)]
         return facts
 
     def keep(self, facts: Mapping[str, object]) -> None:
@@ -156,6 +159,22 @@ class Facts:
             mark = mark_of(f"{root or self._overlay.root}/{path}", digest, known.get(name))
             if mark is not None and mark[CHANGED] <= until:
                 known[name] = mark
+        self.keep(facts)
+
+    @property
+    def marked(self) -> frozenset[str]:
+        """The paths that an update has given conflict markers."""
+        return frozenset(self.read()["marked"])
+
+    def updated(self, marks: Mapping[str, tuple[list[Any] | None, bool]]) -> None:
+        """Know paths by marks that were taken before, or no more where there is none; and whether an update gave them conflict markers."""
+        facts = self.read()
+        for path, (mark, is_marked) in marks.items():
+            facts["known"].pop(path, None)
+            if mark is not None:
+                facts["known"][path] = mark
+            others = [other for other in facts["marked"] if other != path]
+            facts["marked"] = [*others, path] if is_marked else others
         self.keep(facts)
 
     def let_go(self, paths: Iterable[str]) -> None:

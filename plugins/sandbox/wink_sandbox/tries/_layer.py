@@ -5,10 +5,20 @@ from __future__ import annotations
 import os
 import stat
 from contextlib import suppress
+from typing import Final
 
 from wink.dataclass import replace
 from wink.state import DIRECTORY as STATE
 from wink_sandbox import DEEPEST, Differences, Overlay, differences, remove_tree, walk_tree
+
+PENDING: Final = "update.pending"
+UNDOING: Final = "update.undoing"
+"""Where an update is that is to be gone on with, and one that is being taken back."""
+
+
+def is_pending(overlay: Overlay) -> bool:
+    """Whether an update, or the undo of one, is to be gone on with."""
+    return any(os.path.lexists(f"{overlay.directory}/{name}") for name in (PENDING, UNDOING))
 
 
 def seen(overlay: Overlay) -> Differences:

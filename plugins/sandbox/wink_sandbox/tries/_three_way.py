@@ -20,13 +20,14 @@ from wink.state import opened_directory
 from wink_sandbox import Differences, Overlay, Step, remove_tree, repository_of
 from wink_sandbox.tries._bases import Base, Bases
 from wink_sandbox.tries._lines import MergeFailed, merge_texts
-from wink_sandbox.tries._marks import MOST, content_at, is_text
+from wink_sandbox.tries._marks import MOST, MOST_MERGED, content_at, is_text
 
 Choice = Literal["markers", "workspace", "try"]
 """What is taken where both changed the same: both with git's markers, the workspace's lines, or those of the try."""
 
 _PLACE: Final = "merged"
-_LABELS: Final = ("workspace", "base", "try")
+LABELS: Final = ("workspace", "base", "try")
+"""What git's markers call the three."""
 _SAME_LINES: Final = "in the same lines"
 _NO_TEXT: Final = "and is no text that could be merged by lines"
 _NO_BASE: Final = "and what it was when the program began is not known"
@@ -149,7 +150,7 @@ class ThreeWay:
     def _merged(self, path: str, found: os.stat_result, made: os.stat_result, *, is_mode_only: bool) -> _Result:
         ours, theirs = stat.S_IMODE(found.st_mode) & 0o777, stat.S_IMODE(made.st_mode) & 0o777
         try:
-            here = _content(f"{self._overlay.root}/{path}", found)
+            here = found_content(f"{self._overlay.root}/{path}", found)
         except (OSError, RecordCorrupt):
             return _refused(path, _MEANWHILE if found.st_size <= MOST else _NO_TEXT)
         there = here if is_mode_only else content_at(f"{self._overlay.upper}/{path}", MOST)
@@ -178,14 +179,14 @@ class ThreeWay:
         if base.content is None or not is_text(here) or not is_text(there):
             return _refused(path, _NO_TEXT)
         try:
-            merged = merge_texts(here, base.content, there, labels=_LABELS)
+            merged = merge_texts(here, base.content, there, labels=LABELS)
             assert merged is not None, "all three are texts"
             conflict = None
             if merged.conflicts:
                 conflict = Conflict(path, _SAME_LINES, merged.hunks)
                 if self._choice in ("workspace", "try"):
                     favor = "ours" if self._choice == "workspace" else "theirs"
-                    merged = merge_texts(here, base.content, there, labels=_LABELS, favor=favor) or merged
+                    merged = merge_texts(here, base.content, there, labels=LABELS, favor=favor) or merged
         except MergeFailed as error:
             return _refused(path, f"and cannot be merged: {error}")
         is_same = merged.content == here and is_mode
@@ -215,6 +216,13 @@ def between(one: tuple[Differences, Bases], other: tuple[Differences, Bases]) ->
         for path in sorted(here.keys() & beside.keys())
     )
     return tuple(conflict for conflict in conflicts if conflict is not None)
+
+
+def with_markers(overlay: Overlay, paths: Iterable[str]) -> frozenset[str]:
+    """Those of some paths at which a try has a text with a line that an update marks conflicts with."""
+    marks = {f"<<<<<<< {LABELS[0]}".encode(), f">>>>>>> {LABELS[2]}".encode()}
+    texts = ((path, content_at(f"{overlay.upper}/{path}", MOST_MERGED) or b"") for path in paths)
+    return frozenset(path for path, text in texts if marks.intersection(text.replace(b"\r", b"").split(b"\n")))
 
 
 def _clash(
@@ -254,7 +262,7 @@ def _in_turn(
     assert other.content is not None
     try:
         accepted = merge_texts(here, base.content, first, favor="theirs")
-        merged = None if accepted is None else merge_texts(accepted.content, other.content, second, labels=_LABELS)
+        merged = None if accepted is None else merge_texts(accepted.content, other.content, second, labels=LABELS)
         alone = merge_texts(here, other.content, second) if merged is not None and merged.conflicts else None
     except MergeFailed as error:
         return Conflict(path, f"and cannot be merged: {error}")
@@ -276,7 +284,7 @@ def _by_path(found: Differences) -> dict[str, list[Step]]:
     return steps
 
 
-def _content(place: str, found: os.stat_result) -> bytes:
+def found_content(place: str, found: os.stat_result) -> bytes:
     """What is in a file of the workspace that is still the one which was found; raises `OSError` and `RecordCorrupt`."""
     above, _, name = place.rpartition("/")
     with opened_directory(above) as directory:

@@ -36,7 +36,7 @@ from wink_sandbox.tries._beside import is_confirmed, layers_beside, outside
 from wink_sandbox.tries._dropped import KEPT, Dropped, dropped, free, is_name, place_for
 from wink_sandbox.tries._dropped import bring_back as _bring_back
 from wink_sandbox.tries._facts import Facts, Run
-from wink_sandbox.tries._layer import let_go_of_accepted, seen
+from wink_sandbox.tries._layer import is_pending, let_go_of_accepted, seen
 from wink_sandbox.tries._private import HOME
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from wink_sandbox.tries._bases import Bases
     from wink_sandbox.tries._hunks import Picked, Unit
     from wink_sandbox.tries._three_way import Choice, Conflict
+    from wink_sandbox.tries._update import Updated
 
 DIRECTORY: Final = "tries"
 """Where tries are, in the workspace's state."""
@@ -127,7 +128,7 @@ class Try:
 
     def _settle(self) -> None:
         """Take in what a program did to the copy, where wink was killed meanwhile."""
-        if is_unsettled(self.overlay) and not self._is_aside:
+        if (is_unsettled(self.overlay) or is_pending(self.overlay)) and not self._is_aside:
             with suppress(TryBusy), self._held():
                 pass
 
@@ -138,6 +139,11 @@ class Try:
         except BlockingIOError:
             raise TryBusy(self.name) from None
         try:
+            if is_pending(self.overlay):
+                from wink_sandbox.tries._update import go_on
+
+                with suppress(WinkError) if is_dropped else nullcontext():
+                    go_on(self.overlay, self._facts)
             if is_unsettled(self.overlay):
                 from wink_sandbox import CopyLost, CopyOfTry
 
@@ -297,6 +303,26 @@ class Try:
                 git_directory=git_directory,
             )
             return done if dry_run else replace(done, is_over=self.end_if_empty())
+
+    def update(self, *, dry_run: bool = False) -> Updated:
+        """Merge what the workspace has changed meanwhile into it, where programs that run in it next see and resolve it.
+
+        Where both have changed the same lines it has git's markers, and is not accepted while it has them. Raises `UnknownTry` and
+        `TryBusy`.
+        """
+        from wink_sandbox.tries._update import update
+
+        self._must_exist()
+        with self._held():
+            return update(self.overlay, self._facts, dry_run=dry_run)
+
+    def undo_update(self, *, dry_run: bool = False) -> Updated | None:
+        """Take its last update back, None where there is none; raises also `MergeRefused` where programs have built on it."""
+        from wink_sandbox.tries._update import undo
+
+        self._must_exist()
+        with self._held():
+            return undo(self.overlay, self._facts, dry_run=dry_run)
 
     def drop(self, *paths: str, dry_run: bool = False, confirm: Callable[[Accepted], object] | None = None) -> Accepted:
         """Forget all of it, or what is at and beneath some paths; what was accepted stays. Raises like `accept`.

@@ -1,0 +1,318 @@
+"""`wink update`: what the workspace has changed meanwhile comes into the try, as a whole, and can be taken back."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from plugins.sandbox.tests.tries.conftest import Wink, tree
+
+from wink.errors import MergeRefused, TryBusy, TryConflict, UnknownTry
+from wink.workspace import Workspace
+from wink_sandbox import Command, Sandbox
+from wink_sandbox.tries import Accepted, AcceptRefused, Try, Updated
+from wink_sandbox.tries._three_way import Merge, ThreeWay
+
+LINES = [f"{number}\n" for number in range(1, 31)]
+CHANGES = {"os.rename", "os.link", "os.remove", "os.mkdir", "os.rmdir", "os.truncate", "os.chmod"}
+"""What changes files, of what Python says it is about to do; `open` for writing is another."""
+
+
+def _with(**lines: str) -> str:
+    """The text, with some lines other ones: l3="three"."""
+    return "".join(f"{lines[name]}\n" if (name := f"l{line.strip()}") in lines else line for line in LINES)
+
+
+@pytest.fixture
+def workspace(place: Path) -> Iterator[Workspace]:
+    """A project with texts of thirty lines, and a try that has changed all of them, as the workspace has."""
+    for name in ("apart", "together", "alike", "put-back", "deleted"):
+        (place / name).write_text("".join(LINES))
+    (place / "binary").write_bytes(b"a\0a")
+    with Workspace.open(place) as opened:
+        _run(
+            Try(opened, "t"),
+            "sed -i 's/^3$/three/' apart; sed -i 's/^5$/five/' together alike deleted; printf b > binary; echo n > new;"
+            "cp 'put-back' was; echo >> 'put-back'; cat was > 'put-back'; rm was",
+        )
+        (place / "apart").write_text(_with(l28="mine"))
+        (place / "together").write_text(_with(l5="fünf", l28="mine"))
+        (place / "alike").write_text(_with(l5="five"))
+        (place / "put-back").write_text(_with(l9="mine"))
+        (place / "binary").write_bytes(b"c\0c")
+        (place / "deleted").unlink()
+        yield opened
+
+
+def _run(one: Try, script: str) -> None:
+    with one.use() as overlay:
+        assert Sandbox().run(Command(("/bin/sh", "-c", script)), overlay).status == 0
+
+
+def _seen(workspace: Workspace) -> dict[str, object]:
+    """All that a person can see of the try: what it has changed, and what would be in whose way."""
+    one = Try(workspace, "t")
+    return {"diff": [change.diff() for change in one.differences().changes()], "unmerged": one.unmerged()}
+
+
+def _upper(workspace: Workspace, name: str) -> str:
+    return Path(Try(workspace, "t").overlay.upper, name).read_text()
+
+
+MARKED = _with(l5="<<<<<<< workspace\nfünf\n||||||| base\n5\n=======\nfive\n>>>>>>> try", l28="mine")
+
+
+def test_both_changes_are_in_the_try_and_what_conflicts_is_marked_there(workspace: Workspace, place: Path) -> None:
+    """Nothing of the workspace changes; what cannot be merged is named, and as it was."""
+    before = tree(place)
+
+    planned = Try(workspace, "t").update(dry_run=True)
+    done = Try(workspace, "t").update()
+
+    assert tree(place) == before
+    assert done == planned
+    assert set(done.merged) == {"apart", "together"}
+    assert done.marked == ("together",)
+    assert set(done.same) == {"alike", "put-back"}
+    assert {one.path for one in done.conflicts} == {"binary", "deleted"}
+    assert _upper(workspace, "apart") == _with(l3="three", l28="mine")
+    assert _upper(workspace, "together") == MARKED
+    assert {one.path for one in Try(workspace, "t").unmerged()} == {"binary", "deleted"}
+    _run(Try(workspace, "t"), f"grep -qx mine 'put-back' && test \"$(sed -n 28p apart)\" = mine && cd {place}")
+
+
+def test_markers_are_accepted_when_they_are_resolved_or_asked_for(workspace: Workspace, place: Path) -> None:
+    """An agent that leaves them must not have them in the workspace by the way."""
+    Try(workspace, "t").update()
+
+    with pytest.raises(AcceptRefused, match="still has the conflict markers"):
+        Try(workspace, "t").accept("together")
+    assert Try(workspace, "t").accept("together", choice="markers", dry_run=True).changes
+    _run(Try(workspace, "t"), "sed -i '/^[<>=|]\\{7\\}/d; s/^fünf$/both/; /^five$/d' together")
+    assert {path for path, _ in Try(workspace, "t").accept(rest=True).left} == {"binary", "deleted"}
+
+    assert (place / "together").read_text() == _with(l5="both\n5", l28="mine")
+    assert (place / "apart").read_text() == _with(l3="three", l28="mine")
+    assert (place / "put-back").read_text() == _with(l9="mine")
+    workspace.undo()
+    assert (place / "together").read_text() == _with(l5="fünf", l28="mine")
+
+
+def test_what_is_saved_after_the_update_is_merged_with_it(workspace: Workspace, place: Path) -> None:
+    """The base is what was brought in: neither is lost, and the same change is not one twice."""
+    Try(workspace, "t").update()
+    (place / "apart").write_text(_with(l15="later", l28="mine"))
+
+    Try(workspace, "t").accept("apart")
+
+    assert (place / "apart").read_text() == _with(l3="three", l15="later", l28="mine")
+
+
+def test_a_second_update_brings_what_came_later_and_markers_stay_unresolved(workspace: Workspace, place: Path) -> None:
+    """Its undo takes back the second alone."""
+    Try(workspace, "t").update()
+    first = _seen(workspace)
+    (place / "together").write_text(_with(l5="fünf", l15="later", l28="mine"))
+
+    assert Try(workspace, "t").update().merged == ("together",)
+    assert "later" in _upper(workspace, "together")
+    with pytest.raises(AcceptRefused, match="conflict markers"):
+        Try(workspace, "t").accept("together")
+    Try(workspace, "t").undo_update()
+    (place / "together").write_text(_with(l5="fünf", l28="mine"))
+
+    assert _seen(workspace) == first
+    assert Try(workspace, "t").undo_update() is None
+
+
+def test_an_undo_gives_the_try_as_it_was(workspace: Workspace, place: Path) -> None:
+    """And the same update can be had again."""
+    before = _seen(workspace)
+    done = Try(workspace, "t").update()
+    after = _seen(workspace)
+
+    back = Try(workspace, "t").undo_update()
+
+    assert back == Updated(done.merged, done.marked, done.same)
+    assert _seen(workspace) == before
+    Try(workspace, "t").update()
+    assert _seen(workspace) == after
+    Try(workspace, "t").undo_update()
+    with pytest.raises(TryConflict):
+        Try(workspace, "t").accept()
+
+
+@pytest.mark.parametrize(
+    "script",
+    ["echo more >> apart", "rm apart", "chmod 600 apart", "cp apart b && mv b apart", "echo mine > alike", "rm together; mkdir together"],
+)  # fmt: skip
+def test_what_programs_have_built_on_is_not_taken_back(workspace: Workspace, script: str) -> None:
+    """Nothing is, and the paths are named."""
+    Try(workspace, "t").update()
+    _run(Try(workspace, "t"), script)
+    before = _seen(workspace)
+
+    with pytest.raises(MergeRefused, match="has changed in the try since the update"):
+        Try(workspace, "t").undo_update()
+
+    assert _seen(workspace) == before
+
+
+def test_a_save_while_it_merges_stays_the_persons(
+    workspace: Workspace, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file is left as it is in the try, and the next update has it."""
+    merged = ThreeWay.of
+
+    def saved(self: ThreeWay, *given: Any) -> Merge:
+        done = merged(self, *given)
+        (place / "apart").write_text(_with(l20="saved"))
+        return done
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ThreeWay, "of", saved)
+        done = Try(workspace, "t").update()
+
+    assert "apart" not in done.merged
+    assert [one.reason for one in done.conflicts if one.path == "apart"] == [
+        "was saved by somebody in this very moment; run the update again"
+    ]
+    assert (place / "apart").read_text() == _with(l20="saved")
+    assert "apart" in Try(workspace, "t").update().merged
+    assert _upper(workspace, "apart") == _with(l3="three", l20="saved")
+
+
+def _killed(act: Callable[[], object], step: int) -> bool:
+    """Do something in a process that is killed before it changes a file for the so manieth time; whether it came so far."""
+    pid = os.fork()
+    if not pid:
+        done = 0
+
+        def hook(event: str, given: tuple[Any, ...]) -> None:
+            nonlocal done
+            is_open = (
+                event == "open" and isinstance(given[2], int) and given[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
+            )
+            if event in CHANGES or is_open:
+                done += 1
+                if done == step:
+                    os._exit(9)
+
+        try:
+            sys.addaudithook(hook)
+            act()
+            os._exit(0)
+        finally:
+            os._exit(1)
+    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    assert status in (0, 9)
+    return status == 9
+
+
+def test_killed_at_any_step_it_is_as_before_or_as_after(workspace: Workspace, place: Path) -> None:
+    """Whoever opens the try next goes on; an update and its undo."""
+    before, was = _seen(workspace), tree(place)
+    Try(workspace, "t").update()
+    after = _seen(workspace)
+    Try(workspace, "t").undo_update()
+    assert _seen(workspace) == before
+    kills, step = [0, 0], 0
+    while True:
+        step += 1
+        if not _killed(lambda: Try(workspace, "t").update(), step):
+            break
+        kills[0] += 1
+        found = _seen(workspace)
+        assert found in (before, after), step
+        if found == after:
+            Try(workspace, "t").undo_update()
+            assert _seen(workspace) == before, step
+    step = 0
+    while True:
+        step += 1
+        Try(workspace, "t").update()
+        if not _killed(lambda: Try(workspace, "t").undo_update(), step):
+            break
+        kills[1] += 1
+        assert _seen(workspace) in (before, after), step
+    assert _seen(workspace) == before
+    assert tree(place) == was
+    assert min(kills) > 15, kills
+
+
+def test_a_try_in_use_and_one_that_is_none(workspace: Workspace) -> None:
+    """Said as of every command."""
+    with pytest.raises(UnknownTry):
+        Try(workspace, "other").update()
+    with Try(workspace, "t").use(), pytest.raises(TryBusy):
+        Try(workspace, "t").update()
+
+
+def test_a_plan_that_cannot_be_read_is_said_and_the_try_can_be_dropped(workspace: Workspace, wink: Wink) -> None:
+    """Nobody goes on with half of it."""
+    directory = Path(Try(workspace, "t").overlay.directory)
+    (directory / "update.pending").mkdir()
+    (directory / "update.pending/plan.json").write_text('[["../../a", 1, 1, "", null, null, true, false, false]]')
+
+    said = wink("diff", "--try", "t")
+
+    assert said.returncode == 2
+    assert "the plan of an update, cannot be read" in said.stderr
+    assert "cannot be read" in wink("tries").stdout
+    assert wink("drop", "--name", "t").returncode == 0
+    assert wink("tries").stdout == ""
+
+
+def test_the_command(workspace: Workspace, wink: Wink) -> None:
+    """Its lines, its exit status, and its JSON."""
+    done = wink("update", "t")
+    assert (done.returncode, done.stdout) == (
+        1,
+        """updated: 4 paths of the try 't'
+  merged with what the workspace has changed: apart, together
+  as in the workspace: alike, put-back
+  has conflict markers, to be resolved in the try: together
+  `wink update t --undo` takes it back
+""",
+    )
+    assert done.stderr.splitlines() == [
+        "wink: left as they are: 2 paths",
+        "  was changed in the workspace meanwhile, and is no text that could be merged by lines:",
+        "    binary",
+        "  was changed in the workspace meanwhile, and was deleted on one side:",
+        "    deleted",
+    ]
+    back = wink("update", "--undo")
+    assert (
+        back.stdout == "taken back: 4 paths of the try 't'\n  as before the update: apart, together, alike, put-back\n"
+    )
+    assert wink("update", "--name", "t", "--undo").stderr == "wink: the try 't' has no update to take back\n"
+    told = json.loads(wink("update", "--json", "--dry-run").stdout)
+    assert (told["marked"], told["dry_run"], len(told["conflicts"])) == (["together"], True, 2)
+    assert wink("update", "t", "--name", "u").returncode == 2
+    assert "there is no try 'u'" in wink("update", "u").stderr
+
+
+def test_a_copy_shows_it_too(place: Path, wink: Wink) -> None:
+    """Where programs work on a copy of the workspace."""
+    (place / "apart").write_text("".join(LINES))
+    assert wink("try", "-q", "--unconfined", "--", "sed", "-i", "s/^3$/three/", "apart").returncode == 0
+    (place / "apart").write_text(_with(l28="mine"))
+
+    assert wink("update").returncode == 0
+
+    shown = wink("try", "-q", "--unconfined", "--", "cat", "apart")
+    assert shown.stdout == _with(l3="three", l28="mine"), shown.stderr
+    assert wink("accept").returncode == 0
+    assert (place / "apart").read_text() == _with(l3="three", l28="mine")
+
+
+def test_accepted_types_are_typed(workspace: Workspace) -> None:
+    """What a program gets."""
+    assert isinstance(Try(workspace, "t").update(), Updated)
+    assert isinstance(Try(workspace, "t").accept(rest=True), Accepted)
