@@ -12,6 +12,7 @@ from wink_sandbox._guard import Guard, Guarded, OverlayGuard, usual_guard
 from wink_sandbox._lay import check_mounts, foreign, mounted_in, objection
 from wink_sandbox._merge import Differences, Notes, changed_meanwhile, differences, forget, lay_aside, merge, refused
 from wink_sandbox._overlay import (
+    COPY,
     LEFT_OUT,
     SINCE,
     Overlay,
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from wink_sandbox.programs import mount
 
 __all__ = [
+    "COPY",
     "CopyLeft",
     "copies_left",
     "free_copy",

@@ -266,10 +266,10 @@ def _apply(found: Differences, to: Merging, keep: bool) -> None:
         to.take_mode(path, modes[path])
 
 
-def lay_aside(found: Differences, upper: str) -> None:
+def lay_aside(found: Differences, upper: str, *, keep: bool = False) -> None:
     """Move what was changed out of an overlay into another one's upper directory, which is empty.
 
-    What is so deep that it has no path is left where it is. `forget` has then still to let go of directories.
+    With `keep` it stays there, and is copied. What is so deep that it has no path is left where it is. `forget` has then still to let go of directories.
     """
     source = found.overlay.upper
     made = {step.path for step in found.steps if step.kind != "drop"}
@@ -287,7 +287,15 @@ def lay_aside(found: Differences, upper: str) -> None:
                 _make_like(f"{source}/{step.path}", f"{upper}/{step.path}")
             else:
                 changeable.open(os.path.dirname(f"{source}/{step.path}"))
-                os.rename(f"{source}/{step.path}", f"{upper}/{step.path}")
+                place = found.source(step.path) if keep and step.kind == "file" else f"{source}/{step.path}"
+                if not keep:
+                    os.rename(place, f"{upper}/{step.path}")
+                elif step.made is None:  # what marks it as gone
+                    os.link(place, f"{upper}/{step.path}", follow_symlinks=False)
+                else:
+                    from wink_sandbox._copy import copy_file  # which what is merged does not need
+
+                    copy_file(place, f"{upper}/{step.path}", step.made)
             if step.made is not None and step.kind != "link":
                 modes[step.path] = stat.S_IMODE(step.made.st_mode)
         for path in sorted(modes, reverse=True):

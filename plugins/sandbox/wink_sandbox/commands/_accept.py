@@ -34,6 +34,7 @@ from wink.errors import MergeRefused, TryConflict, WinkError
 from wink.filesystem import FileChange, path_in_json, quoted_path
 from wink.limits import utc_now
 from wink_sandbox import GitOutside
+from wink_sandbox.commands._checking import check_of
 from wink_sandbox.commands._patch import check_terminal, pick
 from wink_sandbox.commands._remotes import GitDirectories, Remotes
 from wink_sandbox.commands._telling import (
@@ -46,7 +47,7 @@ from wink_sandbox.commands._telling import (
     tell_paths,
     tell_refused,
 )
-from wink_sandbox.tries import KEPT, Accepted, Try, bring_back, clashes, dropped_tries, tries
+from wink_sandbox.tries import KEPT, Accepted, CheckFailed, Try, bring_back, clashes, dropped_tries, tries
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -84,6 +85,11 @@ _dry_run = click.option("--dry-run", is_flag=True, help="Only show what would ch
     type=click.Choice(["markers", "workspace", "try"]),
     help="What to take where the workspace has changed the same lines: both, with markers, its own, or those of the try.",
 )
+@click.option(
+    "--check",
+    metavar="COMMAND",
+    help="Accept only if this shell command passes on the result, in the sandbox and without network; what it writes is dropped.",
+)
 @click.option("-p", "--patch", is_flag=True, help="Ask for each hunk, at a terminal, as `git add -p` does.")
 @_dry_run
 @json_option
@@ -98,6 +104,7 @@ def accept(
     remotes: bool,
     git_dir: bool,
     choice: Choice | None,
+    check: str | None,
     patch: bool,
     dry_run: bool,
     as_json: bool,
@@ -108,10 +115,13 @@ def accept(
     `wink undo` takes back. What the workspace has changed meanwhile is merged with it, by lines. Where both have changed the
     same lines, or what is no text, or where something may not become a workspace's, nothing is
     accepted and the paths are named. With --rest they stay in the try, everything else is accepted, and the exit status
-    is 1; what --without leaves out stays there too.
+    is 1; what --without leaves out stays there too. With --check a command is run on what the workspace would be, one at a time,
+    and where it fails nothing is accepted either, and the exit status is 2.
     """
     if everything and paths:
         raise wrong("--all accepts all of it; give it without PATHs, or leave some out with --without")
+    if check is not None and (patch or dry_run):
+        raise wrong("--check is run when all that was chosen is accepted; give it without --patch and --dry-run")
     if patch:
         if as_json:
             raise wrong("--patch asks a person for each hunk; give it without --json, or name PATHs")
@@ -137,7 +147,14 @@ def accept(
                 git_directory=belongs,
                 settings=settings_problem,
                 choice=choice,
+                check=None if check is None else check_of(check, as_json=as_json),
+                on_wait=lambda: click.echo("wink: another check is running here; waiting for it", err=True),
             )
+        except CheckFailed as error:
+            if not as_json:
+                raise
+            echo_json(**json_of_accepted(tried, Accepted(None, ())), check={"status": error.status}, dry_run=False)
+            return _WRONG
         except (TryConflict, MergeRefused):
             refused = tell_refused(
                 tried, chosen, left_out, portable_names=portable, remotes=asking, git_directory=belongs, choice=choice
@@ -149,7 +166,8 @@ def accept(
                 echo_json(**json_of_accepted(tried, nothing), dry_run=dry_run)
             return _WRONG
         if as_json:
-            echo_json(**json_of_accepted(tried, done), dry_run=dry_run)
+            passed = {} if check is None else {"check": {"status": 0}}
+            echo_json(**json_of_accepted(tried, done), **passed, dry_run=dry_run)
             return _FAILED if done.left or done.marked else None
         if dry_run:
             click.echo(f"would accept {paths_of(len(done.changes))} of the try {tried.name!r}")

@@ -20,6 +20,7 @@ from wink_sandbox.tries._try import (
 
 if TYPE_CHECKING:
     from wink_sandbox.tries._accepted import Accepted, AcceptRefused
+    from wink_sandbox.tries._check import CHECK_PROFILE, Check, CheckFailed, Ran
     from wink_sandbox.tries._home_pattern import HomePattern, home_pattern
     from wink_sandbox.tries._hunks import Hunk, Picked, Unit, split
     from wink_sandbox.tries._lines import MergedText, MergeFailed, merge_texts
@@ -29,11 +30,14 @@ if TYPE_CHECKING:
     from wink_sandbox.tries._update import Updated
 
 __all__ = [
+    "CHECK_PROFILE",
     "DIRECTORY",
     "KEPT",
     "PROFILES",
     "AcceptRefused",
     "Accepted",
+    "Check",
+    "CheckFailed",
     "Choice",
     "Conflict",
     "Dropped",
@@ -44,6 +48,7 @@ __all__ = [
     "Persist",
     "Persisted",
     "Picked",
+    "Ran",
     "Run",
     "Try",
     "Unit",
@@ -68,6 +73,7 @@ if not TYPE_CHECKING:  # `wink accept --patch` alone needs some of these, and wh
         __name__,
         {
             "AcceptRefused Accepted": "_accepted",
+            "CHECK_PROFILE Check CheckFailed Ran": "_check",
             "Hunk Picked Unit split": "_hunks",
             "Persist Persisted": "_persist",
             "HomePattern home_pattern": "_home_pattern",

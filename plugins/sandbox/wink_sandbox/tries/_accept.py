@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from wink.dataclass import replace
@@ -36,7 +36,9 @@ from wink_sandbox.tries._three_way import Choice, Conflict, Merge, ThreeWay, wit
 
 if TYPE_CHECKING:
     from wink_sandbox import RemoteSetting, SettingsProblem
+    from wink_sandbox.tries._check import Check
     from wink_sandbox.tries._hunks import Content, Picked, Unit
+    from wink_sandbox.tries._try import Try
     from wink_sandbox.tries._worktree import MainTree
 
 _MARKED: Final = "still has the conflict markers of the update; resolve them in the try"
@@ -70,6 +72,10 @@ class Acceptable(NamedTuple):
     overruled: tuple[str, ...]
 
 
+class _Changed(Exception):
+    """What is to be accepted is not what was checked."""
+
+
 class Accepting:
     """One accept of the try `name`, whose overlay is in use; `lay_aside` keeps what of it is overruled."""
 
@@ -99,6 +105,7 @@ class Accepting:
         confirm: Callable[[Accepted], object] | None,
         remotes: Callable[[tuple[RemoteSetting, ...]], bool] | None,
         git_directory: Callable[[str], bool] | None,
+        checked: tuple[Try, Check, Callable[[], object] | None] | None = None,
     ) -> Accepted:
         """Do it, or with `dry_run` say what would be done; see `Try.accept`."""
         with ExitStack() as opened:
@@ -122,7 +129,10 @@ class Accepting:
             if pick is None:  # what is merged is merged now, and only looked at again when nobody else can change it
                 self._merged(self._chosen())
             said = self._said()
-            done = self._take(said, session, taken, left, confirm)
+            if checked is None:
+                done = self._take(said, session, taken, left, confirm)
+            else:
+                done = self._take_checked(said, session, confirm, *checked)
             # Last: what fails here is still in the try, and the files are in the workspace, to be committed once more.
             git = [(main.place, call) for main in mains if (call := self._take_git(main, said, session)) is not None]
             return replace(done, git=tuple(git))
@@ -182,6 +192,35 @@ class Accepting:
             said |= {"earlier_commands": len(commands) - _COMMANDS} if len(commands) > _COMMANDS else {}
         return said
 
+    def _take_checked(
+        self,
+        said: Mapping[str, object],
+        session: str,
+        confirm: Callable[[Accepted], object] | None,
+        one: Try,
+        check: Check,
+        on_wait: Callable[[], object] | None,
+    ) -> Accepted:
+        """The same when a check has passed on exactly this."""
+        from wink_sandbox.tries._check import TIMES, CheckFailed, queued, shown, signature
+
+        with queued(os.path.dirname(self._overlay.directory), on_wait):
+            for _ in range(TIMES):
+                able = self._acceptable(self._workspace.filesystem.begin(), rest=self._request.rest)
+                seen = signature(able.found)
+
+                def is_it(found: Differences, seen: object = seen) -> bool:
+                    return signature(found) == seen
+
+                if able.found.steps:
+                    with shown(one, able.found) as (there, overlay):
+                        ran = check(there, overlay)
+                    if ran.status != 0:
+                        raise CheckFailed(self._name, ran.status, ran.output)
+                with suppress(_Changed):
+                    return self._take(said, session, None, (), confirm, only=is_it)
+            raise CheckFailed(self._name, 0)
+
     def _take(
         self,
         said: Mapping[str, object],
@@ -189,6 +228,7 @@ class Accepting:
         taken: set[str] | None,
         left: tuple[tuple[str, str], ...],
         confirm: Callable[[Accepted], object] | None,
+        only: Callable[[Differences], bool] | None = None,
     ) -> Accepted:
         """Merge what is in the workspace itself, and let go of it in the try."""
         found, told = Differences(self._overlay, ()), tuple[tuple[str, str], ...]()
@@ -201,6 +241,8 @@ class Accepting:
             # As of now: others had their turns before this one.
             able = self._acceptable(part, rest=self._request.rest, taken=taken)
             found, more = able.found, able.left
+            if only is not None and not only(found):
+                raise _Changed
             left = more if taken is None else tuple(sorted({*left, *more}))
             told = _told(found)
             if confirm is not None:

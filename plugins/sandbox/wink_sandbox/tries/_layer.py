@@ -14,6 +14,8 @@ from wink_sandbox import DEEPEST, Differences, Overlay, differences, remove_tree
 PENDING: Final = "update.pending"
 UNDOING: Final = "update.undoing"
 """Where an update is that is to be gone on with, and one that is being taken back."""
+CHECK: Final = "check"
+"""Where a check runs."""
 
 
 def is_pending(overlay: Overlay) -> bool:

@@ -30,13 +30,14 @@ from wink_sandbox import (
     keep_base,
     lay_aside,
     overlays_in,
+    remove_tree,
     with_git_config,
 )
 from wink_sandbox.tries._beside import is_confirmed, layers_beside, outside
 from wink_sandbox.tries._dropped import KEPT, Dropped, dropped, free, is_name, place_for
 from wink_sandbox.tries._dropped import bring_back as _bring_back
 from wink_sandbox.tries._facts import Facts, Run
-from wink_sandbox.tries._layer import is_pending, let_go_of_accepted, seen
+from wink_sandbox.tries._layer import CHECK, is_pending, let_go_of_accepted, seen
 from wink_sandbox.tries._private import HOME
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from wink_sandbox import CopyOfTry, RemoteSetting, SettingsProblem, Step
     from wink_sandbox.tries._accepted import Accepted
     from wink_sandbox.tries._bases import Bases
+    from wink_sandbox.tries._check import Check
     from wink_sandbox.tries._hunks import Picked, Unit
     from wink_sandbox.tries._three_way import Choice, Conflict
     from wink_sandbox.tries._update import Updated
@@ -66,9 +68,14 @@ class Try:
 
     def lying_in(self, directory: str) -> Try:
         """The same, where it was put aside to."""
-        self.overlay, self._is_aside = Overlay(self.overlay.root, directory), True
-        self._facts = Facts(self.overlay)
-        return self
+        return self.over(Overlay(self.overlay.root, directory))
+
+    def over(self, overlay: Overlay) -> Try:
+        """Another one of the same name, over an overlay."""
+        one = Try(self._workspace, self.name)
+        one.overlay, one._is_aside = overlay, True
+        one._facts = Facts(overlay)
+        return one
 
     @cached_property
     def _bases(self) -> Bases:
@@ -159,6 +166,8 @@ class Try:
                                     raise
                                 copy.give_up()
             with suppress(OSError) if is_dropped else nullcontext():
+                if os.path.lexists(f"{self.overlay.directory}/{CHECK}"):
+                    remove_tree(f"{self.overlay.directory}/{CHECK}")
                 let_go_of_accepted(self.overlay)
                 for _, layer in layers_beside(self.overlay, self._facts):
                     let_go_of_accepted(layer)
@@ -269,6 +278,8 @@ class Try:
         git_directory: Callable[[str], bool] | None = None,
         settings: SettingsProblem | None = None,
         choice: Choice | None = None,
+        check: Sequence[str] | Check | None = None,
+        on_wait: Callable[[], object] | None = None,
     ) -> Accepted:
         """Make all of it, or what is at and beneath some paths, the workspace's: one call, which can be undone.
 
@@ -286,11 +297,19 @@ class Try:
         `git init --separate-git-dir`; what git wrote there is refused otherwise.
         Texts that both have changed are merged by lines; where both have changed the same, `choice` decides: the "workspace"'s lines,
         those of the "try", or both with git's "markers". "try" decides for whole files too, which cannot be merged.
+        `check` is a program that must exit with 0, over what would become of the workspace, in the sandbox and without network: otherwise it is
+        `CheckFailed`, and nothing has happened. What it writes is dropped. One check runs at a time in a workspace; `on_wait` is told when this one has to wait.
         `settings` says what is wrong with what a file of wink's settings would have; such a file is refused.
         """
         from wink_sandbox.tries._accept import Accepting, Request  # which most commands do not need
 
         self._must_exist()
+        if check is not None and not callable(check):
+            from wink_sandbox.tries._check import check_of
+
+            check = check_of(check)
+        if check is not None and (dry_run or pick is not None):
+            raise ValueError("a check is run when all that was chosen is accepted: give it without dry_run and pick")
         request = Request(paths, without, rest, choice, portable_names, settings)
         with self._held():
             accepting = Accepting(self._workspace, self.overlay, self.name, self._facts, request, self._lay_aside)
@@ -301,6 +320,7 @@ class Try:
                 confirm=confirm,
                 remotes=remotes,
                 git_directory=git_directory,
+                checked=None if check is None else (self, check, on_wait),
             )
             return done if dry_run else replace(done, is_over=self.end_if_empty())
 
