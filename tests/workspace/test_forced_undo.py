@@ -100,6 +100,23 @@ def test_whatever_a_person_made_of_it_goes_and_comes_back(before: str, called: s
             assert (root / "other").read_text() == "never touched"
 
 
+def test_a_directory_in_the_place_of_what_a_call_made_is_refused_while_something_is_in_it(tmp_path: Path) -> None:
+    """Nobody has said that it may go; empty it goes, as whatever else stands there."""
+    with Workspace.open(tmp_path) as workspace:
+        done = call(workspace, lambda files, _: files.write("f", "by the call"))
+        (tmp_path / "f").unlink()
+        (tmp_path / "f").mkdir()
+        (tmp_path / "f/mine").write_text("mine")
+
+        for dry_run in (True, False):
+            with pytest.raises(UndoConflict, match="is a directory that somebody else put something into"):
+                workspace.undo(done, force=True, dry_run=dry_run)
+        assert (tmp_path / "f/mine").read_text() == "mine"
+        (tmp_path / "f/mine").unlink()
+        assert workspace.undo(done, force=True).forced == ("f",)
+        assert not (tmp_path / "f").exists()
+
+
 def test_what_others_put_beneath_a_directory_is_refused_or_stays(tmp_path: Path) -> None:
     """Only what stands at the paths of the call goes."""
     with Workspace.open(tmp_path) as workspace:

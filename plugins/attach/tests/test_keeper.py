@@ -77,7 +77,7 @@ def model(root: Path) -> dict[str, tuple[int, bytes]]:
 def keeping(root: Path, state: Path) -> Iterator[Keeper]:
     """A keeper that has read everything."""
     tree = Tree(str(root), ("node_modules",))
-    keeper = Keeper(tree, Baseline(str(state)), lambda path: False)
+    keeper = Keeper(tree, Baseline(str(state)), lambda path, *, by_name: False)
     keeper.begin()
     keeper.work(60)
     try:
@@ -159,7 +159,7 @@ def test_the_budget_lets_go_of_the_largest(tmp_path: Path) -> None:
     (root / "large").write_bytes(b"x" * 5000)
     (root / "small").write_bytes(b"y" * 100)
     tree = Tree(str(root), ())
-    keeper = Keeper(tree, Baseline(str(tmp_path / "state"), budget=1000), lambda path: False)
+    keeper = Keeper(tree, Baseline(str(tmp_path / "state"), budget=1000), lambda path, *, by_name: False)
     keeper.begin()
     keeper.work(60)
     for name in ("large", "small"):
@@ -195,7 +195,7 @@ class Place:
         (self.root / "d/old").write_text("old\n")
         (self.root / "d/e/old").write_text("old\n")
         self.tree = Closing(str(self.root))
-        self.keeper = Keeper(self.tree, Baseline(str(self.state)), lambda path: False)
+        self.keeper = Keeper(self.tree, Baseline(str(self.state)), lambda path, *, by_name: False)
 
     def close(self) -> None:
         """Let nobody look into it."""
@@ -215,7 +215,7 @@ class Place:
     def again(self) -> None:
         """Another process goes on."""
         self.keeper.close()
-        self.keeper = Keeper(self.tree, Baseline(str(self.state)), lambda path: False)
+        self.keeper = Keeper(self.tree, Baseline(str(self.state)), lambda path, *, by_name: False)
         self.begin()
 
     def found(self) -> dict[str, tuple[bool, bytes | None]]:
@@ -371,7 +371,7 @@ def test_what_is_new_is_kept_when_something_else_has_to_go(tmp_path: Path) -> No
     root.mkdir()
     (root / "large").write_bytes(b"x" * 900)
     tree = Tree(str(root), ())
-    keeper = Keeper(tree, Baseline(str(tmp_path / "state"), budget=1000), lambda path: False)
+    keeper = Keeper(tree, Baseline(str(tmp_path / "state"), budget=1000), lambda path, *, by_name: False)
     keeper.begin()
     keeper.work(60)
     (root / "new").write_bytes(b"y" * 200)

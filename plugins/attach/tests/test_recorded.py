@@ -99,10 +99,39 @@ def test_what_may_not_be_read_is_seen_to_change_and_not_kept(project: Project, r
     project.bash("t1", "echo TOKEN=anothersecretvalue > .env; echo x > b.txt")
 
     assert project.changed() == [("Bash", ["b.txt"])]
-    assert "changed what may not be read, and is not kept: .env" in project.wink("show", "c1")
+    assert "not kept, since a rule denies to read it: .env" in project.wink("show", "c1")
     kept = b"".join(path.read_bytes() for path in project.root.glob(".wink/**/*") if path.is_file())
     assert b"supersecretvalue" not in kept
     assert b"anothersecretvalue" not in kept
+
+
+def test_links_are_no_content_and_what_is_not_kept_is_named_by_log_and_undo(
+    project: Project, rules: Callable[[str], None]
+) -> None:
+    """Wherever they lead: a rule about paths kept those that lead out from being taken back, without a word."""
+    for name, target in (("out", "/etc/hostname"), ("up", "../un"), ("gone", "/etc/hosts"), ("in", "a.txt")):
+        (project.root / name).symlink_to(target)
+    (project.root / ".env").write_text("K\n")
+    (project.root / "hidden").mkdir()
+    rules(f'{SECRET}\n[[rules]]\naction = "deny"\npaths = "hidden/**"\n')
+    project.attach()
+    before = project.files()
+    project.prompt("Go")
+    project.bash("t1", "ln -sfn /etc/passwd out; rm gone; ln -sfn ../at up; ln -sfn b in; ln -s /etc/hosts new")
+    project.bash("t2", "echo z >> .env; rm up; echo file > up")
+    project.bash("t3", "ln -s /etc/hosts hidden/link")
+    project.hook("Stop")
+
+    log = project.wink("log")
+    assert [line.endswith("  not kept") for line in log.splitlines() if " ok " in line] == [True, True, False], log
+    undone = project.wink("undo", "--turn")
+
+    assert "  c2 is not all taken back: not kept, since a rule denies to read it: .env\n" in undone
+    assert "  c3 is not all taken back: not kept, since a rule denies to read it: hidden/link\n" in undone
+    assert (project.root / ".env").read_text() == "K\nz\n"
+    (project.root / ".env").write_text("K\n")
+    (project.root / "hidden/link").unlink()
+    assert project.files() == before
 
 
 def test_a_call_says_which_of_its_changes_cannot_be_undone(project: Project) -> None:
@@ -113,7 +142,7 @@ def test_a_call_says_which_of_its_changes_cannot_be_undone(project: Project) -> 
     project.bash("t1", "echo x >> large.bin; echo x > new.txt")
 
     assert project.changed() == [("Bash", ["large.bin", "new.txt"])]
-    assert "cannot be undone, since it was not kept as it was before: large.bin" in project.wink("show", "c1")
+    assert "not kept as it was before, and cannot be undone: large.bin" in project.wink("show", "c1")
     project.bash("t2", "echo y >> new.txt")
     assert "cannot be undone" not in project.wink("show", "c2")
 

@@ -35,6 +35,7 @@ class Judge:
         self._reading_first: dict[str, ToolPolicy | None] = {}
         self._hidden = Hidden(())
         self._secret: tuple[RulesPolicy, ...] = self._hiding(self.rules())
+        self._secret_names = Hidden(self._secret)
 
     def rules(self) -> tuple[RulesPolicy, ...]:
         """What the settings say now; raises `RulesError` and `SettingsError`."""
@@ -85,10 +86,15 @@ class Judge:
             told = self._read_first(event, session) or told
         return told
 
-    def is_secret(self, path: str) -> bool:
-        """Whether a rule denies to read a path: then its content is not kept either."""
+    def is_secret(self, path: str, *, by_name: bool = False) -> bool:
+        """Whether a rule denies to read a path: then its content is not kept either.
+
+        A link has none, wherever it leads: that is asked `by_name`.
+        """
         if not self._secret:
             return False
+        if by_name:
+            return self._secret_names.has(path)
         tool = SimpleNamespace(name="read_file", effects="read")
         return self._asked(self._secret, tool, {_PATH: path}, "default").action == "deny"
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable
-from typing import Final, NamedTuple
+from collections.abc import Iterable
+from typing import Final, NamedTuple, Protocol
 
 from wink.filesystem import git_index_meaning
 from wink_attach._baseline import Baseline, Entry
@@ -35,12 +35,18 @@ class Difference(NamedTuple):
     is_secret: bool = False
 
 
+class IsSecret(Protocol):
+    """Whether a rule denies to read what is at a path, or, `by_name`, at whatever is called so."""
+
+    def __call__(self, path: str, /, *, by_name: bool) -> bool: ...
+
+
 class Keeper:
     """The baseline of a workspace, the watch over it, and what has still to be read."""
 
-    def __init__(self, tree: Tree, baseline: Baseline, is_secret: Callable[[str], bool]) -> None:
+    def __init__(self, tree: Tree, baseline: Baseline, is_secret: IsSecret) -> None:
         self._tree, self.baseline = tree, baseline
-        self._is_secret = is_secret
+        self._secret = is_secret
         self.watch = Watch()
         self._unread: dict[str, None] = {}
         self._dirty: set[str] = set()
@@ -230,7 +236,7 @@ class Keeper:
             return self._not_kept(path, known)
         status = self._tree.status(path)
         if status is None:
-            return None if known is None else Difference(path, known, None, is_secret=self._is_secret(path))
+            return None if known is None else Difference(path, known, None, is_secret=self._is_secret(path, known))
         if known is not None and known.status == status and (known.digest or not status.is_file):
             return None
         entry, content = self._look(path) or (None, None)
@@ -243,7 +249,10 @@ class Keeper:
         if known is not None and (known.is_same_as(entry) or self._says_the_same(path, known, content)):
             self.baseline.put(path, entry, content)
             return None
-        return Difference(path, known, entry, content, self._is_secret(path))
+        return Difference(path, known, entry, content, self._is_secret(path, known, entry))
+
+    def _is_secret(self, path: str, *entries: Entry | None) -> bool:
+        return self._secret(path, by_name=not any(one is not None and one.status.is_file for one in entries))
 
     def _not_kept(self, path: str, known: Entry | None) -> Difference:
         """A change of what could not be looked at before: it is named, and from now on kept."""
@@ -282,6 +291,6 @@ class Keeper:
         if found is None:
             return Entry(status), None  # it may not be read, and is known by its times alone
         status, content, digest = found
-        if digest and self._is_secret(path):
+        if digest and self._secret(path, by_name=False):
             return Entry(status, self.baseline.keyed(digest)), None
         return Entry(status, digest), content if status.size <= LARGEST else None

@@ -113,8 +113,8 @@ class Recorder:
     def _entry(
         self, told: Told, made: CommitEntry, secrets: Sequence[str] = (), lost: Sequence[str] = ()
     ) -> CommitEntry:
-        hidden = f"changed what may not be read, and is not kept: {_named(secrets)}" if secrets else ""
-        large = f"cannot be undone, since it was not kept as it was before: {_named(lost)}" if lost else ""
+        hidden = f"not kept, since a rule denies to read it: {_named(secrets)}" if secrets else ""
+        large = f"not kept as it was before, and cannot be undone: {_named(lost)}" if lost else ""
         failure = "; ".join(filter(None, (told.failure, hidden, large)))
         now = utc_now()
         started = told.started or now

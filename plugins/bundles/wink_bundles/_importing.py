@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 _NO_SIDE: tuple[Any, ...] = (None, None, None, None)
 
 
-def write_import(bundle: Bundle, directory: str) -> None:
-    """Make `directory`, with the session in it; raises `ImportRefused` where there is something already."""
+def write_import(bundle: Bundle, directory: str) -> str:
+    """Make `directory`, with the session in it, and give where its git history is in there; raises `ImportRefused` where there is something already."""
     target = os.path.abspath(directory)
     if os.path.lexists(target) and (os.path.islink(target) or not os.path.isdir(target) or os.listdir(target)):
         raise ImportRefused(directory)
@@ -38,6 +38,7 @@ def write_import(bundle: Bundle, directory: str) -> None:
         if os.path.isdir(target):
             os.rmdir(target)
         os.rename(draft, target)
+        return os.path.join(os.path.basename(os.path.dirname(state)), os.path.basename(state), HISTORY)
     except BaseException:
         shutil.rmtree(draft, ignore_errors=True)
         raise

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from wink.record import CallView
     from wink.workspace import Workspace
 
+NOT_KEPT: Final = "not kept"
+"""How the note on a call begins that names what was changed and cannot be taken back."""
+GUESSED: Final = "guessed"
+"""How the note on a call of an attached agent begins whose changes may be another's that ran at the same time."""
 _CALL: Final = re.compile(r"c?([0-9]{1,15})")
 
 F = TypeVar("F", bound=Callable[..., Any])

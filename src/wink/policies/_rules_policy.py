@@ -135,8 +135,7 @@ class RulesPolicy:
         """Fail a call that has touched what a rule denies, or asks about without having been asked."""
         from wink.policies._rules_outcome import CREATE, touched
 
-        found = touched(facts, result)
-        if not found:
+        if not (found := touched(facts, result)):
             return
         parts = [part for part in parts if part.concerns(facts)]
         restricting = [part for part in parts if part.restricts and not part.is_limit and part.patterns is not None]
@@ -145,6 +144,8 @@ class RulesPolicy:
         was_asked = self._was_asked(parts, facts)
         for path, how in found.items():
             one = placed(Named("", path), facts.files) or Placed(Named("", path))
+            if facts.tool.effects != "read" and facts.files is not None and not one.places:  # a link that leads out
+                one = Placed(one.named, (facts.files.normalize(path),))
             # A directory that is named was looked into before, so what it held then has been asked about.
             is_asked = was_asked or (how != CREATE and _is_in_named(path, facts))
             for part in restricting:

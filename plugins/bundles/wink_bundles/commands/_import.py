@@ -24,7 +24,7 @@ def import_(file: str, directory: str | None, as_json: bool) -> None:
     bundle = read_bundle(file)
     stem = os.path.basename(file).removesuffix(".wink")
     target = directory or (stem if stem not in ("", ".", "..", os.path.basename(file)) else bundle.manifest.session)
-    write_import(bundle, target)
+    history = write_import(bundle, target)
     if as_json:
         manifest, directory = bundle.manifest, os.path.abspath(target)
         echo_json(directory=directory, session=manifest.session, calls=manifest.calls)
@@ -32,4 +32,4 @@ def import_(file: str, directory: str | None, as_json: bool) -> None:
     click.echo(one_line(f"session {bundle.manifest.session}: {bundle.manifest.calls} calls, in {target}"))
     click.echo(one_line(f"`wink log --workspace {target}` lists them"))
     if bundle.history is not None:
-        click.echo(one_line(f"`git clone {os.path.join(target, '.wink', 'history.bundle')}` gives what they changed"))
+        click.echo(one_line(f"`git clone {os.path.join(target, history)}` gives what they changed"))

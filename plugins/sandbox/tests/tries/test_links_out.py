@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -188,3 +189,23 @@ def test_nothing_is_accepted_beneath_a_directory_that_became_a_link_out(wink: Wi
 
     assert os.listdir(outside) == ["b.txt"]
     assert (outside / "b.txt").read_text() == "b\n"
+
+
+def test_a_rule_over_paths_judges_a_link_that_leads_out_by_its_name(place: Path, wink: Wink) -> None:
+    """Where it leads to is no file of the workspace, so that no rule is about it: a virtual environment has some."""
+    (place / ".env").write_text("K\n")
+    (place / "wink.toml").write_text('[[rules]]\naction = "deny"\npaths = ["**/.env", "secrets/**"]\n')
+
+    def run(command: str) -> subprocess.CompletedProcess[str]:
+        return wink("call", "run_command", "--section", "shell.commands", f"command={command}")
+
+    made = run("ln -s /usr/bin/env tool; ln -s ../../x up; ln -s /etc/hosts gone")
+    changed = run("ln -sfn /etc tool; rm gone")
+
+    assert (made.returncode, changed.returncode) == (0, 0), made.stdout + made.stderr + changed.stdout
+    assert (os.readlink(place / "tool"), os.readlink(place / "up")) == ("/etc", "../../x")
+    for command in ("mkdir secrets; ln -s /etc secrets/out", "ln -s .env in", "ln -sfn /etc .env"):
+        refused = run(command)
+        assert refused.returncode == 1
+        assert "nothing was changed" in refused.stderr, refused.stderr
+    assert (place / ".env").read_text() == "K\n"

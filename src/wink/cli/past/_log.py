@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from wink.cli._calls import json_of_call, opened_for_reading, when
+from wink.cli._calls import GUESSED, NOT_KEPT, json_of_call, opened_for_reading, when
 from wink.cli._changed import touched
 from wink.cli._shorten import arguments, fit
 from wink.cli._standing import workspace_option
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 _WIDTH = 100
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _PAGE = 200
-GUESSED = "guessed"
-"""How the note on a call of an attached agent begins whose changes may be another's that ran at the same time."""
 
 
 class Outcome(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  # it takes none before click 8.5
@@ -212,7 +210,10 @@ def _lines(calls: tuple[CallView, ...], turns: Mapping[str, Turn], *, last: int,
         if several:
             front += f"{call.session}  "
         changed = f"  [{touched(call.changes)}]" if call.changes and call.word in ("ok", "undone") else ""
-        changed += "  guessed" if (call.error or "").startswith(GUESSED) else ""
+        noted = (call.error or "") if call.word in ("ok", "undone") else ""
+        changed += "".join(
+            f"  {word}" for word in (GUESSED, NOT_KEPT) if noted.startswith(word) or f"; {word}" in noted
+        )
         room = max(_WIDTH - len(front) - len(call.tool) - len(changed) - 1, 20)
         text = f"{call.tool} {arguments(call.values, room)}".rstrip()
         yield f"{front}{fit(text, room + len(call.tool) + 1)}{changed}"

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from wink.cli._calls import call_number, echo_json, json_of_change, json_option, opened_for_reading, turn_option
+from wink.cli._calls import (
+    GUESSED,
+    NOT_KEPT,
+    call_number,
+    echo_json,
+    json_of_change,
+    json_option,
+    opened_for_reading,
+    turn_option,
+)
 from wink.cli._shorten import one_line
 from wink.cli._standing import shown_path, told, workspace_option
 from wink.cli._wrong import wrong
@@ -77,11 +86,13 @@ def undo(
             raise
         run = opened.call(done.calls[0]).run if turn is not None and done.calls else run
         is_one = session is not None or agent is not None or run is not None
-        guesses = []
-        if is_one:
+        if not is_one:
+            noted = ((number, opened.call(number).error or "") for number in done.calls)
+            guesses = [f"c{number} is not all taken back: {text}" for number, text in noted if NOT_KEPT in text]
+        else:
             from wink.record import CallFilter
 
-            guesses = list(_guesses(done, opened, CallFilter(session, run=run, agent=agent, changed=True)))
+            guesses = list(_guesses(done, opened, CallFilter(session, run=run, agent=agent)))
         if as_json:
             echo_json(**json_of_reverted(done), notes=guesses)
             return
@@ -91,11 +102,13 @@ def undo(
 
 
 def _guesses(done: Reverted, opened: Workspace, wanted: CallFilter) -> Iterator[str]:
-    """Say of which changes it is not known whether they are an agent's own: they were taken back, or stay."""
+    """Say of which changes it is not known whether they are an agent's own, taken back or not, and what stays since it was not kept."""
     undone = opened.record.undone()
     page = opened.record.queries.page(wanted, limit=None, brief=True, width=0)
     for call in reversed(page):
-        if not (call.error or "").startswith("guessed"):
+        if NOT_KEPT in (call.error or "") and (call.position in done.calls or call.transaction not in undone):
+            yield f"c{call.position} is not all taken back: {call.error}"
+        if not (call.error or "").startswith(GUESSED):
             continue
         if call.position in done.calls:
             yield f"c{call.position} is {call.error}"

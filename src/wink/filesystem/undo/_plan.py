@@ -28,7 +28,7 @@ _HOMELESS = "has lost the directory that it was in"
 class Target:
     """What one path is `now`, and what is `wanted` there: as it was before the transaction at `position`.
 
-    `origin` is the path at which the wanted file is now, if a transaction moved it.
+    `origin` is the path at which the wanted file is now, if a transaction moved it. What is there now is another's where it `is_forced`.
     """
 
     path: str
@@ -36,6 +36,7 @@ class Target:
     wanted: FileVersion | None
     position: int
     origin: str | None = None
+    is_forced: bool = False
 
 
 def plan(
@@ -63,7 +64,7 @@ def plan(
         if problem is not None and not is_forced:
             conflicts.append((path, problem))
         else:
-            targets[path] = Target(path, now, wanted, position)
+            targets[path] = Target(path, now, wanted, position, is_forced=problem is not None)
     homes: dict[str, bool] = {}
     for path, target in list(targets.items()):
         origin = _origin(versions, target, targets)
@@ -134,11 +135,8 @@ def _same(
         return one is other
     if (one.kind, one.mode, one.target) != (other.kind, other.mode, other.target) or one.kind == "other":
         return False
-    if one.kind != "file":
-        return True
-    return _is_same_file(versions, path, one, one_at, other, other_at) or (
-        is_git_index(path) and _says_the_same(versions, path, one, one_at, other, other_at)
-    )
+    is_same = one.kind != "file" or _is_same_file(versions, path, one, one_at, other, other_at)
+    return is_same or (is_git_index(path) and _says_the_same(versions, path, one, one_at, other, other_at))
 
 
 def _says_the_same(
@@ -193,16 +191,16 @@ def _is_at_hand(versions: Versions, target: Target) -> bool:
     if has_same_content(versions, target):
         return True
     stream = versions.open(target.path, wanted, target.position)
-    if stream is None:
-        return False
-    stream.close()
-    return True
+    if stream is not None:
+        stream.close()
+    return stream is not None
 
 
 def _is_in_use(versions: Versions, target: Target, targets: Mapping[str, Target]) -> bool:
-    """Whether what is wanted is to take the place of a directory in which something stays."""
+    """Whether what is wanted, or with force nothing, is to take the place of a directory in which something stays."""
     now, wanted = target.now, target.wanted
-    if now is None or wanted is None or now.kind != "directory" or wanted.kind == "directory":
+    goes = target.is_forced if wanted is None else wanted.kind != "directory"
+    if not goes or now is None or now.kind != "directory":
         return False
     return versions.stays(target.path, {path for path, one in targets.items() if one.wanted is None})
 
