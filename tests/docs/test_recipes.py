@@ -11,8 +11,9 @@ from tests.docs.pages import DOCS, ROOT
 
 BEGINNING, *RECIPES = (DOCS / "guide/recipes.md").read_text(encoding="utf-8").split("\n## ")
 TROUBLES = (DOCS / "guide/troubleshooting.md").read_text(encoding="utf-8").split("\n## ")[1:]
+SEVERAL = (DOCS / "guide/several-agents.md").read_text(encoding="utf-8").split("\n## ")[1:]
 FIRST_SCREEN = (ROOT / "README.md").read_text(encoding="utf-8").partition("\n```console\n$ python -m pip")[0]
-SHOWN = [part for part in [*RECIPES, *TROUBLES, FIRST_SCREEN] if "```console" in part]
+SHOWN = [part for part in [*RECIPES, *TROUBLES, *SEVERAL, FIRST_SCREEN] if "```console" in part]
 IDENTITY = {f"GIT_{role}_{what}": "a@b" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
 
 AGENT = '''
