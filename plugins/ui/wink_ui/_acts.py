@@ -162,7 +162,10 @@ def _accept(asked: Asked) -> Act:
     tried, paths, fields, what = _tried(asked)
 
     def run(dry_run: bool, confirm: Callable[[Done], object] | None) -> Done:
-        from wink.cli import settings_problem  # which reads many modules, and looking at a page needs none of them
+        from wink.cli import (  # which reads many modules, and looking at a page needs none of them
+            path_denials,
+            settings_problem,
+        )
 
         asked.check_settings()
         return tried.accept(
@@ -171,6 +174,7 @@ def _accept(asked: Asked) -> Act:
             confirm=confirm,
             portable_names=asked.portable_names(),
             settings=settings_problem,
+            denial=path_denials(asked.workspace.root),
         )
 
     lead = "Makes what was tried the workspace's, as one call that can be undone."

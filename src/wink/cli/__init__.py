@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from wink.cli._wrong import WrongInput, nearest, readable, wrong
     from wink.cli.settings import (
         installed_catalog,
+        path_denials,
         persist_settings,
         portable_names_for,
         rule_policies,
@@ -76,6 +77,7 @@ __all__ = [
     "proposed_change",
     "readable",
     "refuse_unknown_tag",
+    "path_denials",
     "rule_policies",
     "run",
     "settings_problem",
@@ -101,7 +103,7 @@ _PLACES: Final = {
     "Shown echo_diff echo_diff_text echo_paths paths_of": "_changed",
     "echo_json json_of_change json_of_reasons json_option opened_for_reading when": "_calls",
     "fit one_line visible": "_shorten",
-    "installed_catalog persist_settings portable_names_for rule_policies settings_problem": "settings",
+    "installed_catalog persist_settings portable_names_for path_denials rule_policies settings_problem": "settings",
     "model_adapter": "_model",
     "named_path shown_path shown_workspace told workspace_option": "_standing",
     "note_files": "_tools_file",

@@ -115,6 +115,7 @@ CASES: Final = {
     "Conflict markers that an update left": Case(
         (0, 1, 2, 0, 2, 0, 2), f'test "$(tr "\\n" - < a.txt)" = mine-two-; {_OVER}'
     ),
+    "What a rule denies": Case((0, 2, 1, 0), "test $(cat a.txt) = two; test ! -e .env"),
     "A check that does not pass": Case((0, 2, 0, 0), f"test $(cat a.txt) = three; {_OVER}"),
     "A file that a call changed": Case(
         (0, 0, 2, 0, 0, 0, 0), f"grep mine a.md; grep two a.md; ! grep one a.md; {_OVER}"

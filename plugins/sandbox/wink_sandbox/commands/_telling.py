@@ -128,7 +128,7 @@ def tell_refused(
     """Say why nothing was accepted, path by path, and how to go on; what is in the way is `left`, nothing where nothing is any more."""
     import shlex
 
-    from wink.cli import settings_problem
+    from wink.cli import path_denials, settings_problem
 
     without = tried.accept(
         *paths,
@@ -139,6 +139,7 @@ def tell_refused(
         remotes=remotes,
         git_directory=git_directory,
         settings=settings_problem,
+        denial=path_denials(tried.overlay.root),
         choice=choice,
     )
     if not without.left:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import click
@@ -17,7 +19,7 @@ from wink.cli import (
     workspace_option,
     wrong,
 )
-from wink.errors import MergeRefused, TryConflict
+from wink.errors import MergeRefused, TryConflict, WinkError
 from wink.filesystem import FileChange, is_git_data, quoted_path
 from wink_sandbox import steering
 from wink_sandbox.commands._telling import tell_accepted, tell_home, tell_lost, tell_refusals, tell_refused, tell_tried
@@ -122,7 +124,9 @@ def try_(
                 else:
                     from wink.cli import settings_problem  # which a try that changes nothing does not need
 
-                    left = tried.refusals(found, portable_names=portable, settings=settings_problem)
+                    left = tried.refusals(
+                        found, portable_names=portable, settings=settings_problem, denial=_denials(opened.root)
+                    )
         for git in outside:
             import shlex
 
@@ -137,9 +141,10 @@ def try_(
             click.echo(f"wink: {_NO_AGENT}", err=True)
         if keep_on_success and status == 0 and (changes or outside):
             try:
-                from wink.cli import settings_problem
+                from wink.cli import path_denials, settings_problem
 
-                accepted = tried.accept(portable_names=portable, settings=settings_problem)
+                denial = path_denials(opened.root)
+                accepted = tried.accept(portable_names=portable, settings=settings_problem, denial=denial)
             except (TryConflict, MergeRefused) as error:
                 is_refused = True
                 if not tell_refused(tried, (), portable_names=portable).left:
@@ -168,6 +173,15 @@ def try_(
             tell_tried(changes, notes, name, refused, ignored=ignored, only_git=bool(outside))
         tell_home(home, name, err=True)
     return _KILLED if status is None else _REFUSED if is_refused else status
+
+
+def _denials(root: str) -> Callable[[str], str] | None:
+    """What rules deny; None where they cannot be read, which an accept says, and is no reason to keep quiet of what was tried."""
+    from wink.cli import path_denials
+
+    with suppress(WinkError):
+        return path_denials(root)
+    return None
 
 
 def _tell_machine(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from wink_sandbox.tries._worktree import MainTree
 
 _MARKED: Final = "still has the conflict markers of the update; resolve them in the try"
+_DENIED: Final = "is denied to programs by a rule"
 _COMMANDS: Final = 20
 """So many commands, the last ones, are told in the log of what was accepted."""
 
@@ -58,6 +59,7 @@ class Request(NamedTuple):
     choice: Choice | None
     portable_names: bool
     settings: SettingsProblem | None
+    denial: Callable[[str], str] | None
 
 
 class Acceptable(NamedTuple):
@@ -317,6 +319,7 @@ class Accepting:
             part,
             portable_names=request.portable_names,
             settings=request.settings,
+            denial=request.denial,
             parts=self._parts,
             markers=request.choice == "markers",
         ):
@@ -390,6 +393,7 @@ def problems(
     *,
     portable_names: bool,
     settings: SettingsProblem | None,
+    denial: Callable[[str], str] | None = None,
     parts: Mapping[str, Content] = NO_PARTS,
     markers: bool = False,
 ) -> tuple[tuple[str, str], ...]:
@@ -401,6 +405,8 @@ def problems(
     if not markers:
         still = with_markers(found.overlay, Facts(found.overlay).marked - parts.keys())
         refusals = (*refusals, *((step.path, _MARKED) for step in found.steps if step.path in still))
+    if denial is not None:
+        refusals = (*refusals, *_denied(found, denial))
     if has_left_out(found.overlay):
         from wink_sandbox import in_the_place_of_left_out
 
@@ -411,6 +417,16 @@ def problems(
     from wink_sandbox import unreadable_settings
 
     return (*refusals, *unreadable_settings(found, settings, {path: made.after for path, made in parts.items()}))
+
+
+def _denied(found: Differences, denial: Callable[[str], str]) -> Iterator[tuple[str, str]]:
+    """What rules deny programs to change, each by the path that can be left out: a deleted directory goes as a whole."""
+    steps = {step.path for step in found.steps}
+    for change in found.changes():
+        if change.before is None and change.after is not None and change.after.kind == "directory":
+            continue  # made on the way to a file
+        if reason := denial(change.path):
+            yield max(_with_above(change.path) & steps, key=len, default=change.path), f"{_DENIED}: {reason}"
 
 
 def conflicts(found: Differences, facts: Facts, bases: Bases) -> list[str]:

@@ -232,7 +232,12 @@ class Try:
         return tuple(change for change in changes if not any(is_at(change.path, git) for git in gits))
 
     def refusals(
-        self, found: Differences, *, portable_names: bool = False, settings: SettingsProblem | None = None
+        self,
+        found: Differences,
+        *,
+        portable_names: bool = False,
+        settings: SettingsProblem | None = None,
+        denial: Callable[[str], str] | None = None,
     ) -> tuple[tuple[str, str], ...]:
         """What of `found` no `accept` would take, paths with the reasons; remotes that a person can confirm are none of it, nor is what others change."""
         from wink_sandbox.tries._accept import problems  # which most commands do not need
@@ -240,7 +245,7 @@ class Try:
         found = with_git_config(found)
         found = with_git_config(found, frozenset(found.asked)) if found.asked else found
         part = self._workspace.filesystem.begin()
-        return problems(found, part, portable_names=portable_names, settings=settings)
+        return problems(found, part, portable_names=portable_names, settings=settings, denial=denial)
 
     def conflicts(self) -> tuple[str, ...]:
         """The paths that it has changed, and that have changed in the workspace too since it began, also those that would merge; raises `UnknownTry`."""
@@ -277,6 +282,7 @@ class Try:
         remotes: Callable[[tuple[RemoteSetting, ...]], bool] | None = None,
         git_directory: Callable[[str], bool] | None = None,
         settings: SettingsProblem | None = None,
+        denial: Callable[[str], str] | None = None,
         choice: Choice | None = None,
         check: Sequence[str] | Check | None = None,
         on_wait: Callable[[], object] | None = None,
@@ -299,7 +305,7 @@ class Try:
         those of the "try", or both with git's "markers". "try" decides for whole files too, which cannot be merged.
         `check` is a program that must exit with 0, over what would become of the workspace, in the sandbox and without network: otherwise it is
         `CheckFailed`, and nothing has happened. What it writes is dropped. One check runs at a time in a workspace; `on_wait` is told when this one has to wait.
-        `settings` says what is wrong with what a file of wink's settings would have; such a file is refused.
+        `settings` says what is wrong with what a file of wink's settings would have, and `denial` why a path is not to be changed; either is refused.
         """
         from wink_sandbox.tries._accept import Accepting, Request  # which most commands do not need
 
@@ -310,7 +316,7 @@ class Try:
             check = check_of(check)
         if check is not None and (dry_run or pick is not None):
             raise ValueError("a check is run when all that was chosen is accepted: give it without dry_run and pick")
-        request = Request(paths, without, rest, choice, portable_names, settings)
+        request = Request(paths, without, rest, choice, portable_names, settings, denial)
         with self._held():
             accepting = Accepting(self._workspace, self.overlay, self.name, self._facts, request, self._lay_aside)
             done = accepting.run(

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from wink.cli.settings._keep_settings import keep_for, keep_settings
     from wink.cli.settings._mask_settings import masking_for
     from wink.cli.settings._problem import settings_problem
-    from wink.cli.settings._rules import RuleSettings, doubts, rule_policies, rule_settings
+    from wink.cli.settings._rules import RuleSettings, doubts, path_denials, rule_policies, rule_settings
     from wink.cli.settings._settings import VARIABLES, commands_catalog, installed_catalog
     from wink.cli.settings._sources import WORKSPACE_FILES
     from wink.cli.settings._trust import trusted_as_it_is
@@ -33,6 +33,7 @@ __all__ = [
     "max_file_bytes_for",
     "persist_settings",
     "portable_names_for",
+    "path_denials",
     "rule_policies",
     "rule_settings",
     "settings_problem",
@@ -47,7 +48,7 @@ if not TYPE_CHECKING:  # each is imported when it is asked for
             "keep_for keep_settings": "_keep_settings",
             "masking_for": "_mask_settings",
             "settings_problem": "_problem",
-            "RuleSettings doubts rule_policies rule_settings": "_rules",
+            "RuleSettings doubts path_denials rule_policies rule_settings": "_rules",
             "VARIABLES commands_catalog installed_catalog": "_settings",
             "WORKSPACE_FILES": "_sources",
             "trusted_as_it_is": "_trust",

@@ -8,7 +8,7 @@ else. The rules of a file that the user trusts by its content (`wink trust`) cou
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
@@ -110,6 +110,25 @@ def doubts(rules: Iterable[Rule], tools: Sequence[Tool[Any, Any]]) -> tuple[str,
 def rule_policies(workspace: str) -> tuple[RulesPolicy, ...]:
     """The policies that the settings' rules make for calls in a workspace; raises `RulesError` and `SettingsError`."""
     return rule_settings(workspace).policies
+
+
+def path_denials(workspace: str) -> Callable[[str], str]:
+    """What gives the reason why a rule denies programs to change a path, and nothing where none does; raises `RulesError` and `SettingsError`."""
+    from types import SimpleNamespace
+
+    from wink.policies import RulesPolicy
+
+    rules = [rule for one in rule_policies(workspace) for rule in one.rules if rule.action == "deny" and rule.paths]
+    policy = RulesPolicy(rule for rule in rules if not rule.arguments and not rule.is_limit)
+    tool: Any = SimpleNamespace(name="run_command", effects="process")
+    # By the name alone: it is what lies at the path that is changed, wherever a link leads.
+    context: Any = SimpleNamespace(resources=SimpleNamespace(get_optional=cast("dict[Any, Any]", {}).get))
+
+    def denial(path: str) -> str:
+        decided = policy.explain(tool, {"path": path}, context=context).decided if policy.rules else None
+        return "" if decided is None else decided.rule.reason or "a rule denies that"
+
+    return denial
 
 
 def _read(found: Sequence[Source]) -> list[FileRules]:
