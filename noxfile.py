@@ -351,6 +351,13 @@ def programs(session: nox.Session) -> None:
 
 
 @nox.session(python=MAIN, default=False)
+def several(session: nox.Session) -> None:
+    """Eight agents at once in tries, beside a git worktree for each with copies of what is ignored; needs bubblewrap and 10 GB."""
+    session.install("-e", ".", *groups("bench"))
+    session.run("python", "-m", "benchmarks.several_agents", *session.posargs)
+
+
+@nox.session(python=MAIN, default=False)
 def faults(session: nox.Session) -> None:
     """Every call of a workload fails, or is the last, at each system call in turn; needs a C compiler."""
     session.install("-e", ".")
