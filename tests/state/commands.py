@@ -115,6 +115,7 @@ CHANGING: Sequence[Command] = (
     Command("try", ("try", "--", "sh", "-c", "echo again > again.txt"), changes=True),
     Command("try, claude", ("try", "--profile", "claude", "--", "sh", "-c", _LOGIN), changes=True),
     Command("try, closed", ("try", "--profile", "closed", "--", "true"), changes=True),
+    Command("update", ("update", "--name", "default"), changes=True),
     Command("accept", ("accept", "--name", "other"), changes=True),
     Command("drop", ("drop", "--name", "default"), changes=True),
     Command("drop --undo", ("drop", "--undo"), changes=True),

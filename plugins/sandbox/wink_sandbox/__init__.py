@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from wink.spellings import lazily
 from wink.trust import allowed
 from wink_sandbox._call import Outcome, OverlayIsolation, run_in_call
-from wink_sandbox._deep import Changeable, remove_tree, walk_tree
+from wink_sandbox._deep import Opened, remove_tree, walk_tree
 from wink_sandbox._git_config import keep_base, with_git_config
 from wink_sandbox._git_outside import Beside, GitHome, GitOutside, beside, git_home, git_outside, index_in
 from wink_sandbox._guard import Guard, Guarded, OverlayGuard, usual_guard
@@ -75,7 +75,6 @@ __all__ = [
     "SCRATCH",
     "SINCE",
     "Beside",
-    "Changeable",
     "Channel",
     "Command",
     "CopyGuard",
@@ -95,6 +94,7 @@ __all__ = [
     "OnOutput",
     "Outcome",
     "Output",
+    "Opened",
     "Overlay",
     "OverlayGuard",
     "OverlayIsolation",

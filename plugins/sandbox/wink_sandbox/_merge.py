@@ -286,7 +286,8 @@ def lay_aside(found: Differences, upper: str, *, keep: bool = False) -> None:
             if step.made is not None and stat.S_ISDIR(step.made.st_mode):
                 _make_like(f"{source}/{step.path}", f"{upper}/{step.path}")
             else:
-                changeable.open(os.path.dirname(f"{source}/{step.path}"))
+                if not keep:
+                    changeable.open(os.path.dirname(f"{source}/{step.path}"))
                 place = found.source(step.path) if keep and step.kind == "file" else f"{source}/{step.path}"
                 if not keep:
                     os.rename(place, f"{upper}/{step.path}")

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from plugins.sandbox.tests.tries.conftest import Wink, tree
+from plugins.sandbox.tests.tries.conftest import GIT, Wink, tree
+from plugins.sandbox.tests.tries.test_closed_by_programs import AS_OWNER
 
 from wink.errors import TryConflict
 from wink.workspace import Workspace
@@ -215,3 +216,61 @@ def test_it_goes_with_all_that_was_chosen_alone(workspace: Workspace) -> None:
     """What is picked is not known beforehand."""
     with pytest.raises(ValueError, match="a check is run when"):
         Try(workspace, "t").accept(check=("true",), dry_run=True)
+
+
+def test_what_no_check_sees_is_refused_and_where_it_runs_is_the_workspace(
+    place: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    """A commit in a worktree goes to another repository; and the directory that wink is called from may be gone in the try."""
+    kept = {**environment, **GIT}
+
+    def run(*words: str, where: Path) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(words, cwd=where, env=kept, capture_output=True, text=True, check=False)
+
+    tree_at = tmp_path / "tree"
+    for words in (("init", "-q"), ("add", "."), ("commit", "-qm", "one"), ("worktree", "add", "-q", str(tree_at))):
+        assert run("git", *words, where=place).returncode == 0
+    wink = (sys.executable, "-m", "wink")
+    script = "echo two >> a.txt; git commit -qam two"
+    assert run(*wink, "try", "-q", "--", "sh", "-c", script, where=tree_at).returncode == 0
+
+    refused = run(*wink, "accept", "--check", "true", where=tree_at)
+
+    assert refused.returncode == 2
+    assert "which no check sees; accept it without --check" in refused.stderr, refused.stderr
+    assert run(*wink, "accept", where=tree_at).returncode == 0
+    assert run("git", "log", "-1", "--format=%s", where=tree_at).stdout == "two\n"
+    assert run(*wink, "try", "-q", "--", "rm", "-r", "src", where=tree_at).returncode == 0
+    checked = run(*wink, "accept", "--workspace", "..", "--check", "pwd", where=tree_at / "src")
+    assert (checked.returncode, checked.stdout.splitlines()[0]) == (0, str(tree_at)), checked.stderr
+
+
+def test_a_check_that_is_killed_leaves_closed_directories_closed(place: Path, environment: dict[str, str]) -> None:
+    """As an ordinary user, who would have to open them."""
+    (place / "d").mkdir()
+    (place / "d/f").write_text("f\n")
+    words = [*AS_OWNER, sys.executable, "-m", "wink"]
+
+    def wink(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*words, *arguments], cwd=place, env=environment, capture_output=True, text=True, check=False
+        )
+
+    assert wink("try", "-q", "--", "sh", "-c", "echo x >> d/f; chmod 555 d").returncode == 0
+    before = json.loads(wink("tries", "--json").stdout)["changes"]
+    check = ["accept", "--check", "echo; read _"]
+    with subprocess.Popen(
+        [*words, *check], cwd=place, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as running:
+        assert running.stdout is not None
+        assert running.stdin is not None
+        assert running.stdout.readline() == b"\n"
+        running.kill()
+        running.wait()
+        running.stdin.close()
+        assert running.stdout.read() == b""
+
+    assert json.loads(wink("tries", "--json").stdout)["changes"] == before
+    assert {"path": "d", "kind": "modified"} in before
+    assert wink("accept", "--check", "grep -q x d/f").returncode == 0
+    assert (place / "d").stat().st_mode & 0o777 == 0o555

@@ -102,7 +102,9 @@ OTHER_TEXTS = {
     "belongs to a user or group that is not yours: programs can read it here, and not change it",
     "was given … bytes, where a program may write … to a file",
     "changed by somebody else while the program ran: …; nothing was merged, run it again",
-    # said as something else: `TryBusy`, and what the launcher tells
+    # said as something else: `TryBusy`, why an update leaves a path, and what the launcher tells
+    "a program has closed it",
+    "it hides what the workspace has there",
     "it was removed, or moved, in this very moment",
     "it ended at once",
     "the launcher ended",

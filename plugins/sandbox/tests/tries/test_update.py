@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,11 +13,12 @@ from typing import Any
 
 import pytest
 from plugins.sandbox.tests.tries.conftest import Wink, tree
+from plugins.sandbox.tests.tries.test_closed_by_programs import AS_OWNER
 
 from wink.errors import MergeRefused, TryBusy, TryConflict, UnknownTry
 from wink.workspace import Workspace
 from wink_sandbox import Command, Sandbox
-from wink_sandbox.tries import Accepted, AcceptRefused, Try, Updated
+from wink_sandbox.tries import Accepted, AcceptRefused, Picked, Try, Unit, Updated
 from wink_sandbox.tries._three_way import Merge, ThreeWay
 
 LINES = [f"{number}\n" for number in range(1, 31)]
@@ -243,6 +246,187 @@ def test_killed_at_any_step_it_is_as_before_or_as_after(workspace: Workspace, pl
     assert _seen(workspace) == before
     assert tree(place) == was
     assert min(kills) > 15, kills
+
+
+# -- what somebody else found who tried to lose a save
+
+
+def _pick(*numbers: int) -> Callable[[tuple[Unit, ...]], Iterator[Picked]]:
+    def pick(units: tuple[Unit, ...]) -> Iterator[Picked]:
+        for unit in units:
+            yield Picked(unit, tuple(unit.hunks[number] for number in numbers))
+
+    return pick
+
+
+@pytest.fixture
+def fresh(place: Path) -> Iterator[Workspace]:
+    """A project with a text, of which a try has changed two places."""
+    (place / "text").write_text("".join(LINES))
+    with Workspace.open(place) as opened:
+        _run(Try(opened, "t"), "sed -i 's/^3$/three/; s/^15$/fifteen/' text")
+        yield opened
+
+
+def test_an_update_is_not_taken_back_under_a_part_that_was_accepted(fresh: Workspace, place: Path) -> None:
+    """What the part was accepted over is known by content, and was no text of the layer before the update."""
+    (place / "text").write_text(_with(l28="PERSON"))
+    Try(fresh, "t").update()
+    Try(fresh, "t").accept(pick=_pick(0))
+    fresh.undo()
+
+    with pytest.raises(MergeRefused, match="has changed in the try since the update, or was accepted"):
+        Try(fresh, "t").undo_update()
+    Try(fresh, "t").accept()
+
+    assert (place / "text").read_text() == _with(l3="three", l15="fifteen", l28="PERSON")
+
+
+def test_what_a_person_takes_back_after_an_update_stays_so(fresh: Workspace, place: Path) -> None:
+    """A text that was accepted in part before is not the one that the try has seen last."""
+    Try(fresh, "t").accept(pick=_pick(0))
+    (place / "text").write_text(_with(l3="three", l28="EXPERIMENT"))
+    assert Try(fresh, "t").update().merged == ("text",)
+    (place / "text").write_text(_with(l3="three"))
+
+    assert Try(fresh, "t").update().merged == ("text",)
+    Try(fresh, "t").accept()
+
+    assert (place / "text").read_text() == _with(l3="three", l15="fifteen")
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "mv d d2; ln -s {outside} d",
+        "mv d d2; ln -s . d",
+        "mkdir e; mv d/f e/f; rm -r d; ln -s e d",
+        "rm -r d; mkdir d",
+        "rm -r d; mkdir d; seq 30 > d/f",
+        "rm -r d; echo > d",
+    ],
+)
+def test_no_link_is_followed_and_no_other_directory_is_taken_for_the_one_that_was(
+    workspace: Workspace, place: Path, tmp_path: Path, script: str
+) -> None:
+    """Whatever a program has put where the files of the update were, its undo is refused, and writes nowhere."""
+    outside = tmp_path / "outside"
+    (place / "d").mkdir()
+    outside.mkdir()
+    for path in (place / "d/f", place / "d/same", outside / "f"):
+        path.write_text("".join(LINES))
+    _run(Try(workspace, "t"), "sed -i 's/^3$/three/' d/f; sed -i 's/^5$/five/' d/same")
+    (place / "d/f").write_text(_with(l28="mine"))
+    (place / "d/same").write_text(_with(l5="five"))
+    done = Try(workspace, "t").update()
+    assert ("d/f" in done.merged, "d/same" in done.same) == (True, True)
+    _run(Try(workspace, "t"), script.format(outside=outside))
+    before, was = _seen(workspace), tree(place)
+
+    with pytest.raises(MergeRefused):
+        Try(workspace, "t").undo_update()
+
+    assert (_seen(workspace), tree(place)) == (before, was)
+    assert sorted(path.name for path in outside.iterdir()) == ["f"]
+
+
+def test_directories_that_were_there_for_their_files_alone_go_with_them(workspace: Workspace, place: Path) -> None:
+    """A directory that the person then deletes is not made again by an accept; an undo has it back."""
+    for name in ("one", "two"):
+        (place / name / "deep").mkdir(parents=True)
+        (place / name / "deep/same").write_text("".join(LINES))
+    (place / "one/deep").chmod(0o750)
+    _run(Try(workspace, "t"), "sed -i 's/^5$/five/' */deep/same")
+    for name in ("one", "two"):
+        (place / name / "deep/same").write_text(_with(l5="five"))
+    before = _seen(workspace)
+    Try(workspace, "t").update()
+    after = _seen(workspace)
+    Try(workspace, "t").undo_update()
+    assert _seen(workspace) == before
+    Try(workspace, "t").update()
+    assert _seen(workspace) == after
+
+    shutil.rmtree(place / "one")
+    assert not any(change.path.startswith("one") for change in Try(workspace, "t").differences().changes())
+    Try(workspace, "t").undo_update()
+    mode = Path(Try(workspace, "t").overlay.upper, "one/deep").stat().st_mode
+    assert mode & 0o777 == 0o750
+
+
+@pytest.mark.parametrize("mode", ["000", "500", "555"])
+def test_what_lies_in_a_directory_that_a_program_closed_is_left_as_it_is(
+    place: Path, environment: dict[str, str], mode: str
+) -> None:
+    """An ordinary user's wink would have to open it, and a kill would leave it open."""
+    (place / "d").mkdir()
+    for name in ("d/f", "d/same", "free"):
+        (place / name).write_text("".join(LINES))
+
+    def wink(*arguments: str) -> subprocess.CompletedProcess[str]:
+        words = [*AS_OWNER, sys.executable, "-m", "wink", *arguments]
+        return subprocess.run(words, cwd=place, env=environment, capture_output=True, text=True, check=False)
+
+    script = f"sed -i 's/^3$/three/' d/f d/same free; chmod {mode} d"
+    assert wink("try", "-q", "--", "sh", "-c", script).returncode == 0
+    (place / "d/f").write_text(_with(l28="mine"))
+    (place / "d/same").write_text(_with(l3="three"))
+    (place / "free").write_text(_with(l28="mine"))
+    before = wink("diff").stdout
+
+    done = json.loads(wink("update", "--json").stdout)
+
+    closed = "and lies in a directory that a program closed in the try; open it there: chmod u+rwx"
+    assert done["merged"] == ["free"]
+    assert [(one["path"], one["reason"]) for one in done["conflicts"]] == [("d/f", closed), ("d/same", closed)]
+    assert wink("update", "--undo").returncode == 0
+    assert wink("diff").stdout == before
+    assert wink("try", "-q", "--", "chmod", "755", "d").returncode == 0
+    assert closed not in [one["reason"] for one in json.loads(wink("update", "--json").stdout)["conflicts"]]
+
+
+def test_a_marked_file_that_is_moved_or_picked_is_not_accepted_either(workspace: Workspace, place: Path) -> None:
+    """Markers must be asked for; then it is said that they are there."""
+    Try(workspace, "t").update()
+    with pytest.raises(AcceptRefused, match="still has the conflict markers"):
+        Try(workspace, "t").accept("together", pick=_pick(0))
+    assert Try(workspace, "t").accept("together", choice="markers", dry_run=True).marked == ("together",)
+    _run(Try(workspace, "t"), "mv together moved")
+    with pytest.raises(AcceptRefused, match="'moved' still has the conflict markers"):
+        Try(workspace, "t").accept("moved")
+    assert "<<<<" not in (place / "together").read_text()
+
+
+def test_files_that_programs_closed_to_themselves_are_merged(workspace: Workspace, place: Path) -> None:
+    """By content; what it may be read by stays as they left it."""
+    _run(Try(workspace, "t"), "chmod 200 apart")
+
+    assert "apart" in Try(workspace, "t").update().merged
+
+    upper = Path(Try(workspace, "t").overlay.upper, "apart")
+    assert upper.stat().st_mode & 0o777 == 0o200
+    assert Try(workspace, "t").undo_update() is not None
+
+
+def test_a_try_with_an_update_that_cannot_be_gone_on_with_can_be_dropped(workspace: Workspace, wink: Wink) -> None:
+    """A file of it is missing, as after a disk was full."""
+    Try(workspace, "t").update()
+    directory = Path(Try(workspace, "t").overlay.directory)
+    Try(workspace, "t").undo_update()
+    assert _killed_before_it_is_done(workspace)
+    (directory / "update.pending/0.new").unlink()
+
+    assert wink("diff", "--try", "t").returncode != 0
+    assert wink("drop", "--name", "t").returncode == 0
+
+
+def _killed_before_it_is_done(workspace: Workspace) -> bool:
+    directory, step = Path(Try(workspace, "t").overlay.directory), 0
+    while not (directory / "update.pending/0.new").exists():
+        step += 1
+        if not _killed(lambda: Try(workspace, "t").update(), step):
+            return False
+    return True
 
 
 def test_a_try_in_use_and_one_that_is_none(workspace: Workspace) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -22,7 +22,8 @@ def check_of(command: str, *, as_json: bool) -> Check:
         from wink_sandbox.tries import CHECK_PROFILE, Ran
 
         asked = Asked(("/bin/sh", "-c", command), CHECK_PROFILE, None, (), (), quiet=True)
-        with _on_standard_error(only=as_json):
+        # Where this process is may be gone in what is checked.
+        with _on_standard_error(only=as_json), chdir(overlay.root):
             return Ran(run_confined(one, overlay, asked)[0])
 
     return check

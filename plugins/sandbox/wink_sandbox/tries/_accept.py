@@ -32,7 +32,7 @@ from wink_sandbox.tries._beside import main_trees, outside
 from wink_sandbox.tries._choosing import chosen, is_at, plain
 from wink_sandbox.tries._facts import FOREVER, NO_PARTS, Facts
 from wink_sandbox.tries._marks import content_at, contents, digest_of
-from wink_sandbox.tries._three_way import Choice, Conflict, Merge, ThreeWay, with_markers
+from wink_sandbox.tries._three_way import Choice, Conflict, Merge, ThreeWay, is_marked, regular_files, with_markers
 
 if TYPE_CHECKING:
     from wink_sandbox import RemoteSetting, SettingsProblem
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from wink_sandbox.tries._worktree import MainTree
 
 _MARKED: Final = "still has the conflict markers of the update; resolve them in the try"
+_UNCHECKED: Final = "leads to a git directory outside, to which the try has committed, and which no check sees; accept it without --check"
 _DENIED: Final = "is denied to programs by a rule"
 _COMMANDS: Final = 20
 """So many commands, the last ones, are told in the log of what was accepted."""
@@ -134,6 +135,8 @@ class Accepting:
             if checked is None:
                 done = self._take(said, session, taken, left, confirm)
             else:
+                if mains:
+                    raise AcceptRefused([(".git", _UNCHECKED)], self._name)
                 done = self._take_checked(said, session, confirm, *checked)
             # Last: what fails here is still in the try, and the files are in the workspace, to be committed once more.
             git = [(main.place, call) for main in mains if (call := self._take_git(main, said, session)) is not None]
@@ -344,7 +347,7 @@ class Accepting:
             changed,
             tuple(path for path in merge.merged if path in here),
             merge.same,
-            tuple(path for path in merge.marked if path in here),
+            tuple(path for path in (*merge.marked, *sorted(_marked(found))) if path in here),
             merge.overruled,
         )
 
@@ -403,7 +406,7 @@ def problems(
     """
     refusals = refused(found, part, portable_names=portable_names)
     if not markers:
-        still = with_markers(found.overlay, Facts(found.overlay).marked - parts.keys())
+        still = _marked(found, parts)
         refusals = (*refusals, *((step.path, _MARKED) for step in found.steps if step.path in still))
     if denial is not None:
         refusals = (*refusals, *_denied(found, denial))
@@ -417,6 +420,15 @@ def problems(
     from wink_sandbox import unreadable_settings
 
     return (*refusals, *unreadable_settings(found, settings, {path: made.after for path, made in parts.items()}))
+
+
+def _marked(found: Differences, parts: Mapping[str, Content] = NO_PARTS) -> frozenset[str]:
+    """What of it still has the markers of an update: there, or, where a program has moved the file, wherever they are now."""
+    marked = Facts(found.overlay).marked
+    files = {step.path for step in found.steps if step.kind == "file"} if marked else set[str]()
+    files = files & marked if marked <= set(regular_files(found.overlay, marked)) else files
+    chosen = (path for path in files & parts.keys() if is_marked(parts[path].after))
+    return with_markers(found.overlay, files - parts.keys()).union(chosen)
 
 
 def _denied(found: Differences, denial: Callable[[str], str]) -> Iterator[tuple[str, str]]:

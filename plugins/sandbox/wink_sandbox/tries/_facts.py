@@ -166,16 +166,17 @@ class Facts:
         """The paths that an update has given conflict markers."""
         return frozenset(self.read()["marked"])
 
-    def updated(self, marks: Mapping[str, tuple[list[Any] | None, bool]]) -> None:
-        """Know paths by marks that were taken before, or no more where there is none; and whether an update gave them conflict markers."""
+    def updated(self, marks: Mapping[str, tuple[list[Any] | None, list[Any] | None, bool]]) -> None:
+        """Know paths by a mark and by texts that were noted before, or no more where there are none; and whether an update marked conflicts in them."""
         facts = self.read()
-        for path, (mark, is_marked) in marks.items():
-            facts["known"].pop(path, None)
-            if mark is not None:
-                facts["known"][path] = mark
-            others = [other for other in facts["marked"] if other != path]
-            facts["marked"] = [*others, path] if is_marked else others
-        self.keep(facts)
+        marked = set(facts["marked"]) - marks.keys()
+        for path, (mark, texts, is_marked) in marks.items():
+            for name, noted in (("known", mark), ("texts", texts)):
+                facts[name].pop(path, None)
+                if noted is not None:
+                    facts[name][path] = noted
+            marked |= {path} if is_marked else set()
+        self.keep({**facts, "marked": sorted(marked)})
 
     def let_go(self, paths: Iterable[str]) -> None:
         """Know paths no more of which a later base was kept."""

@@ -18,8 +18,8 @@ CHANGED: Final = 4
 """Where in a mark is the time of the last change of anything."""
 MOST: Final = 16 << 20
 """Bytes of the largest text that is merged."""
-MOST_MERGED: Final = 2 * MOST
-"""Bytes of what is merged of two."""
+MOST_MERGED: Final = 4 * MOST
+"""Bytes of what is merged: three times the largest text, with markers, where all lines conflict."""
 _LOOKED_AT: Final = 8000
 """In so many bytes a NUL makes a file binary, as for git."""
 _LARGEST: Final = 64 << 20

@@ -10,7 +10,8 @@ import hashlib
 import os
 import shutil
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import Final, Literal, NamedTuple
 
 from wink.bounded import content_of
@@ -34,6 +35,7 @@ _NO_BASE: Final = "and what it was when the program began is not known"
 _GIT: Final = "and is git's own, which is not merged as a file"
 _MODES: Final = "and both changed its permissions"
 _MEANWHILE: Final = "in this very moment; try again"
+_UNREAD: Final = "and may not be read"
 _KINDS: Final = "and what is there is no file any more, or was none"
 _DELETED: Final = "and was deleted on one side"
 
@@ -151,6 +153,8 @@ class ThreeWay:
         ours, theirs = stat.S_IMODE(found.st_mode) & 0o777, stat.S_IMODE(made.st_mode) & 0o777
         try:
             here = found_content(f"{self._overlay.root}/{path}", found)
+        except PermissionError:
+            return _refused(path, _UNREAD)
         except (OSError, RecordCorrupt):
             return _refused(path, _MEANWHILE if found.st_size <= MOST else _NO_TEXT)
         there = here if is_mode_only else content_at(f"{self._overlay.upper}/{path}", MOST)
@@ -220,9 +224,26 @@ def between(one: tuple[Differences, Bases], other: tuple[Differences, Bases]) ->
 
 def with_markers(overlay: Overlay, paths: Iterable[str]) -> frozenset[str]:
     """Those of some paths at which a try has a text with a line that an update marks conflicts with."""
+    places = {path: f"{overlay.upper}/{path}" for path in paths}
+    texts = ((path, content_at(place, MOST_MERGED)) for path, place in places.items())
+    # One that is there and cannot be read, or is too large, is in doubt.
+    return frozenset(
+        path for path, text in texts if (is_marked(text) if text is not None else os.path.lexists(places[path]))
+    )
+
+
+def regular_files(overlay: Overlay, paths: Iterable[str]) -> Iterator[str]:
+    """Those of some paths at which a try has a regular file of its own."""
+    for path in paths:
+        with suppress(OSError):
+            if stat.S_ISREG(os.lstat(f"{overlay.upper}/{path}").st_mode):
+                yield path
+
+
+def is_marked(text: bytes) -> bool:
+    """Whether a text has a line that an update marks conflicts with."""
     marks = {f"<<<<<<< {LABELS[0]}".encode(), f">>>>>>> {LABELS[2]}".encode()}
-    texts = ((path, content_at(f"{overlay.upper}/{path}", MOST_MERGED) or b"") for path in paths)
-    return frozenset(path for path, text in texts if marks.intersection(text.replace(b"\r", b"").split(b"\n")))
+    return bool(marks.intersection(text.replace(b"\r", b"").split(b"\n")))
 
 
 def _clash(

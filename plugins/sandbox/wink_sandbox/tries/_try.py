@@ -149,7 +149,7 @@ class Try:
             if is_pending(self.overlay):
                 from wink_sandbox.tries._update import go_on
 
-                with suppress(WinkError) if is_dropped else nullcontext():
+                with suppress(WinkError, OSError) if is_dropped else nullcontext():
                     go_on(self.overlay, self._facts)
             if is_unsettled(self.overlay):
                 from wink_sandbox import CopyLost, CopyOfTry

@@ -6,18 +6,19 @@ the update is; whoever opens the try next does what of it is still to do.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
 import stat
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any, Final, NamedTuple, cast
 
 from wink.dataclass import dataclass
 from wink.errors import MergeRefused, RecordCorrupt, WinkError
 from wink.state import opened_directory, read_file
-from wink_sandbox import Changeable, Overlay, Step, remove_tree
+from wink_sandbox import Opened, Overlay, Step, is_opaque, remove_tree
 from wink_sandbox.tries._accept import conflicts
 from wink_sandbox.tries._bases import Bases
 from wink_sandbox.tries._facts import Facts
@@ -27,9 +28,12 @@ from wink_sandbox.tries._three_way import Conflict, ThreeWay, found_content
 
 _DRAFT, _DONE = "update.draft", "update.done"
 _PLAN: Final = "plan.json"
-_MOST_BYTES: Final = 64 << 20
+_MOST_BYTES: Final = 1 << 30
 _CHANGED: Final = "has changed in the try since the update, or was accepted or dropped"
 _MEANWHILE: Final = "was saved by somebody in this very moment; run the update again"
+_CLOSED: Final = "and lies in a directory that a program closed in the try; open it there: chmod u+rwx"
+_TOO_LARGE: Final = "and is too large to be merged"
+_THROUGH: Final = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +64,8 @@ class UpdateLost(WinkError):
 class _Entry(NamedTuple):
     """One path: inode, mode and digest of what it becomes in the layer, None where nothing is left there.
 
-    `known` and `before` are what the try knows of the workspace's file, after and before; `had_base` and `was_marked` say what it had before.
+    `known` is what the try knows of the workspace's file from then on; before it knew `before` and `texts`, had a base, and was marked, or
+    not. `parents` are the modes of the directories that the path lies in.
     """
 
     path: str
@@ -69,9 +74,11 @@ class _Entry(NamedTuple):
     digest: str | None
     known: list[Any] | None
     before: list[Any] | None
+    texts: list[Any] | None
     had_base: bool
     was_marked: bool
-    is_marked: bool = False
+    is_marked: bool
+    parents: list[int]
 
 
 def update(overlay: Overlay, facts: Facts, *, dry_run: bool) -> Updated:
@@ -83,33 +90,39 @@ def update(overlay: Overlay, facts: Facts, *, dry_run: bool) -> Updated:
         merge = three_way.of(found, conflicts(found, facts, bases))
         steps = {step.path: step for step in merge.found.steps if step.path in merge.merged}
         same = {step.path: step for step in merge.same.steps if _is_file(step)}
-        refused = merge.conflicts
-        if not dry_run:
-            draft = f"{overlay.directory}/{_DRAFT}"
-            remove_tree(draft)
-            os.mkdir(draft, 0o700)
-            known, was_marked, plan = facts.read()["known"], facts.marked, list[_Entry]()
-            for path, step in (*steps.items(), *same.items()):
-                made = merge.found.merged[path] if path in steps else None
-                entry = _planned(overlay, bases, f"{draft}/{len(plan)}", step, made, known.get(path))
-                if entry is None:
-                    refused = (*refused, Conflict(path, _MEANWHILE))
-                else:
-                    plan.append(
-                        entry._replace(
-                            was_marked=path in was_marked, is_marked=path in merge.marked or path in was_marked
-                        )
-                    )
-            done = {entry.path for entry in plan}
-            steps = {path: step for path, step in steps.items() if path in done}
-            same = {path: step for path, step in same.items() if path in done}
-            if plan:
-                _write(draft, plan)
-                os.rename(draft, f"{overlay.directory}/{PENDING}")
-                go_on(overlay, facts)
-            remove_tree(draft)
-        marked = tuple(path for path in merge.marked if path in steps)
-        return Updated(tuple(steps), marked, tuple(same), refused)
+        Opened(overlay.directory).close()  # from here on directories are as programs have left them
+        draft = f"{overlay.directory}/{_DRAFT}"
+        remove_tree(draft)
+        os.mkdir(draft, 0o700)
+        noted, was_marked, plan = facts.read(), facts.marked, list[_Entry]()
+        refused = list(merge.conflicts)
+        for path, step in (*steps.items(), *same.items()):
+            made = merge.found.merged[path] if path in steps else None
+            try:
+                entry = _planned(overlay, bases, f"{draft}/{len(plan)}", step, made)
+            except _Left as reason:
+                refused.append(Conflict(path, str(reason)))
+                continue
+            plan.append(
+                entry._replace(
+                    before=noted["known"].get(path),
+                    texts=noted["texts"].get(path),
+                    was_marked=path in was_marked,
+                    is_marked=made is not None and (path in merge.marked or path in was_marked),
+                )
+            )
+        if plan and not dry_run:
+            _write(draft, plan)
+            os.rename(draft, f"{overlay.directory}/{PENDING}")
+            go_on(overlay, facts)
+        remove_tree(draft)
+        done = {entry.path for entry in plan}
+        return Updated(
+            tuple(path for path in steps if path in done),
+            tuple(path for path in merge.marked if path in done),
+            tuple(path for path in same if path in done),
+            tuple(refused),
+        )
     finally:
         three_way.close()
 
@@ -118,8 +131,14 @@ def undo(overlay: Overlay, facts: Facts, *, dry_run: bool) -> Updated | None:
     """Take the last update of a try, which is in use, back; None where there is none. Raises `MergeRefused` and `UpdateLost`."""
     if not os.path.lexists(f"{overlay.directory}/{_DONE}"):
         return None
-    plan = _read(overlay, _DONE)
-    changed = [entry.path for entry in plan if not _is_as_updated(overlay, entry)]
+    plan, noted = _read(overlay, _DONE), facts.read()
+    changed = [
+        entry.path
+        for entry in plan
+        if not _is_as_updated(overlay, entry)
+        or noted["known"].get(entry.path) != entry.known
+        or noted["texts"].get(entry.path)
+    ]
     if changed:
         raise MergeRefused([(path, _CHANGED) for path in changed])
     if not dry_run:
@@ -137,84 +156,150 @@ def go_on(overlay: Overlay, facts: Facts) -> None:
     bases = Bases(overlay)
     if os.path.lexists(f"{overlay.directory}/{UNDOING}"):
         place, plan = f"{overlay.directory}/{UNDOING}", _read(overlay, UNDOING)
-        with Changeable() as changeable:
-            for number, entry in enumerate(plan):
-                bases.put_back(entry.path, f"{place}/{number}.old-base" if entry.had_base else None)
-                if os.path.lexists(f"{place}/{number}.old"):
-                    there = f"{overlay.upper}/{entry.path}"
-                    changeable.open(os.path.dirname(there))
-                    os.rename(f"{place}/{number}.old", there)
-        facts.updated({entry.path: (entry.before, entry.was_marked) for entry in plan})
+        for number, entry in enumerate(plan):
+            bases.put_back(entry.path, f"{place}/{number}.old-base" if entry.had_base else None)
+            if os.path.lexists(f"{place}/{number}.old"):
+                with _way(overlay, entry.path, entry.parents) as fd:
+                    os.rename(f"{place}/{number}.old", os.path.basename(entry.path), dst_dir_fd=fd)
+        facts.updated({entry.path: (entry.before, entry.texts, entry.was_marked) for entry in plan})
         remove_tree(draft := f"{overlay.directory}/{_DRAFT}")
         os.rename(place, draft)
         remove_tree(draft)
     if os.path.lexists(f"{overlay.directory}/{PENDING}"):
         place, plan = f"{overlay.directory}/{PENDING}", _read(overlay, PENDING)
-        with Changeable() as changeable:
-            for number, entry in enumerate(plan):
-                _apply(overlay, bases, changeable, f"{place}/{number}", entry)
-        facts.updated({entry.path: (entry.known, entry.is_marked) for entry in plan})
+        for number, entry in enumerate(plan):
+            _apply(overlay, bases, f"{place}/{number}", entry)
+        facts.updated({entry.path: (entry.known, None, entry.is_marked) for entry in plan})
         remove_tree(f"{overlay.directory}/{_DONE}")
         os.rename(place, f"{overlay.directory}/{_DONE}")
 
 
-def _planned(
-    overlay: Overlay, bases: Bases, place: str, step: Step, made: str | None, before: list[Any] | None
-) -> _Entry | None:
-    """What becomes of one path, with its file and its base in the draft; None where the workspace's has just changed."""
+class _Left(Exception):
+    """Why a path is left as it is."""
+
+
+def _planned(overlay: Overlay, bases: Bases, place: str, step: Step, made: str | None) -> _Entry:
+    """What becomes of one path, with its file and its base in the draft; raises `_Left`."""
     assert step.found is not None, "only what both have is merged"
+    parents = list[int]()
     try:
         content = found_content(f"{overlay.root}/{step.path}", step.found)
+        known = mark_of(f"{overlay.root}/{step.path}", hashlib.sha256(content).hexdigest())
+        with _way(overlay, step.path, seen=parents.append):
+            pass
+    except PermissionError:
+        raise _Left(_CLOSED) from None
     except (OSError, RecordCorrupt):
-        return None
-    digest = hashlib.sha256(content).hexdigest()
-    known = mark_of(f"{overlay.root}/{step.path}", digest)
+        raise _Left(_MEANWHILE) from None
     if known is None or known[-1] is None or known[:5] != _mark(step.found):
-        return None
+        raise _Left(_MEANWHILE)
     had_base = bool(bases.among([step.path]))
     if made is None:
-        return _Entry(step.path, None, 0, None, None, before, had_base, False)
+        return _Entry(step.path, None, 0, None, None, None, None, had_base, False, False, parents)
+    mode = stat.S_IMODE(os.lstat(made).st_mode)
+    os.chmod(made, 0o600)  # a program may have closed its own to us
     text = content_at(made, MOST_MERGED)
+    os.chmod(made, mode)
     if text is None:
-        return None
+        raise _Left(_TOO_LARGE)
     os.rename(made, f"{place}.new")
     bases.lay(f"{place}.base", step.found, content)
-    there = os.lstat(f"{place}.new")
-    digest = hashlib.sha256(text).hexdigest()
-    return _Entry(step.path, there.st_ino, stat.S_IMODE(there.st_mode), digest, known, before, had_base, False)
+    inode, digest = os.lstat(f"{place}.new").st_ino, hashlib.sha256(text).hexdigest()
+    return _Entry(step.path, inode, mode, digest, known, None, None, had_base, False, False, parents)
 
 
 def _mark(found: os.stat_result) -> list[int]:
     return [found.st_ino, found.st_mtime_ns, found.st_size, found.st_mode, found.st_ctime_ns]
 
 
-def _apply(overlay: Overlay, bases: Bases, changeable: Changeable, place: str, entry: _Entry) -> None:
+@contextmanager
+def _way(overlay: Overlay, path: str, make: Sequence[int] = (), seen: Callable[[int], object] = id) -> Generator[int]:
+    """The directory of the layer that a path lies in, by a descriptor to name what is in there, and no link on the way.
+
+    What is missing of it is made with the modes of `make`, where there are such; those that there are `seen` is given. Raises
+    `PermissionError` where a program has closed one, and another `OSError` where one is none any more or hides the workspace's.
+    """
+    fd = os.open(overlay.upper, _THROUGH)
+    try:
+        for number, name in enumerate(path.split("/")[:-1]):
+            if make:
+                with suppress(FileExistsError):
+                    os.mkdir(name, 0o700, dir_fd=fd)
+                    with _opened(name, fd) as made:
+                        os.chmod(f"/proc/self/fd/{made}/.", make[number])
+            inner = os.open(name, _THROUGH, dir_fd=fd)
+            os.close(fd)
+            fd = inner
+            mode = stat.S_IMODE(os.fstat(fd).st_mode)
+            if os.geteuid() != 0 and mode & stat.S_IRWXU != stat.S_IRWXU:
+                raise PermissionError(errno.EACCES, "a program has closed it", path)
+            if is_opaque(fd):
+                raise NotADirectoryError(errno.ENOTDIR, "it hides what the workspace has there", path)
+            seen(mode)
+        yield fd
+    finally:
+        os.close(fd)
+
+
+@contextmanager
+def _opened(name: str, above: int) -> Generator[int]:
+    fd = os.open(name, _THROUGH, dir_fd=above)
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def _apply(overlay: Overlay, bases: Bases, place: str, entry: _Entry) -> None:
     """Put one path into the layer, each step of which may have been done before."""
-    there = f"{overlay.upper}/{entry.path}"
-    changeable.open(os.path.dirname(there))
-    if entry.inode is None or os.lstat(there).st_ino != entry.inode:
-        with suppress(FileExistsError, *(() if entry.inode is not None else (FileNotFoundError,))):
-            os.link(there, f"{place}.old", follow_symlinks=False)
-        if entry.inode is not None:
-            os.rename(f"{place}.new", there)
-        else:
-            with suppress(FileNotFoundError):
-                os.unlink(there)
+    name = os.path.basename(entry.path)
+    if entry.inode is None:
+        with suppress(FileNotFoundError), _way(overlay, entry.path) as fd:
+            with suppress(FileExistsError):
+                os.link(name, f"{place}.old", src_dir_fd=fd, follow_symlinks=False)
+            os.unlink(name, dir_fd=fd)
+        _remove_empty(overlay, os.path.dirname(entry.path))
+    else:
+        with _way(overlay, entry.path) as fd:
+            if os.stat(name, dir_fd=fd, follow_symlinks=False).st_ino != entry.inode:
+                with suppress(FileExistsError):
+                    os.link(name, f"{place}.old", src_dir_fd=fd, follow_symlinks=False)
+                os.rename(f"{place}.new", name, dst_dir_fd=fd)
     bases.replace(entry.path, f"{place}.base" if entry.inode is not None else None, f"{place}.old-base")
 
 
+def _remove_empty(overlay: Overlay, directory: str) -> None:
+    """Remove what is left of directories that were in the layer for what is in them alone, and are as the workspace's."""
+    while directory:
+        try:
+            with _way(overlay, directory) as fd, _opened(os.path.basename(directory), fd) as inner:
+                status, there = os.fstat(inner), os.lstat(f"{overlay.root}/{directory}")
+                if is_opaque(inner) or (status.st_mode, status.st_uid) != (there.st_mode, there.st_uid):
+                    return
+                os.rmdir(os.path.basename(directory), dir_fd=fd)
+        except FileNotFoundError:
+            pass
+        except OSError:
+            return
+        directory = os.path.dirname(directory)
+
+
 def _is_as_updated(overlay: Overlay, entry: _Entry) -> bool:
-    there = f"{overlay.upper}/{entry.path}"
+    name = os.path.basename(entry.path)
     try:
-        found = os.lstat(there)
+        with _way(overlay, entry.path) as fd:
+            found = os.stat(name, dir_fd=fd, follow_symlinks=False)
+            if (found.st_ino, stat.S_IMODE(found.st_mode)) != (entry.inode, entry.mode):
+                return False
+            content = content_at(f"/proc/self/fd/{fd}/{name}", MOST_MERGED)
     except FileNotFoundError:
-        return entry.inode is None and os.path.isdir(os.path.dirname(there))
+        return entry.inode is None
     except OSError:
         return False
-    if (found.st_ino, stat.S_IMODE(found.st_mode)) != (entry.inode, entry.mode):
-        return False
-    content = content_at(there, MOST_MERGED)
-    return content is not None and hashlib.sha256(content).hexdigest() == entry.digest
+    # Of what cannot be read, which a program has made so, the time of a change would say no more.
+    return (content is None and not entry.mode & stat.S_IRUSR) or (
+        content is not None and hashlib.sha256(content).hexdigest() == entry.digest
+    )
 
 
 def _is_file(step: Step) -> bool:
