@@ -146,7 +146,7 @@ GROUPS = {
         wink plugins why --json sandbox
         wink plugins retry --json # 0 1 2
         wink plugins export-schema
-        wink new-plugin one --offer section --directory made --dry-run --json
+        mkdir made && wink new-plugin one --offer section --directory made --dry-run --json
         wink new-plugin one --offer section --directory made
     """,
     "prompts": """
