@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -96,7 +96,7 @@ class Facts:
         if files is None:
             return
         for place in one.places:
-            pending = [place] if _is_directory(files, place) else []
+            pending = [place] if _is_so(lambda place=place: files.stat(place).is_directory) else []
             while pending:
                 entries = files.list(pending.pop() or ".", limit=MAX_HELD - met)
                 met += len(entries)
@@ -111,13 +111,12 @@ class Facts:
 def placed(named: Named, files: Filesystem | None) -> Placed | None:
     """Where a path leads, None for a text that turns out to be none."""
     try:
-        if named.is_weak and files is not None and not _exists(files, named.text):
+        if named.is_weak and files is not None and not _is_so(lambda: files.exists(named.text)):
             return Placed(named, (files.normalize(named.text),))
         places = _places(named.text, files)
-    except PathRefused as error:
-        return Placed(named, (), str(error)) if named.is_sure else None
     except OSError as error:
-        return Placed(named, (), f"{named.text!r} cannot be looked at ({error.strerror})") if named.is_sure else None
+        why = str(error) if isinstance(error, PathRefused) else f"{named.text!r} cannot be looked at ({error.strerror})"
+        return Placed(named, (), why) if named.is_sure else None
     # A text that nothing else gives away is a path if there is something at it.
     return Placed(named if files is None else named._replace(is_weak=False), places)
 
@@ -151,16 +150,9 @@ def _inside(text: str, root: str) -> str:
     return text
 
 
-def _is_directory(files: Filesystem, path: str) -> bool:
+def _is_so(ask: Callable[[], bool]) -> bool:
     try:
-        return files.stat(path).is_directory
-    except OSError:
-        return False
-
-
-def _exists(files: Filesystem, path: str) -> bool:
-    try:
-        return files.exists(path)
+        return ask()
     except OSError:
         return False
 

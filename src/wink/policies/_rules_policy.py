@@ -144,8 +144,8 @@ class RulesPolicy:
         was_asked = self._was_asked(parts, facts)
         for path, how in found.items():
             one = placed(Named("", path), facts.files) or Placed(Named("", path))
-            if facts.tool.effects != "read" and facts.files is not None and not one.places:  # a link that leads out
-                one = Placed(one.named, (facts.files.normalize(path),))
+            if facts.tool.effects != "read" and not one.places:  # a link that leads out, or a name that no tool takes
+                one = Placed(one.named, (path,))
             # A directory that is named was looked into before, so what it held then has been asked about.
             is_asked = was_asked or (how != CREATE and _is_in_named(path, facts))
             for part in restricting:
@@ -157,6 +157,12 @@ class RulesPolicy:
                 raise ToolValidationError(
                     f"{facts.tool.name} {how} {path!r}, which no rule allows; nothing was changed"
                 )
+
+    def denied(self, tool: Tool[Any, Any], path: str) -> Rule | None:
+        """The rule that takes back what a call of a tool did to a path, whatever its arguments; by the path's name alone."""
+        parts = (part for part in self._rules_for(tool).parts if part.action == "deny" and not part.is_limit)
+        about = (part for part in parts if part.patterns is not None and not part.rule.arguments)
+        return next((part.rule for part in about if part.means(Placed(Named("", path), (path,)))), None)
 
     def _was_asked(self, parts: Sequence[Part], facts: Facts) -> bool:
         """Whether the call could only come this far because a person has looked at it."""

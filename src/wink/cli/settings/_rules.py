@@ -116,17 +116,11 @@ def path_denials(workspace: str) -> Callable[[str], str]:
     """What gives the reason why a rule denies programs to change a path, and nothing where none does; raises `RulesError` and `SettingsError`."""
     from types import SimpleNamespace
 
-    from wink.policies import RulesPolicy
-
-    rules = [rule for one in rule_policies(workspace) for rule in one.rules if rule.action == "deny" and rule.paths]
-    policy = RulesPolicy(rule for rule in rules if not rule.arguments and not rule.is_limit)
-    tool: Any = SimpleNamespace(name="run_command", effects="process")
-    # By the name alone: it is what lies at the path that is changed, wherever a link leads.
-    context: Any = SimpleNamespace(resources=SimpleNamespace(get_optional=cast("dict[Any, Any]", {}).get))
+    policies, tool = rule_policies(workspace), cast("Any", SimpleNamespace(name="run_command", effects="process"))
 
     def denial(path: str) -> str:
-        decided = policy.explain(tool, {"path": path}, context=context).decided if policy.rules else None
-        return "" if decided is None else decided.rule.reason or "a rule denies that"
+        rule = next((rule for one in policies if (rule := one.denied(tool, path)) is not None), None)
+        return "" if rule is None else rule.reason or "a rule denies that"
 
     return denial
 
