@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -90,11 +90,14 @@ def make(place: Path, files: int, ignored: int) -> None:
         run(*words, place=place)
 
 
-def used(place: Path) -> int:
-    """Bytes that the filesystem has less since."""
-    os.sync()
-    found = os.statvfs(place)
-    return (found.f_blocks - found.f_bfree) * found.f_frsize
+def used(*places: Path) -> int:
+    """Bytes on the disk of all that lies in some directories, each file once however many names it has."""
+    found: dict[tuple[int, int], int] = {}
+    for place in places:
+        for directory, _, names in os.walk(place):
+            for status in [os.lstat(directory), *(os.lstat(os.path.join(directory, name)) for name in names)]:
+                found[status.st_dev, status.st_ino] = status.st_blocks * 512
+    return sum(found.values())
 
 
 def at_once(agents: int, place: Path, words: Callable[[int], list[str]]) -> list[float]:
@@ -118,9 +121,8 @@ def with_tries(place: Path, agents: int, programs: Path) -> Figures:
         agent = [sys.executable, str(programs / "agent.py"), str(number), str(agents)]
         return [*wink, "try", "-q", "--name", f"a{number}", "--", *agent]
 
-    before = used(place)
     starts = at_once(agents, place, words)
-    disk, conflicts, began = used(place) - before, 0, time.perf_counter()
+    disk, conflicts, began = used(place / ".wink"), 0, time.perf_counter()
     check = ["--check", f"{sys.executable} {programs}/check.py"]
     for number in range(agents):
         name = f"a{number}"
@@ -139,14 +141,14 @@ def with_worktrees(place: Path, agents: int, programs: Path) -> Figures:
     def words(number: int) -> list[str]:
         tree = f"../tree{number}"
         script = (
-            f"git worktree add -q {tree} -b a{number} && cp -a node_modules .env {tree}/ && cd {tree} && "
+            # Two at once can fail: "failed to read .git/worktrees/tree3/commondir".
+            f"flock ../lock git worktree add -q {tree} -b a{number} && cp -a node_modules .env {tree}/ && cd {tree} && "
             f"{sys.executable} {programs}/agent.py {number} {agents} && git commit -qam 'agent {number}'"
         )
         return ["sh", "-c", script]
 
-    before = used(place)
     starts = at_once(agents, place, words)
-    disk, conflicts, began = used(place) - before, 0, time.perf_counter()
+    disk, conflicts, began = used(*place.parent.glob("tree*")), 0, time.perf_counter()
     check = (sys.executable, f"{programs}/check.py")
     for number in range(agents):
         tree = place.parent / f"tree{number}"
@@ -163,7 +165,7 @@ def with_worktrees(place: Path, agents: int, programs: Path) -> Figures:
 
 
 @contextmanager
-def repository(at: str | None, files: int, ignored: int) -> Iterator[tuple[Path, Path]]:
+def repository(at: str | None, files: int, ignored: int) -> Generator[tuple[Path, Path]]:
     """A fresh one, and where the programs are."""
     with tempfile.TemporaryDirectory(prefix="wink-agents-", dir=at) as outer:
         place, programs = Path(outer, "project"), Path(outer, "programs")
