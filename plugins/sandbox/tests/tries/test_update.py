@@ -18,7 +18,7 @@ from plugins.sandbox.tests.tries.test_closed_by_programs import AS_OWNER
 from wink.errors import MergeRefused, TryBusy, TryConflict, UnknownTry
 from wink.workspace import Workspace
 from wink_sandbox import Command, Sandbox
-from wink_sandbox.tries import Accepted, AcceptRefused, Picked, Try, Unit, Updated
+from wink_sandbox.tries import AcceptRefused, Picked, Try, Unit, Updated
 from wink_sandbox.tries._three_way import Merge, ThreeWay
 
 LINES = [f"{number}\n" for number in range(1, 31)]
@@ -494,9 +494,3 @@ def test_a_copy_shows_it_too(place: Path, wink: Wink) -> None:
     assert shown.stdout == _with(l3="three", l28="mine"), shown.stderr
     assert wink("accept").returncode == 0
     assert (place / "apart").read_text() == _with(l3="three", l28="mine")
-
-
-def test_accepted_types_are_typed(workspace: Workspace) -> None:
-    """What a program gets."""
-    assert isinstance(Try(workspace, "t").update(), Updated)
-    assert isinstance(Try(workspace, "t").accept(rest=True), Accepted)

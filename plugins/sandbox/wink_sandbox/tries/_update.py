@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Final, NamedTuple, cast
 
@@ -185,7 +185,7 @@ def _planned(overlay: Overlay, bases: Bases, place: str, step: Step, made: str |
     try:
         content = found_content(f"{overlay.root}/{step.path}", step.found)
         known = mark_of(f"{overlay.root}/{step.path}", hashlib.sha256(content).hexdigest())
-        with _way(overlay, step.path, seen=parents.append):
+        with _way(overlay, step.path, modes=parents):
             pass
     except PermissionError:
         raise _Left(_CLOSED) from None
@@ -213,10 +213,10 @@ def _mark(found: os.stat_result) -> list[int]:
 
 
 @contextmanager
-def _way(overlay: Overlay, path: str, make: Sequence[int] = (), seen: Callable[[int], object] = id) -> Generator[int]:
+def _way(overlay: Overlay, path: str, make: Sequence[int] = (), modes: list[int] | None = None) -> Generator[int]:
     """The directory of the layer that a path lies in, by a descriptor to name what is in there, and no link on the way.
 
-    What is missing of it is made with the modes of `make`, where there are such; those that there are `seen` is given. Raises
+    What is missing of it is made with the modes of `make`, where there are such; `modes` is given those that there are. Raises
     `PermissionError` where a program has closed one, and another `OSError` where one is none any more or hides the workspace's.
     """
     fd = os.open(overlay.upper, _THROUGH)
@@ -235,7 +235,8 @@ def _way(overlay: Overlay, path: str, make: Sequence[int] = (), seen: Callable[[
                 raise PermissionError(errno.EACCES, "a program has closed it", path)
             if is_opaque(fd):
                 raise NotADirectoryError(errno.ENOTDIR, "it hides what the workspace has there", path)
-            seen(mode)
+            if modes is not None:
+                modes.append(mode)
         yield fd
     finally:
         os.close(fd)
