@@ -25,7 +25,7 @@ from wink_sandbox._overlay import (
     overlays_in,
     sweep,
 )
-from wink_sandbox._rules import repository_of, steering
+from wink_sandbox._rules import git_directory_of, repository_of, steering
 from wink_sandbox._sandbox import PROGRAMS, Sandbox, bubblewrap, opened, run_request, words_of
 from wink_sandbox._scratch import Scratch
 from wink_sandbox._upper import DEEPEST, Step, is_opaque, unhide
@@ -121,6 +121,7 @@ __all__ = [
     "forget",
     "forget_copies",
     "fresh_name",
+    "git_directory_of",
     "git_home",
     "git_outside",
     "has_copy",

@@ -246,7 +246,7 @@ def _apply(found: Differences, to: Merging, keep: bool) -> None:
         if step.kind == "link":
             to.take_link(path, step.target)
         elif step.kind == "directory":
-            to.take_directory(path, mode | 0o700, attributes(f"{upper}/{path}"))
+            to.take_directory(path, mode | 0o700, attributes(found.source(path)))
             modes[path], directories[path] = mode, step
         elif step.kind == "file":
             source = found.source(path)
@@ -281,10 +281,12 @@ def lay_aside(found: Differences, upper: str, *, keep: bool = False) -> None:
                 continue
             for above in sorted(_above(step.path)):
                 if not os.path.lexists(f"{upper}/{above}"):
-                    modes[above] = stat.S_IMODE(os.lstat(f"{source}/{above}").st_mode)
-                    _make_like(f"{source}/{above}", f"{upper}/{above}", is_through=True)
+                    there = f"{source}/{above}"
+                    like = there if os.path.lexists(there) else f"{found.overlay.root}/{above}"
+                    modes[above] = stat.S_IMODE(os.lstat(like).st_mode)
+                    _make_like(like, f"{upper}/{above}", is_through=True)
             if step.made is not None and stat.S_ISDIR(step.made.st_mode):
-                _make_like(f"{source}/{step.path}", f"{upper}/{step.path}")
+                _make_like(found.source(step.path), f"{upper}/{step.path}")
             else:
                 if not keep:
                     changeable.open(os.path.dirname(f"{source}/{step.path}"))

@@ -182,6 +182,13 @@ def repository_of(path: str) -> tuple[str | None, str]:
     return None, ""
 
 
+def git_directory_of(path: str, root: str) -> tuple[str, str] | None:
+    """The git directory that a path lies in, which was there before, and the path in it: for a submodule that in `.git/modules`."""
+    at, inside = repository_of(path)
+    own = _own_part(f"{root}/{at}", inside) if at is not None and inside and is_repository(root, at) else None
+    return None if not own else (f"{at}/{inside}".removesuffix(own).rstrip("/"), own)
+
+
 def _git_problem(step: Step, root: str, at: str, inside: str) -> str | None:
     if not is_repository(root, at):
         return _PLANTED

@@ -54,6 +54,15 @@ def is_git_config(path: str) -> bool:
     return _inside(path) == ["config"]
 
 
+def is_git_object(path: str) -> bool:
+    """Whether a normalised path lies among a repository's objects, which are named by what they are.
+
+    >>> is_git_object(".git/objects/ab/cdef"), is_git_object(".git/modules/a/objects/pack"), is_git_object(".git/refs/objects")
+    (True, True, False)
+    """
+    return _inside(path)[:1] == ["objects"]
+
+
 def _inside(path: str) -> list[str]:
     """The names in the git directory that a path is in, as far as they tell where that begins; none if it is in none."""
     names = path.split("/")

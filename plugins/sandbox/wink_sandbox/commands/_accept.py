@@ -348,6 +348,7 @@ def json_of_accepted(tried: Try, done: Accepted) -> dict[str, object]:
         "conflicts": [
             {"path": path_in_json(one.path), "reason": one.reason, "hunks": list(one.hunks)} for one in done.conflicts
         ],
+        "branches": [{"ref": path_in_json(ref), "as": path_in_json(name)} for ref, name in done.arrived],
         "git": [{"workspace": path_in_json(main), "call": f"c{call}"} for main, call in done.git],
         "over": done.is_over,
     }

@@ -83,6 +83,11 @@ def tell_merged(done: Accepted, *, err: bool = False) -> None:
     )
     for what, paths in told:
         tell_paths(what, paths, err=err)
+    for ref, name in done.arrived:
+        which = "its HEAD" if ref == "HEAD" else quoted_path(_short(ref))
+        click.echo(
+            one_line(f"wink: both have moved {which} of git; the try's is {quoted_path(_short(name))} now"), err=err
+        )
 
 
 def tell_paths(what: str, paths: tuple[str, ...], *, most: int = SHOWN, err: bool = False) -> None:
@@ -100,6 +105,11 @@ def tell_notes(notes: Notes, *, err: bool = False) -> None:
         click.echo(one_line(f"  {shown_path(path)} {reason}"), err=err)
     if len(notes) > SHOWN:
         click.echo(f"  … and {len(notes) - SHOWN} more such lines", err=err)
+
+
+def _short(ref: str) -> str:
+    """A ref as git shows it to people."""
+    return ref.removeprefix("refs/heads/").removeprefix("refs/")
 
 
 def tell_home(home: tuple[FileChange, ...], name: str, *, err: bool = False) -> None:

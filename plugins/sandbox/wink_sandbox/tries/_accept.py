@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from wink.dataclass import replace
 from wink.errors import MergeConflict, TryConflict
-from wink.filesystem import FileChange, FileTransaction, is_git_index
+from wink.filesystem import FileChange, FileTransaction, is_git_data, is_git_index
 from wink.workspace import Workspace, apply
 from wink_sandbox import (
     Differences,
@@ -32,6 +32,7 @@ from wink_sandbox.tries._beside import main_trees, outside
 from wink_sandbox.tries._choosing import chosen, is_at, plain
 from wink_sandbox.tries._facts import FOREVER, NO_PARTS, Facts
 from wink_sandbox.tries._marks import content_at, contents, digest_of
+from wink_sandbox.tries._refs import Arrived, RefMerge, Refs
 from wink_sandbox.tries._three_way import Choice, Conflict, Merge, ThreeWay, is_marked, regular_files, with_markers
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ class Acceptable(NamedTuple):
     same: Differences
     marked: tuple[str, ...]
     overruled: tuple[str, ...]
+    arrived: tuple[Arrived, ...]
 
 
 class _Changed(Exception):
@@ -98,6 +100,7 @@ class Accepting:
         self._parts: dict[str, Content] = {}
         self._bases = Bases(overlay)
         self._three_way = ThreeWay(overlay, self._bases, request.choice)
+        self._refs = Refs(overlay, self._bases, facts, name)
 
     def run(
         self,
@@ -113,6 +116,7 @@ class Accepting:
         """Do it, or with `dry_run` say what would be done; see `Try.accept`."""
         with ExitStack() as opened:
             opened.callback(self._three_way.close)
+            opened.callback(self._refs.close)
             mains = self._main_trees(
                 opened, remotes, git_directory, is_part=bool(self._request.paths) or pick is not None
             )
@@ -120,13 +124,14 @@ class Accepting:
                 able = self._acceptable(self._workspace.filesystem.begin(), rest=self._request.rest)
                 return Accepted(
                     None,
-                    tuple(_at_hand(one) if one.path in able.merged else one for one in able.found.changes()),
+                    tuple(_at_hand(one) if able.found.merged.get(one.path) else one for one in able.found.changes()),
                     _told(able.found),
                     left=able.left,
                     conflicts=able.conflicts,
                     merged=able.merged,
                     marked=able.marked,
                     aside=able.overruled,
+                    arrived=able.arrived,
                 )
             taken, left = self._picked(pick) if pick is not None else (None, ())
             if pick is None:  # what is merged is merged now, and only looked at again when nobody else can change it
@@ -174,10 +179,12 @@ class Accepting:
         """The paths of all that was picked, and what has to stay before anybody is asked; the texts of which a part was are kept."""
         from wink_sandbox.tries._hunks import TextChanged, content_of, units
 
-        found, left = self._merged(self._chosen()).found, tuple[tuple[str, str], ...]()
+        merge, refs = self._merged(self._chosen())
+        found, left = merge.found, tuple[tuple[str, str], ...]()
         if self._request.rest:
             found, left, *_ = self._acceptable(self._workspace.filesystem.begin(), rest=True)
-        picked = tuple(pick(units(found)))
+        # Refs and objects that are merged are no files of which a part could be chosen.
+        picked = tuple(pick(units(found.without({repository_of(path)[0] or path for path in refs.settled}))))
         try:
             self._parts = {one.unit.path: made for one in picked if (made := content_of(one)) is not None}
         except TextChanged as error:
@@ -237,7 +244,7 @@ class Accepting:
     ) -> Accepted:
         """Merge what is in the workspace itself, and let go of it in the try."""
         found, told = Differences(self._overlay, ()), tuple[tuple[str, str], ...]()
-        able = Acceptable(found, (), (), (), found, (), ())
+        able = Acceptable(found, (), (), (), found, (), (), ())
         made: dict[str, str | None] = {}
         parts, homes = self._parts, list[str]()
 
@@ -278,7 +285,16 @@ class Accepting:
         known = {path: digest for path, digest in made.items() if path not in able.found.merged or path not in parts}
         seen = {path: one for path, one in parts.items() if path not in able.found.merged}
         self._facts.remember({**dict.fromkeys(homes), **known}, parts=seen)
-        return Accepted(call, changes, told, left=left, merged=able.merged, marked=able.marked, aside=tuple(overruled))
+        return Accepted(
+            call,
+            changes,
+            told,
+            left=left,
+            merged=able.merged,
+            marked=able.marked,
+            aside=tuple(overruled),
+            arrived=able.arrived,
+        )
 
     def _homes(self, found: Differences) -> list[str]:
         """The directories, as they were when the try began, that something is taken from: that alone gives them another time."""
@@ -302,8 +318,12 @@ class Accepting:
     def _chosen(self) -> Differences:
         return chosen(self._overlay, self._name, self._request.paths, self._request.without, self._confirmed)
 
-    def _merged(self, found: Differences) -> Merge:
-        return self._three_way.of(found, conflicts(found, self._facts, self._bases))
+    def _merged(self, found: Differences) -> tuple[Merge, RefMerge]:
+        changed = conflicts(found, self._facts, self._bases)
+        refs = self._refs.of(found, changed)
+        known = {one.path for one in refs.conflicts}
+        merge = self._three_way.of(refs.found, [path for path in changed if path not in refs.settled | known])
+        return merge._replace(conflicts=(*merge.conflicts, *refs.conflicts)), refs
 
     def _acceptable(self, part: FileTransaction, *, rest: bool, taken: set[str] | None = None) -> Acceptable:
         """What was chosen and may be accepted, and with `rest` what has to stay, with the reasons; without, that is raised.
@@ -313,7 +333,7 @@ class Accepting:
         found, stays, request = self._chosen(), self._stays, self._request
         if taken is not None:
             found = found.exactly(taken)
-        merge = self._merged(found)
+        merge, refs = self._merged(found)
         found = merge.found
         left: dict[str, str] = {}
         # Whether something makes a directory a repository, for one, depends on what else is left out.
@@ -341,14 +361,17 @@ class Accepting:
         # A repository with some of its refs and not its index is none: what has changed in one leaves all of it out.
         found = found.without(repository_of(one.path)[0] or one.path for one in changed)
         here = {step.path for step in found.steps}
+        stays_as_it_is = {repository_of(path)[0] for path in left if is_git_data(path)}
+        let_go = tuple(step for step in refs.same if repository_of(step.path)[0] not in stays_as_it_is)
         return Acceptable(
             found,
             tuple(sorted({*left.items(), *stays})),
             changed,
             tuple(path for path in merge.merged if path in here),
-            merge.same,
+            replace(merge.same, steps=(*merge.same.steps, *let_go)),
             tuple(path for path in (*merge.marked, *sorted(_marked(found))) if path in here),
             merge.overruled,
+            tuple(one for one in refs.arrived if any(path.endswith(f"/{one.name}") for path in here)),
         )
 
     @contextmanager

@@ -10,6 +10,7 @@ from wink.errors import MergeRefused
 from wink.filesystem import FileChange, quoted_path
 
 if TYPE_CHECKING:
+    from wink_sandbox.tries._refs import Arrived
     from wink_sandbox.tries._three_way import Conflict
 
 _NAMED: Final = 5
@@ -24,7 +25,8 @@ class Accepted:
     `git` pairs the main working trees, of repositories that the workspace or a directory in it is a worktree of, with the
     numbers of the calls there. `merged` are the paths at which what the workspace has changed meanwhile was merged with what was
     tried, of which those `marked` have conflict markers in them; what was tried at the paths that are laid `aside`, since the workspace's
-    lines were taken, comes back by `bring_back`; `conflicts` are what could not be merged, for a dry run.
+    lines were taken, comes back by `bring_back`; `conflicts` are what could not be merged, for a dry run. `arrived` are the
+    refs of git that both have moved, with what the try's are called in the workspace.
     """
 
     call: int | None
@@ -37,6 +39,7 @@ class Accepted:
     marked: tuple[str, ...] = ()
     aside: tuple[str, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
+    arrived: tuple[Arrived, ...] = ()
 
 
 class AcceptRefused(MergeRefused):

@@ -88,7 +88,7 @@ def _merged(ours: bytes, base: bytes, theirs: bytes, labels: tuple[str, str, str
             done = subprocess.run(
                 ["git", "merge-file", "-p", "-q", how, *told, *names],
                 capture_output=True,
-                env=_environment(place),
+                env=git_environment(f"{place}/none"),
                 cwd=place,
                 timeout=_SECONDS,
                 check=False,
@@ -103,11 +103,11 @@ def _merged(ours: bytes, base: bytes, theirs: bytes, labels: tuple[str, str, str
     return MergedText(done.stdout, done.returncode)
 
 
-def _environment(place: str) -> dict[str, str]:
-    """No repository, no settings and no attributes of anybody have a say."""
+def git_environment(git_directory: str) -> dict[str, str]:
+    """For git in a private directory: no other repository, no settings and no attributes of anybody have a say."""
     kept = {name: value for name, value in inherited(os.environ).items() if not name.startswith("GIT_")}
     return kept | {
-        "GIT_DIR": f"{place}/none",
+        "GIT_DIR": git_directory,
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_CONFIG_GLOBAL": os.devnull,
         "GIT_CONFIG_SYSTEM": os.devnull,

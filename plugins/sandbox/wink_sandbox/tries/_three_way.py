@@ -119,7 +119,7 @@ class ThreeWay:
         there = tuple(step for step in found.steps if step.path in same)
         decided = tuple(path for path, result in results.items() if result.conflict is not None)
         return Merge(
-            replace(found, steps=kept, merged=taken),
+            replace(found, steps=kept, merged={**found.merged, **taken}),
             tuple(conflicts),
             tuple(made),
             replace(found, steps=there),

@@ -259,10 +259,13 @@ class Try:
         Programs may run in it.
         """
         from wink_sandbox.tries._accept import conflicts
+        from wink_sandbox.tries._refs import is_merged
         from wink_sandbox.tries._three_way import ThreeWay
 
         found = self.differences()
-        return ThreeWay(self.overlay, self._bases).conflicts(found, conflicts(found, self._facts, self._bases))
+        changed = conflicts(found, self._facts, self._bases)
+        others = [path for path in changed if not is_merged(path, self.overlay.root)]
+        return ThreeWay(self.overlay, self._bases).conflicts(found, others)
 
     @property
     def begun_at(self) -> datetime | None:
@@ -460,6 +463,7 @@ def clashes(listed: Iterable[Try]) -> dict[str, dict[str, tuple[Conflict, ...]]]
     Programs may run in them; one that cannot be read is left out.
     """
     from wink_sandbox.tries._bases import Bases
+    from wink_sandbox.tries._refs import is_merged
     from wink_sandbox.tries._three_way import between
 
     found: dict[str, dict[str, tuple[Conflict, ...]]] = {}
@@ -469,7 +473,9 @@ def clashes(listed: Iterable[Try]) -> dict[str, dict[str, tuple[Conflict, ...]]]
             found[one.name] = {"": one.unmerged()}
             sides[one.name] = (one.differences(), Bases(one.overlay))
     for name, other in combinations(sides, 2):
-        found[name][other] = found[other][name] = between(sides[name], sides[other])
+        root = sides[name][0].overlay.root
+        both = between(sides[name], sides[other])
+        found[name][other] = found[other][name] = tuple(one for one in both if not is_merged(one.path, root))
     return {
         name: {other: conflicts for other, conflicts in those.items() if conflicts} for name, those in found.items()
     }

@@ -24,6 +24,7 @@ from wink_sandbox.tries._bases import Bases
 from wink_sandbox.tries._facts import Facts
 from wink_sandbox.tries._layer import PENDING, UNDOING, seen
 from wink_sandbox.tries._marks import MOST_MERGED, content_at, mark_of
+from wink_sandbox.tries._refs import is_merged
 from wink_sandbox.tries._three_way import Conflict, ThreeWay, found_content
 
 _DRAFT, _DONE = "update.draft", "update.done"
@@ -87,7 +88,8 @@ def update(overlay: Overlay, facts: Facts, *, dry_run: bool) -> Updated:
     three_way = ThreeWay(overlay, bases, "markers")
     found = seen(overlay)
     try:
-        merge = three_way.of(found, conflicts(found, facts, bases))
+        changed = conflicts(found, facts, bases)
+        merge = three_way.of(found, [path for path in changed if not is_merged(path, overlay.root)])
         steps = {step.path: step for step in merge.found.steps if step.path in merge.merged}
         same = {step.path: step for step in merge.same.steps if _is_file(step)}
         Opened(overlay.directory).close()  # from here on directories are as programs have left them

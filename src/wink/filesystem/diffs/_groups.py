@@ -180,7 +180,9 @@ def _meanings(directory: str, changes: Sequence[FileChange]) -> list[str]:
     commits: list[str] = []
     others: dict[str, None] = {}
     for change in changes:
-        path = change.path[begin:]
+        path, side = change.path[begin:], change.after or change.before
+        if side is None or side.kind == "directory":
+            continue
         branch = _BRANCH.fullmatch(path)
         if branch is not None and change.after is not None:
             commits += _commits(branch[1], change)

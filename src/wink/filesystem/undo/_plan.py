@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from wink.dataclass import dataclass
 from wink.filesystem._change import COPIED_BYTES, FileChange, FileVersion
-from wink.filesystem._git_data import is_git_index, restoring
+from wink.filesystem._git_data import is_git_index, is_git_object, restoring
 from wink.filesystem.undo._versions import Versions, has_mark_of
 
 Conflicts = list[tuple[str, str]]
@@ -57,6 +57,8 @@ def plan(
         position, wanted = chain[0][0], chain[0][1].before
         wanted = None if wanted is not None and wanted.kind == "other" else wanted
         now = versions.present(path)
+        if wanted is None and is_git_object(path):
+            continue  # somebody's commit may need it by now; what nobody needs, `git gc` removes
         if _same(versions, path, wanted, position, now, position):
             continue
         problem = _problem(versions, path, chain, now)

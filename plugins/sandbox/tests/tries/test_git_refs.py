@@ -1,0 +1,362 @@
+"""Git in tries whose repository has changed meanwhile: objects are added, refs are taken or arrive under names of the try's."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from plugins.sandbox.tests.tries.conftest import Wink
+from plugins.sandbox.tests.tries.test_git import NEUTRAL, git
+
+from wink.errors import MergeRefused, TryConflict
+from wink.workspace import Workspace
+from wink_sandbox import Command, Sandbox
+from wink_sandbox.tries import Accepted, Try, tries
+
+LINES = "".join(f"{number}\n" for number in range(1, 31))
+
+
+@pytest.fixture
+def repository(place: Path) -> Path:
+    """The project with a text of thirty lines, committed."""
+    (place / "text").write_text(LINES)
+    git(place, "init", "-q", "-b", "main")
+    (place / ".git/info").mkdir(exist_ok=True)
+    (place / ".git/info/exclude").write_text(".wink\n")
+    git(place, "add", ".")
+    git(place, "commit", "-q", "-m", "one")
+    return place
+
+
+@pytest.fixture
+def workspace(repository: Path) -> Iterator[Workspace]:
+    with Workspace.open(repository) as opened:
+        yield opened
+
+
+def tried(workspace: Workspace, script: str, name: str = "t") -> Try:
+    """A try in which a script has run."""
+    one = Try(workspace, name)
+    with one.use() as overlay:
+        ended = Sandbox().run(Command(("/bin/sh", "-ec", script), env=NEUTRAL), overlay)
+    assert ended.status == 0, ended.stderr.text()
+    return one
+
+
+def commit(line: int, word: str) -> str:
+    """A script that changes a line of the text and commits that."""
+    return f"sed -i 's/^{line}$/{word}/' text; git commit -qam '{word}'"
+
+
+def refs(root: Path) -> dict[str, str]:
+    """The refs of a repository with the subjects of what they name; all of it has to be there."""
+    git(root, "fsck", "--strict", "--connectivity-only")
+    lines = git(root, "for-each-ref", "--format=%(refname) %(subject)").splitlines()
+    return dict(line.split(" ", 1) for line in lines)
+
+
+def tree(root: Path) -> dict[str, bytes]:
+    """The files of a project and of its repository; without objects, which undo leaves, and wink's own state."""
+    return {
+        str(path.relative_to(root)): path.read_bytes()
+        for path in root.rglob("*")
+        if path.is_file() and not {".wink", "objects"} & set(path.relative_to(root).parts)
+    }
+
+
+def arrived(done: Accepted) -> list[tuple[str, str]]:
+    return [(one.ref, one.name) for one in done.arrived]
+
+
+def test_eight_tries_that_commit_are_a_branch_each(workspace: Workspace, repository: Path) -> None:
+    """They refused each other's index, logs and branch; now the first moves the branch, and all of their lines are merged."""
+    some = [tried(workspace, commit(3 * number, f"by {number}"), f"a{number}") for number in range(1, 9)]
+    accepted = [one.accept() for one in some]
+
+    assert arrived(accepted[0]) == []
+    assert [arrived(one) for one in accepted[1:]] == [
+        [("refs/heads/main", f"refs/heads/try/a{number}/main")] for number in range(2, 9)
+    ]
+    assert refs(repository) == {
+        "refs/heads/main": "by 1",
+        **{f"refs/heads/try/a{number}/main": f"by {number}" for number in range(2, 9)},
+    }
+    words = (repository / "text").read_text().splitlines()
+    assert [words[3 * number - 1] for number in range(1, 9)] == [f"by {number}" for number in range(1, 9)]
+    assert git(repository, "status", "--porcelain") == " M text\n"
+    assert not tries(workspace)
+
+
+def test_undo_takes_the_branch_back_and_leaves_the_objects(workspace: Workspace, repository: Path) -> None:
+    """Somebody may have built on the commit by another name meanwhile: git would find its objects gone."""
+    one, other = (tried(workspace, commit(line, f"by {line}"), f"a{line}") for line in (3, 9))
+    one.accept()
+    before = tree(repository)
+    other.accept()
+    git(repository, "branch", "mine", "try/a9/main")
+
+    workspace.undo()
+
+    assert refs(repository) == {"refs/heads/main": "by 3", "refs/heads/mine": "by 9"}
+    git(repository, "branch", "-D", "mine")
+    (repository / ".git/packed-refs").unlink()  # which has nothing in it
+    assert tree(repository) == before
+    workspace.redo()
+    assert refs(repository) == {"refs/heads/main": "by 3", "refs/heads/try/a9/main": "by 9"}
+
+
+def test_a_branch_that_only_the_try_has_moved_is_taken_with_the_index_behind_it(
+    workspace: Workspace, repository: Path
+) -> None:
+    """The person has staged something else meanwhile, which stays staged."""
+    one = tried(workspace, f"{commit(3, 'three')}; git branch -q more; git tag -a -m x v1")
+    (repository / "mine").write_text("mine\n")
+    git(repository, "add", "mine")
+
+    assert arrived(one.accept()) == []
+
+    assert refs(repository) == {"refs/heads/main": "three", "refs/heads/more": "three", "refs/tags/v1": "x"}
+    assert git(repository, "status", "--porcelain") == "A  mine\n"
+    assert git(repository, "log", "-1", "--format=%gs", "-g", "main") == "commit: three\n"
+    workspace.undo()
+    assert refs(repository) == {"refs/heads/main": "one"}
+    assert git(repository, "status", "--porcelain") == "A  mine\n"
+
+
+def test_what_is_staged_of_the_same_file_keeps_its_branch(workspace: Workspace, repository: Path) -> None:
+    """An index that cannot follow would take the commit back with the next one."""
+    one = tried(workspace, commit(3, "three"))
+    (repository / "text").write_text(LINES.replace("28\n", "mine\n"))
+    git(repository, "add", "text")
+
+    assert arrived(one.accept()) == [("refs/heads/main", "refs/heads/try/t/main")]
+
+    assert refs(repository) == {"refs/heads/main": "one", "refs/heads/try/t/main": "three"}
+    assert (repository / "text").read_text() == LINES.replace("28\n", "mine\n").replace("\n3\n", "\nthree\n")
+    assert git(repository, "diff", "--cached", "--numstat") == "1\t1\ttext\n"
+
+
+def test_what_was_amended_in_the_try_is_taken_where_nobody_else_has_moved_it(
+    workspace: Workspace, repository: Path
+) -> None:
+    """Also where the workspace is on another branch by now."""
+    one = tried(workspace, "echo x > x; git add x; git commit -q --amend -m other")
+    git(repository, "switch", "-q", "-c", "elsewhere")
+
+    assert arrived(one.accept()) == []
+
+    assert refs(repository) == {"refs/heads/main": "other", "refs/heads/elsewhere": "one"}
+    assert git(repository, "symbolic-ref", "HEAD") == "refs/heads/elsewhere\n"
+
+
+HERE_AND_THERE = {
+    # what the try does, what the person does meanwhile, the refs in the end, what has arrived
+    "both make the same branch": (
+        f"git switch -q -c feat; {commit(3, 'three')}",
+        f"git switch -q -c feat; {commit(9, 'nine')}",
+        {"main": "one", "old": "one", "feat": "nine", "try/t/feat": "three"},
+        ["try/t/feat"],
+    ),
+    "the try is a new branch": (
+        f"git switch -q -c feat; {commit(3, 'three')}",
+        commit(9, "nine"),
+        {"main": "nine", "old": "one", "feat": "three"},
+        [],
+    ),
+    "the try deletes what the person moves": (
+        "git branch other; git branch -q -D old",
+        "git commit -q --allow-empty -m person; git branch -f old",
+        {"main": "person", "other": "one", "old": "person"},
+        [],
+    ),
+    "the try deletes what nobody moves": (
+        f"git branch -q -D old; {commit(3, 'three')}",
+        commit(9, "nine"),
+        {"main": "nine", "try/t/main": "three"},
+        ["try/t/main"],
+    ),
+    "the person deletes what the try moves": (
+        f"git switch -q old; {commit(3, 'three')}",
+        "git branch -q -D old; git commit -q --allow-empty -m person",
+        {"main": "person", "try/t/old": "three"},
+        ["try/t/old"],
+    ),
+    "a commit on no branch": (
+        f"git switch -q --detach; {commit(3, 'three')}",
+        commit(9, "nine"),
+        {"main": "nine", "old": "one", "try/t/HEAD": "three"},
+        ["try/t/HEAD"],
+    ),
+    "the person packs what there is": (
+        commit(3, "three"),
+        "git gc -q",
+        {"main": "three", "old": "one"},
+        [],
+    ),
+    "the try packs what there is": (
+        f"{commit(3, 'three')}; git gc -q; git branch -q -D old",
+        commit(9, "nine"),
+        {"main": "nine", "try/t/main": "three"},
+        ["try/t/main"],
+    ),
+    "both pack": (
+        f"{commit(3, 'three')}; git gc -q",
+        f"{commit(9, 'nine')}; git branch more; git gc -q",
+        {"main": "nine", "old": "one", "more": "nine", "try/t/main": "three"},
+        ["try/t/main"],
+    ),
+    "a branch is in the way": (
+        commit(3, "three"),
+        f"{commit(9, 'nine')}; git branch try/t/main",
+        {"main": "nine", "old": "one", "try/t/main": "nine", "try/t/main-2": "three"},
+        ["try/t/main-2"],
+    ),
+    "both do the same": (
+        f"git merge -q --ff-only next; git branch -q -D next",
+        f"git merge -q --ff-only next",
+        {"main": "next", "old": "one"},
+        [],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HERE_AND_THERE)
+def test_each_ref_has_one_outcome(workspace: Workspace, repository: Path, name: str) -> None:
+    """Nothing that a branch of either names is lost, and all of it is there for git."""
+    script, meanwhile, wanted, names = HERE_AND_THERE[name]
+    git(repository, "branch", "old")
+    if "next" in script:
+        git(repository, "switch", "-q", "-c", "next")
+        git(repository, "commit", "-q", "--allow-empty", "-m", "next")
+        git(repository, "switch", "-q", "main")
+    one = tried(workspace, script)
+    subprocess.run(["sh", "-ec", meanwhile], cwd=repository, env=NEUTRAL, check=True)
+    head = git(repository, "rev-parse", "HEAD")
+
+    done = one.accept()
+
+    found = {ref.removeprefix("refs/heads/"): said for ref, said in refs(repository).items()}
+    assert found == wanted
+    assert [one.name.removeprefix("refs/heads/") for one in done.arrived] == names
+    if wanted["main"] != "three":
+        assert git(repository, "rev-parse", "HEAD") == head
+    workspace.undo()
+    assert git(repository, "rev-parse", "HEAD") == head
+    git(repository, "fsck", "--strict")
+
+
+def test_a_stash_of_each_is_kept(workspace: Workspace, repository: Path) -> None:
+    """With all that was stashed, which is in its log."""
+    one = tried(workspace, "for n in 3 4; do sed -i s/^$n$/x/ text; git stash -q; done")
+    (repository / "text").write_text("mine\n")
+    git(repository, "stash")
+
+    assert arrived(one.accept()) == [("refs/stash", "refs/try/t/stash")]
+
+    assert len(git(repository, "stash", "list").splitlines()) == 1
+    assert len(git(repository, "reflog", "refs/try/t/stash").splitlines()) == 2
+
+
+def test_a_try_that_goes_on_moves_its_own_branch(workspace: Workspace, repository: Path) -> None:
+    """What has arrived before is not called anew where it has only grown."""
+    one = tried(workspace, commit(3, "three"))
+    git(repository, "commit", "-q", "--allow-empty", "-m", "person")
+    one.accept()
+    again = tried(workspace, f"git switch -q -f try/t/main; {commit(9, 'nine')}")
+    git(repository, "commit", "-q", "--allow-empty", "-m", "person again")
+
+    assert arrived(again.accept()) == []
+
+    assert refs(repository) == {"refs/heads/main": "person again", "refs/heads/try/t/main": "nine"}
+
+
+BROKEN = {
+    "an object less": ("git commit -q --allow-empty -m x; rm -f .git/objects/$(git rev-parse HEAD | sed 's,^..,&/,')", "not all objects"),
+    "an object of other content": (
+        "git commit -q --allow-empty -m x; o=.git/objects/$(git rev-parse HEAD | sed 's,^..,&/,'); chmod u+w $o; echo > $o",
+        "not all objects",
+    ),
+    "a ref that leads out": ("git commit -q --allow-empty -m x; ln -sf /etc/passwd .git/refs/heads/x", "a link"),
+    "a ref to what nobody has": (f"git commit -q --allow-empty -m x; echo {'ab' * 20} > .git/refs/heads/x", "not all objects"),
+    "a file where branches are": ("git commit -q --allow-empty -m x; git branch a/b", "in the way"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_what_is_no_repository_any_more_is_refused(workspace: Workspace, repository: Path, name: str) -> None:
+    """Nothing happened, and everything else can be accepted."""
+    script, why = BROKEN[name]
+    one = tried(workspace, f"{script}; echo new > new")
+    git(repository, "commit", "-q", "--allow-empty", "-m", "person")
+    if "in the way" in why:
+        git(repository, "branch", "a")
+    before = tree(repository)
+
+    with pytest.raises((TryConflict, MergeRefused)):
+        one.accept()
+
+    assert tree(repository) == before
+    left = one.accept(rest=True)
+    assert any(why in reason for path, reason in left.left if path.startswith(".git")), left.left
+    assert (repository / "new").read_text() == "new\n"
+    assert git(repository, "log", "-1", "--format=%s") == "person\n"
+
+
+def test_git_that_is_at_work_is_waited_for_by_the_person(workspace: Workspace, repository: Path) -> None:
+    one = tried(workspace, commit(3, "three"))
+    git(repository, "commit", "-q", "--allow-empty", "-m", "person")
+    (repository / ".git/index.lock").write_bytes(b"")
+
+    (conflict, *_) = one.accept(rest=True, dry_run=True).conflicts
+
+    assert "git is at work there" in conflict.reason
+
+
+def test_a_check_runs_with_the_branch_that_is_to_arrive(workspace: Workspace, repository: Path) -> None:
+    one = tried(workspace, commit(3, "three"))
+    git(repository, "commit", "-q", "--allow-empty", "-m", "person")
+
+    done = one.accept(check=["git", "-c", "safe.directory=*", "rev-parse", "--verify", "try/t/main^{tree}"])
+
+    assert arrived(done) == [("refs/heads/main", "refs/heads/try/t/main")]
+
+
+def test_a_commit_in_a_submodule_arrives_there(workspace: Workspace, repository: Path) -> None:
+    """Its git directory lies in that of the project, and is merged by itself."""
+    git(repository, "init", "-q", "--bare", "-b", "main", str(repository.parent / "remote.git"))
+    git(repository, "push", "-q", str(repository.parent / "remote.git"), "main")
+    git(repository, "submodule", "--quiet", "add", str(repository.parent / "remote.git"), "sub")
+    git(repository, "commit", "-q", "-m", "with a submodule")
+    one = tried(workspace, f"cd sub; {commit(3, 'three')}")
+    sub = repository / "sub"
+    (sub / "text").write_text(LINES.replace("28\n", "mine\n"))
+    git(sub, "commit", "-qam", "person")
+
+    assert arrived(one.accept()) == [("refs/heads/main", "refs/heads/try/t/main")]
+
+    assert git(sub, "log", "-1", "--format=%s", "try/t/main") == "three\n"
+    assert git(sub, "log", "-1", "--format=%s") == "person\n"
+    git(sub, "fsck", "--strict")
+
+
+def test_the_commands_say_where_the_commits_are(wink: Wink, repository: Path) -> None:
+    """`wink tries` names no conflict, an update leaves git alone, and an accept tells the branch."""
+    environment = [f"{name}={value}" for name, value in NEUTRAL.items()]
+    for line, name in ((3, "one"), (9, "two")):
+        assert wink("try", "--name", name, "--", "env", *environment, "sh", "-ec", commit(line, name)).returncode == 0
+    assert "conflict" not in wink("tries").stdout
+    assert wink("accept", "--name", "one").returncode == 0
+    listed = [json.loads(line) for line in wink("tries", "--json").stdout.splitlines()]
+    assert listed[0]["conflicts"] == {"workspace": [], "tries": {}}
+    updated = wink("update", "two")
+    assert (updated.returncode, ".git" in updated.stdout) == (0, False), updated.stdout
+    shown = json.loads(wink("accept", "--name", "two", "--dry-run", "--json").stdout)
+    assert shown["branches"] == [{"ref": "refs/heads/main", "as": "refs/heads/try/two/main"}]
+
+    done = wink("accept", "--name", "two")
+
+    assert "both have moved main of git; the try's is try/two/main now" in done.stdout
+    assert (done.returncode, done.stderr) == (0, "")

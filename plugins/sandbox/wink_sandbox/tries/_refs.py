@@ -1,0 +1,587 @@
+"""Take what git wrote in a try as objects and refs, and not as files, where its repository has changed in the workspace meanwhile.
+
+Objects are added. A ref that only the try has moved is taken; any other arrives under a name of the try's. The workspace keeps its
+index, `HEAD` and logs; where the branch that it is on is taken, its index follows as in a fast-forward. What is an ancestor
+of what, and whether all objects of a commit are there, git itself says, in a private repository: all that is read was written by whoever.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import stat
+import subprocess
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from tempfile import TemporaryDirectory
+from typing import Final, NamedTuple, Self, TypeVar, cast
+
+from wink.bounded import content_of
+from wink.dataclass import replace
+from wink.errors import RecordCorrupt
+from wink.filesystem import is_git_data
+from wink.state import opened_directory
+from wink.trust import program
+from wink_sandbox import Differences, Overlay, Step, git_directory_of, remove_tree, walk_tree
+from wink_sandbox.tries._bases import Bases
+from wink_sandbox.tries._facts import Facts
+from wink_sandbox.tries._lines import git_environment
+from wink_sandbox.tries._three_way import Conflict
+
+T = TypeVar("T")
+
+_PLACE: Final = "refs"
+_SECONDS: Final = 60.0
+_MOST_REFS: Final = 200
+"""So many refs that differ are looked at one by one."""
+_MOST_BYTES: Final = 16 << 20
+_MOST_INDEX: Final = 256 << 20
+_LONGEST: Final = 4096
+_ARRIVALS: Final = 99
+_READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_OBJECT: Final = re.compile(
+    r"objects/(?:[0-9a-f]{2}/[0-9a-f]{38}(?:[0-9a-f]{24})?|pack/pack-[0-9a-f]{40,64}\.(?:pack|idx|rev|keep|promisor|mtimes))"
+    r"|lfs/objects/.+"
+)
+_ID: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_PACKED: Final = re.compile(r"^([0-9a-f]{40}(?:[0-9a-f]{24})?) (refs/[^\n]+)$", re.MULTILINE)
+_REF: Final = re.compile(r"refs/(?![-./])(?!.*(?://|\.\.|/\.|@\{|\.lock(?:/|$)))[^\s~^:?*\[\\\x00-\x20\x7f]+(?<![./])")
+_ODD: Final = re.compile(r"[^A-Za-z0-9_-]+")
+_BUSY: Final = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply", "info/sparse-checkout")
+"""What in a git directory says that its branch and its index are in use for something."""
+_EMPTY: Final = {
+    40: "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+    64: "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
+}
+"""The tree with nothing in it, by how long an id is; git knows it without an object."""
+
+_NO_GIT: Final = "and is git's own; git is not installed, which could merge it"
+_LOCKED: Final = "and git is at work there: try again, or remove its index.lock"
+_UNREADABLE: Final = "and is git's own, and cannot be read: {}"
+_MANY: Final = "and is git's own, in which more than {} refs differ"
+_INCOMPLETE: Final = "and is git's own: of the try's commits not all objects are there, or are accepted"
+_IN_THE_WAY: Final = "and is git's own: {} is in the way of {}"
+_STAYS: Final = "was deleted in the try, and stays: it has moved in the workspace, or is in use there"
+
+
+class Arrived(NamedTuple):
+    """A ref of a try that the workspace has moved as well, and what it is called there; `HEAD` is one of no branch."""
+
+    ref: str
+    name: str
+
+
+class RefMerge(NamedTuple):
+    """`found` with what was merged in place of what git wrote, and without what the workspace keeps of its own, the `same`.
+
+    The conflicts at the paths that are `settled` are none any more, and `conflicts` say why others are.
+    """
+
+    found: Differences
+    settled: frozenset[str]
+    same: tuple[Step, ...]
+    arrived: tuple[Arrived, ...]
+    conflicts: tuple[Conflict, ...]
+
+
+class _Left(Exception):
+    """Why a repository cannot be merged."""
+
+
+class _Plan(NamedTuple):
+    """What becomes of a git directory, by paths in it: new contents, and what goes."""
+
+    files: dict[str, bytes]
+    gone: frozenset[str]
+    arrived: tuple[Arrived, ...]
+    stays: tuple[str, ...]
+
+
+def is_merged(path: str, root: str) -> bool:
+    """Whether a path is one of a git directory, which is merged by objects and refs."""
+    place = git_directory_of(path, root)
+    return place is not None and not _is_worktrees(place[0], path)
+
+
+class Refs:
+    """Merges the repositories of one try, which is in use; what was worked out once is not again while nothing has changed."""
+
+    def __init__(self, overlay: Overlay, bases: Bases, facts: Facts, name: str) -> None:
+        self._overlay, self._bases, self._facts = overlay, bases, facts
+        self._name = _ODD.sub("-", name).strip("-") or "try"
+        self._known: dict[object, object] = {}
+
+    @property
+    def _directory(self) -> str:
+        return f"{self._overlay.directory}/{_PLACE}"
+
+    def close(self) -> None:
+        """Remove what was merged."""
+        remove_tree(self._directory)
+
+    def of(self, found: Differences, changed: Iterable[str]) -> RefMerge:
+        """Merge the repositories of which paths have `changed` in the workspace meanwhile."""
+        remove_tree(self._directory)
+        places: dict[str, list[str]] = {}
+        for path in changed:
+            place = git_directory_of(path, self._overlay.root)
+            if place is not None and not _is_worktrees(place[0], path):
+                places.setdefault(place[0], []).append(path)
+        settled, same = set[str](), list[Step]()
+        arrived, conflicts = list[Arrived](), list[Conflict]()
+        for at, paths in places.items():
+            try:
+                merge = self._merged(found, at, frozenset(paths))
+            except _Left as reason:
+                conflicts += [Conflict(path, str(reason)) for path in paths]
+                continue
+            found = merge.found
+            settled |= merge.settled
+            same += merge.same
+            arrived += merge.arrived
+        return RefMerge(found, frozenset(settled), tuple(same), tuple(arrived), tuple(conflicts))
+
+    def _merged(self, found: Differences, at: str, changed: frozenset[str]) -> RefMerge:
+        root = self._overlay.root
+        mine = {
+            step.path: step for step in found.steps if (place := git_directory_of(step.path, root)) and place[0] == at
+        }
+        own = {path[len(at) + 1 :]: step for path, step in mine.items()}
+        _check_kinds(own, any(step.path.startswith(f"{at}/worktrees/") for step in found.steps))
+        kept = {name for name, step in own.items() if _is_kept(name, step)}
+        one = _Repository(self._overlay, self._bases, self._facts, at, own, {own_of(path, at) for path in changed})
+        plan = one.plan(self._name, tuple(sorted(kept)), self._known)
+        steps, merged = self._steps(at, plan)
+        replaced = {path for path in mine if own_of(path, at) not in kept}
+        rest = tuple(step for step in found.steps if step.path not in replaced)
+        needed = _above(f"{at}/{name}" for name in kept)  # the directories of objects are those of the try
+        again = tuple(step for step in found.steps if step.path in needed & replaced and step.kind == "directory")
+        ordered = sorted((*rest, *again, *steps), key=lambda step: (step.path.split("/"), step.kind != "drop"))
+        same = tuple(step for step in found.steps if step.path in replaced - needed)
+        stays = tuple((f"{at}/{name}", _STAYS) for name in plan.stays)
+        return RefMerge(
+            replace(
+                found,
+                steps=tuple(ordered),
+                notes=(*found.notes, *stays),
+                suspects=tuple(path for path in found.suspects if path not in replaced),
+                merged={**found.merged, **merged},
+            ),
+            changed,
+            same,
+            plan.arrived,
+            (),
+        )
+
+    def _steps(self, at: str, plan: _Plan) -> tuple[list[Step], dict[str, str]]:
+        """What is to be done for a plan, and where the files and directories for it lie."""
+        root, steps, merged = self._overlay.root, list[Step](), dict[str, str]()
+        for name in sorted(plan.gone):
+            there = _status(f"{root}/{at}/{name}")
+            if there is not None:
+                steps.append(Step("drop", f"{at}/{name}", there))
+                merged[f"{at}/{name}"] = ""
+        for name, content in sorted(plan.files.items()):
+            path, there = f"{at}/{name}", _status(f"{root}/{at}/{name}")
+            if there is not None and not stat.S_ISREG(there.st_mode):
+                raise _Left(_IN_THE_WAY.format(f"{name!r}, no file,", "a ref"))
+            for above in _above_of(path):
+                status = _status(f"{root}/{above}")
+                if status is None and above not in merged:
+                    place = self._place(above)
+                    os.makedirs(place, 0o755)
+                    steps.append(Step("directory", above, None, os.lstat(place)))
+                    merged[above] = place
+                elif status is not None and not stat.S_ISDIR(status.st_mode):
+                    raise _Left(_IN_THE_WAY.format(repr(above.removeprefix(f"{at}/")), repr(name)))
+            place = self._place(path)
+            os.makedirs(os.path.dirname(place), 0o755, exist_ok=True)
+            with open(place, "xb") as file:
+                file.write(content)
+            if there is not None:
+                shutil.copystat(f"{root}/{path}", place, follow_symlinks=False)
+                os.chmod(place, stat.S_IMODE(there.st_mode) & 0o777)
+                os.utime(place)
+            if os.geteuid() == 0:
+                home = there or os.lstat(f"{root}/{at}")
+                os.chown(place, home.st_uid, home.st_gid)
+            steps.append(Step("file", path, there, os.lstat(place)))
+            merged[path] = place
+        return steps, merged
+
+    def _place(self, path: str) -> str:
+        return f"{self._directory}/{path}"
+
+
+class _Repository:
+    """One git directory, as the workspace has it and as the try does."""
+
+    def __init__(
+        self, overlay: Overlay, bases: Bases, facts: Facts, at: str, own: Mapping[str, Step], changed: Iterable[str]
+    ) -> None:
+        if program("git") is None:
+            raise _Left(_NO_GIT)
+        self._overlay, self._bases, self._facts, self._at, self._own = overlay, bases, facts, at, own
+        self._changed = frozenset(changed)
+        self._here, self._there = f"{overlay.root}/{at}", f"{overlay.upper}/{at}"
+        if os.path.lexists(f"{self._here}/index.lock"):
+            raise _Left(_LOCKED)
+        self._packed = _packed(_read(self._here, "packed-refs"))
+        before = self._bases.of(f"{at}/packed-refs")
+        self._was_packed = _packed(before.content) if before is not None else self._packed
+        self._is_packed_known = before is not None or self._is_still("packed-refs")
+        self._tried_packed = self._was_packed
+        if "packed-refs" in own:
+            is_gone = own["packed-refs"].kind == "drop"
+            self._tried_packed = {} if is_gone else _packed(_read(self._there, "packed-refs"))
+        self._head = _text(_read(self._here, "HEAD"))
+        self._refs = self._touched()
+        if len(self._refs) > _MOST_REFS:
+            raise _Left(_MANY.format(_MOST_REFS))
+        self._now = {ref: self._value(ref) for ref in self._refs}
+        self._index = _read(self._here, "index", _MOST_INDEX)
+
+    # -- what the two have
+
+    def _touched(self) -> dict[str, str | None]:
+        """The refs that the try has given another value, or none."""
+        refs: dict[str, str | None] = {}
+        for name, step in self._own.items():
+            if not name.startswith("refs/"):
+                continue
+            if step.kind == "drop":
+                below = list(_files_below(f"{self._here}/{name}")) if _is_directory(step.found) else [""]
+                for one in (f"{name}/{path}" if path else name for path in below):
+                    refs.setdefault(one, self._tried_packed.get(one))
+            elif step.kind == "file":
+                refs[name] = _id(_read(self._there, name))
+        if "packed-refs" in self._own:
+            for ref in self._was_packed.keys() | self._tried_packed.keys():
+                is_loose = ref in refs or os.path.lexists(f"{self._here}/{ref}")
+                if not is_loose and self._was_packed.get(ref) != self._tried_packed.get(ref):
+                    refs[ref] = self._tried_packed.get(ref)
+        for ref, value in list(refs.items()):
+            if not _REF.fullmatch(ref) or (value is None and self._is_symbolic(ref)):
+                del refs[ref]
+        return refs
+
+    def _is_symbolic(self, ref: str) -> bool:
+        return ref in self._own and self._own[ref].kind == "file"
+
+    def _value(self, ref: str) -> str | None:
+        loose = _read(self._here, ref)
+        return _id(loose) if loose is not None else self._packed.get(ref)
+
+    def _has_moved(self, ref: str) -> bool:
+        """Whether the workspace has moved a ref since the try began; in doubt it has."""
+        now = self._now[ref]
+        base = self._bases.of(f"{self._at}/{ref}")
+        if base is not None and base.content is not None:
+            return _id(base.content) != now
+        if os.path.lexists(f"{self._here}/{ref}"):
+            return not self._is_still(ref)
+        return not self._is_packed_known or self._was_packed.get(ref) != now
+
+    def _is_still(self, name: str) -> bool:
+        there = _status(f"{self._here}/{name}")
+        path = f"{self._at}/{name}"
+        return there is None or there.st_ctime_ns <= self._overlay.since or self._facts.knows(path)
+
+    # -- what becomes of them
+
+    def plan(self, name: str, kept: tuple[str, ...], known: dict[object, object]) -> _Plan:
+        """What becomes of the refs, with what of the try's is `kept`; git's answers are `known`. Raises `_Left`."""
+        values = (*self._refs.values(), *self._now.values(), *self._packed.values())
+        is_long = any(value is not None and len(value) == 64 for value in values)
+        objects = [name for name in kept if name.startswith("objects/")]
+        with _Git(self._here, self._there, objects, known, is_long=is_long) as git:
+            return self._planned(git, name)
+
+    def _planned(self, git: _Git, name: str) -> _Plan:
+        taken, arriving, gone = dict[str, str](), dict[str, str](), set[str]()
+        stays, in_use = list[str](), self._in_use()
+        branch = self._head[5:] if self._head.startswith("ref: ") else ""
+        index: bytes | None = None
+        for ref, value in sorted(self._refs.items()):
+            now = self._now[ref]
+            if value == now:
+                continue
+            has_moved = self._has_moved(ref)
+            if value is None:
+                (stays.append if has_moved or ref in in_use or ref == branch else gone.add)(ref)
+            elif has_moved and now is not None and git.is_ancestor(value, now):
+                continue
+            elif ref in in_use or (has_moved and not (now is not None and git.is_ancestor(now, value))):
+                arriving[ref] = value
+            elif ref != branch or self._index is None or (index := self._followed(git, now, value)) is not None:
+                taken[ref] = value
+            else:
+                arriving[ref] = value
+        values = {*taken.values(), *arriving.values()}
+        head = _id(_read(self._there, "HEAD")) if "HEAD" in self._own else None
+        at = self._value(branch) if branch else _id(self._head.encode())
+        known = [value for value in (at, *self._now.values(), *self._packed.values()) if value is not None]
+        if head is not None and not git.is_reached(head, [*values, *(value for value in known[:_MOST_REFS])]):
+            arriving["HEAD"] = head
+        values.update(arriving.values())
+        if not git.has_all(values, known):
+            raise _Left(_INCOMPLETE)
+        files = {ref: f"{value}\n".encode() for ref, value in taken.items()}
+        files |= {f"logs/{ref}": log for ref in taken if (log := self._log(ref)) is not None and self._is_log_free(ref)}
+        if index is not None and index != self._index:
+            files["index"] = index
+        arrived = list[Arrived]()
+        for ref, value in arriving.items():
+            as_name = self._arrival(git, ref, name, value)
+            arrived.append(Arrived(ref, as_name))
+            if self._value(as_name) == value:
+                continue
+            files[as_name] = f"{value}\n".encode()
+            log = self._log_of_its_own(ref)
+            if log and not os.path.lexists(f"{self._here}/logs/{as_name}"):
+                files[f"logs/{as_name}"] = log
+        if gone & self._packed.keys():
+            files["packed-refs"] = _without(_read(self._here, "packed-refs") or b"", gone)
+        logs = {f"logs/{ref}" for ref in gone if f"logs/{ref}" in self._own and self._is_log_free(ref)}
+        return _Plan(files, frozenset(gone | logs), tuple(arrived), tuple(stays))
+
+    def _in_use(self) -> frozenset[str]:
+        """The branches that other working trees are on; the workspace's own, while it merges or rebases, too."""
+        refs = set[str]()
+        with suppress(OSError), os.scandir(f"{self._here}/worktrees") as entries:
+            for entry in entries:
+                refs.add(_text(_read(self._here, f"worktrees/{entry.name}/HEAD")).removeprefix("ref: "))
+        if any(os.path.lexists(f"{self._here}/{name}") for name in _BUSY):
+            refs.add(self._head.removeprefix("ref: "))
+        return frozenset(refs)
+
+    def _followed(self, git: _Git, now: str | None, value: str) -> bytes | None:
+        """The workspace's index when its branch has moved; None where what is staged there stands in the way."""
+        assert self._index is not None, "asked for where there is one"
+        return git.read_tree(self._index, now or _EMPTY[len(value)], value)
+
+    def _log(self, ref: str) -> bytes | None:
+        step = self._own.get(f"logs/{ref}")
+        return _read(self._there, f"logs/{ref}") if step is not None and step.kind == "file" else None
+
+    def _log_of_its_own(self, ref: str) -> bytes:
+        """What the try has done to a ref, where it is known what was noted of it before."""
+        log, before = self._log(ref) or b"", self._bases.of(f"{self._at}/logs/{ref}")
+        return log.removeprefix(before.content) if before is not None and before.content is not None else log
+
+    def _is_log_free(self, ref: str) -> bool:
+        return f"logs/{ref}" not in self._changed
+
+    def _arrival(self, git: _Git, ref: str, name: str, value: str) -> str:
+        """What a ref is called that both have moved."""
+        kind, _, rest = ref.removeprefix("refs/").partition("/")
+        is_branch = kind == "heads" or ref == "HEAD"
+        plain = f"refs/heads/try/{name}/{rest or ref}" if is_branch else f"refs/try/{name}/{ref.removeprefix('refs/')}"
+        for number in range(1, _ARRIVALS):
+            one = plain if number == 1 else f"{plain}-{number}"
+            there = self._value(one)
+            if there is None or there == value or git.is_ancestor(there, value):
+                return one
+        raise _Left(_IN_THE_WAY.format(f"{plain!r}, and {_ARRIVALS} like it,", repr(ref)))
+
+
+class _Git:
+    """Git in a private repository that has the workspace's objects and some of the try's, and nothing else of either."""
+
+    def __init__(
+        self, here: str, there: str, objects: Sequence[str], known: dict[object, object], *, is_long: bool
+    ) -> None:
+        self._here, self._there, self._objects, self._known, self._is_long = here, there, objects, known, is_long
+        self._made: TemporaryDirectory[str] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._made is not None:
+            self._made.cleanup()
+
+    def is_ancestor(self, one: str, other: str) -> bool:
+        """Whether a commit is another one, or one of those that it was made from."""
+        return self._asked(("ancestor", one, other), lambda: self._is_ancestor(one, other))
+
+    def is_reached(self, one: str, others: Iterable[str]) -> bool:
+        """Whether a commit is one of some others, or what they were made from."""
+        return any(self.is_ancestor(one, other) for other in dict.fromkeys(others))
+
+    def has_all(self, values: Iterable[str], known: Iterable[str]) -> bool:
+        """Whether all objects are there that these need; not looked for are those that the `known` need, where these are there."""
+        wanted, bounds = tuple(sorted(values)), tuple(dict.fromkeys(known))
+        key = ("objects", wanted, bounds, tuple(self._objects))
+        return not wanted or self._asked(key, lambda: self._has_all(wanted, bounds))
+
+    def read_tree(self, index: bytes, one: str, other: str) -> bytes | None:
+        """An index that follows from one commit to another; None where it has changed what has changed between them."""
+        return self._asked(("index", index, one, other), lambda: self._read_tree(index, one, other))
+
+    def _asked(self, key: object, ask: Callable[[], T]) -> T:
+        """What was asked before, of the same, is not asked again: ids name what never changes."""
+        if key not in self._known:
+            self._known[key] = ask()
+        return cast("T", self._known[key])
+
+    def _is_ancestor(self, one: str, other: str) -> bool:
+        return self._run("merge-base", "--is-ancestor", one, other).returncode == 0
+
+    def _has_all(self, values: Sequence[str], known: Sequence[str]) -> bool:
+        asked = "".join(f"{one}\n" for one in known)
+        said = self._run("cat-file", "--batch-check=%(objectname) %(objecttype)", said=asked).stdout.decode()
+        there = [line.split()[0] for line in said.splitlines() if line.endswith((" commit", " tag"))]
+        wanted = "".join(f"{one}\n" for one in (*values, *(f"^{one}" for one in there)))
+        return self._run("rev-list", "--objects", "--quiet", "--stdin", said=wanted).returncode == 0
+
+    def _read_tree(self, index: bytes, one: str, other: str) -> bytes | None:
+        place = f"{self._place()}/index"
+        with open(place, "wb") as file:
+            file.write(index)
+        if self._run("read-tree", "-i", "-m", one, other).returncode != 0:
+            return None
+        with open(place, "rb") as file:
+            return file.read()
+
+    def _place(self) -> str:
+        if self._made is not None:
+            return self._made.name
+        self._made = TemporaryDirectory(prefix="wink-refs-")
+        place = self._made.name
+        for name in ("refs", "objects/info", "work"):
+            os.makedirs(f"{place}/{name}")
+        os.symlink(f"{self._here}/objects", f"{place}/theirs")
+        files = {
+            "HEAD": b"ref: refs/heads/none\n",
+            "config": b"[core]\n\trepositoryformatversion = 1\n",
+            "objects/info/alternates": f"{place}/theirs\n".encode(),
+        }
+        if self._is_long:
+            files["config"] += b"[extensions]\n\tobjectformat = sha256\n"
+        shallow = _read(self._here, "shallow")
+        for name, content in (files if shallow is None else {**files, "shallow": shallow}).items():
+            with open(f"{place}/{name}", "xb") as file:
+                file.write(content)
+        for name in self._objects:
+            os.makedirs(os.path.dirname(f"{place}/{name}"), exist_ok=True)
+            os.symlink(f"{self._there}/{name}", f"{place}/{name}")
+        return place
+
+    def _run(self, *words: str, said: str = "") -> subprocess.CompletedProcess[bytes]:
+        git, place = program("git"), self._place()
+        assert git is not None, "looked for before"
+        environment = git_environment(place) | {
+            "GIT_WORK_TREE": f"{place}/work",
+            "GIT_INDEX_FILE": f"{place}/index",
+            "GIT_NO_REPLACE_OBJECTS": "1",
+            "GIT_NO_LAZY_FETCH": "1",
+        }
+        try:
+            return subprocess.run(
+                [git, *words],
+                cwd=f"{place}/work",
+                env=environment,
+                input=said.encode(),
+                capture_output=True,
+                timeout=_SECONDS,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise _Left(_UNREADABLE.format(f"git {words[0]}: {type(error).__name__}")) from None
+
+
+def own_of(path: str, at: str) -> str:
+    """The path in a git directory."""
+    return path[len(at) + 1 :]
+
+
+def _is_worktrees(at: str, path: str) -> bool:
+    """Whether a path is of a working tree beside the workspace's own: its index and branch are not the workspace's to keep."""
+    return "/worktrees/" in f"/{at}/" or own_of(path, at).startswith("worktrees/")
+
+
+def _is_kept(name: str, step: Step) -> bool:
+    """Whether what the try has is taken as a file: a new object, or what is no data of git's, of which rules and settings decide."""
+    if _OBJECT.fullmatch(name):
+        return step.kind == "file" and step.found is None
+    return not is_git_data(f".git/{name}")
+
+
+def _check_kinds(own: Mapping[str, Step], has_worktrees: bool) -> None:
+    """Raise `_Left` for what is merged neither as refs nor as files."""
+    if has_worktrees or "shallow" in own:
+        raise _Left(_UNREADABLE.format("its worktrees, or how much of its history it has, were changed in the try"))
+    for name, step in own.items():
+        if step.kind == "link" and is_git_data(f".git/{name}"):
+            raise _Left(_UNREADABLE.format(f"{name!r} is a link in the try"))
+
+
+def _read(base: str, path: str, most: int = _MOST_BYTES) -> bytes | None:
+    """What a regular file says that is not reached through a link; None where there is none; raises `_Left` for anything else."""
+    above, _, name = path.rpartition("/")
+    place = f"{base}/{above}" if above else base
+    if not os.path.lexists(f"{base}/{path}"):
+        return None
+    try:
+        with opened_directory(place) as directory:
+            fd = os.open(name, _READ, dir_fd=directory)
+        return content_of(fd, f"{base}/{path}", most)
+    except FileNotFoundError:
+        return None
+    except RecordCorrupt as error:
+        raise _Left(_UNREADABLE.format(f"{path!r} is no file that could be read, or too large")) from error
+    except OSError as error:
+        raise _Left(_UNREADABLE.format(f"{path!r}: {error.strerror}")) from error
+
+
+def _text(content: bytes | None) -> str:
+    return "" if content is None or len(content) > _LONGEST else content.decode("utf-8", "surrogateescape").strip()
+
+
+def _id(content: bytes | None) -> str | None:
+    """The id that a ref names; None for anything else, as the name of another ref."""
+    said = _text(content)
+    return said if _ID.fullmatch(said) else None
+
+
+def _packed(content: bytes | None) -> dict[str, str]:
+    """The refs that git has packed into one file."""
+    found = _PACKED.finditer((content or b"").decode("utf-8", "surrogateescape"))
+    return {one[2]: one[1] for one in found}
+
+
+def _without(content: bytes, refs: Iterable[str]) -> bytes:
+    """Packed refs without some, and without what they are peeled to."""
+    gone = {os.fsencode(ref) for ref in refs}
+    kept, is_gone = list[bytes](), False
+    for line in content.splitlines(keepends=True):
+        if not line.startswith(b"^"):
+            is_gone = line.rstrip(b"\n").partition(b" ")[2] in gone and not line.startswith(b"#")
+        if not is_gone:
+            kept.append(line)
+    return b"".join(kept)
+
+
+def _files_below(place: str) -> Iterator[str]:
+    return (path for path, found in walk_tree(place, closed=False) if stat.S_ISREG(found.st_mode))
+
+
+def _status(place: str) -> os.stat_result | None:
+    try:
+        return os.lstat(place)
+    except OSError:
+        return None
+
+
+def _is_directory(found: os.stat_result | None) -> bool:
+    return found is not None and stat.S_ISDIR(found.st_mode)
+
+
+def _above(paths: Iterable[str]) -> frozenset[str]:
+    return frozenset(above for path in paths for above in _above_of(path))
+
+
+def _above_of(path: str) -> Iterator[str]:
+    return (path[:at] for at in range(len(path)) if path[at] == "/")
