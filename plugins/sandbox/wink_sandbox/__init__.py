@@ -7,7 +7,7 @@ from wink.trust import allowed
 from wink_sandbox._call import Outcome, OverlayIsolation, run_in_call
 from wink_sandbox._deep import Opened, remove_tree, walk_tree
 from wink_sandbox._git_config import keep_base, with_git_config
-from wink_sandbox._git_outside import Beside, GitHome, GitOutside, beside, git_home, git_outside, index_in
+from wink_sandbox._git_outside import Beside, GitHome, GitOutside, beside, git_home, git_outside, index_in, worktree_in
 from wink_sandbox._guard import Guard, Guarded, OverlayGuard, usual_guard
 from wink_sandbox._lay import check_mounts, foreign, mounted_in, objection
 from wink_sandbox._merge import Differences, Notes, changed_meanwhile, differences, forget, lay_aside, merge, refused
@@ -153,6 +153,7 @@ __all__ = [
     "unreadable_settings",
     "usual_guard",
     "walk_tree",
+    "worktree_in",
     "watch",
     "with_git_config",
     "words_of",

@@ -209,6 +209,12 @@ def index_in(home: GitHome, root: str) -> str:
     return os.path.normpath(f"{os.path.relpath(git, home.place)}/index")
 
 
+def worktree_in(at: str) -> str:
+    """The path in the git directory of a repository of what belongs to one of its worktrees alone, whose `.git` is `at`; "" for no worktree."""
+    above, name = os.path.split(_git_directory(at) or "")
+    return f"worktrees/{name}" if os.path.basename(above) == "worktrees" else ""
+
+
 def beside(overlay: Overlay, home: GitHome, places: Iterable[tuple[str, str]]) -> Beside | None:
     """What programs changed in where it is accepted to, with `places` as for `git_outside`."""
     main = home.place

@@ -215,8 +215,8 @@ HERE_AND_THERE = {
         ["try/t/main-2"],
     ),
     "both do the same": (
-        f"git merge -q --ff-only next; git branch -q -D next",
-        f"git merge -q --ff-only next",
+        "git merge -q --ff-only next; git branch -q -D next",
+        "git merge -q --ff-only next",
         {"main": "next", "old": "one"},
         [],
     ),
@@ -360,3 +360,33 @@ def test_the_commands_say_where_the_commits_are(wink: Wink, repository: Path) ->
 
     assert "both have moved main of git; the try's is try/two/main now" in done.stdout
     assert (done.returncode, done.stderr) == (0, "")
+
+
+IN_ANOTHER_PLACE = {
+    "a worktree": "git worktree add -q -b mine {work}",
+    "a worktree of a bare repository": "git clone -q --bare . {work}.git; git -C {work}.git worktree add -q -b mine {work}",
+}
+
+
+@pytest.mark.parametrize("name", IN_ANOTHER_PLACE)
+def test_commits_in_a_worktree_arrive_in_its_repository(wink: Wink, repository: Path, name: str) -> None:
+    """The branch of the worktree, its index and the branch that the main working tree is on are nobody's to move twice."""
+    work = repository.parent / "work"
+    subprocess.run(["sh", "-ec", IN_ANOTHER_PLACE[name].format(work=work)], cwd=repository, env=NEUTRAL, check=True)
+    words = [f"{name}={value}" for name, value in NEUTRAL.items()]
+    for one, script in (("one", f"{commit(3, 'three')}; git branch new"), ("two", commit(9, "nine"))):
+        done = wink("try", "--name", one, "--", "env", *words, "sh", "-ec", script, cwd=work)
+        assert done.returncode == 0, done.stderr
+
+    first, second = (json.loads(wink("accept", "--name", one, "--json", cwd=work).stdout) for one in ("one", "two"))
+
+    assert first["branches"] == []
+    assert second["branches"] == [{"ref": "refs/heads/mine", "as": "refs/heads/try/two/mine"}]
+    wanted = {"main": "one", "mine": "three", "new": "three", "try/two/mine": "nine"}
+    assert refs(work) == {f"refs/heads/{branch}": said for branch, said in wanted.items()}
+    assert git(work, "status", "--porcelain", "-uno") == " M text\n"
+    assert (work / "text").read_text() == LINES.replace("\n3\n", "\nthree\n").replace("\n9\n", "\nnine\n")
+    (main,) = (one["workspace"] for one in second["git"])
+    assert wink("undo", second["git"][0]["call"], "--workspace", main).returncode == 0
+    del wanted["try/two/mine"]
+    assert refs(work) == {f"refs/heads/{branch}": said for branch, said in wanted.items()}

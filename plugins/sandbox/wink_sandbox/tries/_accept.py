@@ -100,7 +100,7 @@ class Accepting:
         self._parts: dict[str, Content] = {}
         self._bases = Bases(overlay)
         self._three_way = ThreeWay(overlay, self._bases, request.choice)
-        self._refs = Refs(overlay, self._bases, facts, name)
+        self._refs = Refs(overlay, self._bases.of, facts.knows, name)
 
     def run(
         self,
@@ -144,8 +144,10 @@ class Accepting:
                     raise AcceptRefused([(".git", _UNCHECKED)], self._name)
                 done = self._take_checked(said, session, confirm, *checked)
             # Last: what fails here is still in the try, and the files are in the workspace, to be committed once more.
-            git = [(main.place, call) for main in mains if (call := self._take_git(main, said, session)) is not None]
-            return replace(done, git=tuple(git))
+            git = [(main.place, *self._take_git(main, said, session)) for main in mains]
+            arrived = (*done.arrived, *(one for *_, its in git for one in its))
+            calls = tuple((place, call) for place, call, _ in git if call is not None)
+            return replace(done, git=calls, arrived=arrived)
 
     def _main_trees(
         self,
@@ -158,7 +160,9 @@ class Accepting:
         """The main working trees to accept to, when a person has been asked what is to be confirmed, there and here."""
         found = self._chosen()
         beside = () if is_part else self._git_to_accept()
-        mains, stays = main_trees(self._overlay, self._facts, beside, self._workspace, opened, confirm=git_directory)
+        mains, stays = main_trees(
+            self._overlay, self._facts, beside, self._workspace, opened, git_directory, self._name
+        )
         asked = (*found.asked, *(setting for main in mains for setting in main.asked))
         if asked and remotes is not None and remotes(asked):
             self._confirmed = frozenset(asked)
@@ -303,7 +307,9 @@ class Accepting:
         times = {path: os.lstat(f"{root}/{path}").st_ctime_ns for path in above if os.path.lexists(f"{root}/{path}")}
         return [path for path, changed in times.items() if changed <= since or self._facts.knows(path)]
 
-    def _take_git(self, main: MainTree, said: Mapping[str, object], session: str) -> int | None:
+    def _take_git(
+        self, main: MainTree, said: Mapping[str, object], session: str
+    ) -> tuple[int | None, tuple[Arrived, ...]]:
         made: dict[str, str | None] = {}
 
         def confirm(found: Differences, problems: Sequence[tuple[str, str]]) -> None:
@@ -311,9 +317,9 @@ class Accepting:
                 raise AcceptRefused(problems, self._name)
             made.update(contents(found))
 
-        call = main.accept(said, session, confirm)
+        call, arrived = main.accept(said, session, confirm)
         self._facts.remember(made, root=main.place)
-        return call
+        return call, arrived
 
     def _chosen(self) -> Differences:
         return chosen(self._overlay, self._name, self._request.paths, self._request.without, self._confirmed)

@@ -12,7 +12,7 @@ from wink.errors import RecordCorrupt
 from wink.filesystem import quoted_path
 from wink.state import opened_directory, read_file, replace_file
 from wink.workspace import Workspace
-from wink_sandbox import Beside, GitHome, GitOutside, Overlay, beside, git_outside, is_directory
+from wink_sandbox import Beside, GitHome, GitOutside, Overlay, beside, git_outside, is_directory, worktree_in
 from wink_sandbox.tries._facts import Facts
 
 if TYPE_CHECKING:
@@ -45,11 +45,13 @@ def main_trees(
     workspace: Workspace,
     opened: ExitStack,
     confirm: Callable[[str], bool] | None,
+    name: str,
 ) -> tuple[tuple[MainTree, ...], tuple[tuple[str, str], ...]]:
     """What what git wrote is accepted to, until `opened` is closed, and what cannot be, with the reasons.
 
     `confirm` is asked, once and for all, whether a git directory belongs to the workspace that does not say so itself.
     """
+    from wink_sandbox.tries._refs import Refs
     from wink_sandbox.tries._worktree import MainTree
 
     mains, stays = dict[GitHome, MainTree](), list[tuple[str, str]]()
@@ -62,7 +64,11 @@ def main_trees(
             stays.append((one.at, _UNCONFIRMED.format(quoted_path(one.directory))))
         elif home not in mains:
             main = opened.enter_context(Workspace.open(home.place, masking=workspace.masking))
-            mains[home] = MainTree(main, layers[home], home.inside, one.at, partial(facts.knows, root=home.place))
+            knows = partial(facts.knows, root=home.place)
+            # Of what lies outside no bases are kept: what has changed there meanwhile is in doubt.
+            refs = Refs(layers[home], lambda _: None, knows, name, worktree_in(f"{overlay.root}/{one.at}"))
+            mains[home] = MainTree(main, layers[home], home.inside, one.at, refs, knows)
+            opened.callback(mains[home].close)
     return tuple(mains.values()), tuple(stays)
 
 

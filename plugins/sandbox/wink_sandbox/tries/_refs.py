@@ -23,9 +23,8 @@ from wink.errors import RecordCorrupt
 from wink.filesystem import is_git_data
 from wink.state import opened_directory
 from wink.trust import program
-from wink_sandbox import Differences, Overlay, Step, git_directory_of, remove_tree, walk_tree
-from wink_sandbox.tries._bases import Bases
-from wink_sandbox.tries._facts import Facts
+from wink_sandbox import Differences, Overlay, Step, git_directory_of, remove_tree, repository_of, walk_tree
+from wink_sandbox.tries._bases import Base
 from wink_sandbox.tries._lines import git_environment
 from wink_sandbox.tries._three_way import Conflict
 
@@ -101,14 +100,25 @@ class _Plan(NamedTuple):
 def is_merged(path: str, root: str) -> bool:
     """Whether a path is one of a git directory, which is merged by objects and refs."""
     place = git_directory_of(path, root)
-    return place is not None and not _is_worktrees(place[0], path)
+    return place is not None and "/worktrees/" not in f"/{place[0]}/"
 
 
 class Refs:
-    """Merges the repositories of one try, which is in use; what was worked out once is not again while nothing has changed."""
+    """Merges the repositories of one try, which is in use; what git has said once it is not asked again.
 
-    def __init__(self, overlay: Overlay, bases: Bases, facts: Facts, name: str) -> None:
-        self._overlay, self._bases, self._facts = overlay, bases, facts
+    `base_of` gives what a path was when the try began, and `knows` whether what is there now is as the try has seen it. `own` is where in the git
+    directory what belongs to the one working tree lies that is meant, as `worktrees/NAME`.
+    """
+
+    def __init__(
+        self,
+        overlay: Overlay,
+        base_of: Callable[[str], Base | None],
+        knows: Callable[[str], bool],
+        name: str,
+        own: str = "",
+    ) -> None:
+        self._overlay, self._base_of, self._knows, self._own = overlay, base_of, knows, own
         self._name = _ODD.sub("-", name).strip("-") or "try"
         self._known: dict[object, object] = {}
 
@@ -125,9 +135,9 @@ class Refs:
         remove_tree(self._directory)
         places: dict[str, list[str]] = {}
         for path in changed:
-            place = git_directory_of(path, self._overlay.root)
-            if place is not None and not _is_worktrees(place[0], path):
-                places.setdefault(place[0], []).append(path)
+            at = self._git_directory_of(path)
+            if at is not None and not self._is_of_others(path, at):
+                places.setdefault(at, []).append(path)
         settled, same = set[str](), list[Step]()
         arrived, conflicts = list[Arrived](), list[Conflict]()
         for at, paths in places.items():
@@ -142,24 +152,42 @@ class Refs:
             arrived += merge.arrived
         return RefMerge(found, frozenset(settled), tuple(same), tuple(arrived), tuple(conflicts))
 
+    def _git_directory_of(self, path: str) -> str | None:
+        """The git directory that a path belongs to, "" for the root; of the working tree that is meant, that of them all."""
+        if self._overlay.is_git and repository_of(path)[0] is None:
+            return None if path.startswith("modules/") else ""
+        place = git_directory_of(path, self._overlay.root)
+        return None if place is None else place[0].removesuffix(f"/{self._own}" if self._own else "")
+
+    def _is_of_others(self, path: str, at: str) -> bool:
+        """Whether a path is of a working tree that is not the one that is meant: its index and branch are not ours to keep."""
+        within = own_of(path, at)
+        is_own = bool(self._own) and f"{within}/".startswith(f"{self._own}/")
+        return "/worktrees/" in f"/{at}/" or (within.startswith("worktrees/") and not is_own)
+
     def _merged(self, found: Differences, at: str, changed: frozenset[str]) -> RefMerge:
-        root = self._overlay.root
-        mine = {
-            step.path: step for step in found.steps if (place := git_directory_of(step.path, root)) and place[0] == at
-        }
-        own = {path[len(at) + 1 :]: step for path, step in mine.items()}
-        _check_kinds(own, any(step.path.startswith(f"{at}/worktrees/") for step in found.steps))
+        mine = {step.path: step for step in found.steps if self._git_directory_of(step.path) == at}
+        own = {own_of(path, at): step for path, step in mine.items()}
+        _check_kinds(
+            own,
+            any(
+                f"{path}/".startswith(_at(at, "worktrees/")) and self._is_of_others(path, at)
+                for path in (step.path for step in found.steps)
+            ),
+        )
         kept = {name for name, step in own.items() if _is_kept(name, step)}
-        one = _Repository(self._overlay, self._bases, self._facts, at, own, {own_of(path, at) for path in changed})
+        one = _Repository(
+            self._overlay, self._base_of, self._knows, at, own, {own_of(path, at) for path in changed}, self._own
+        )
         plan = one.plan(self._name, tuple(sorted(kept)), self._known)
         steps, merged = self._steps(at, plan)
         replaced = {path for path in mine if own_of(path, at) not in kept}
         rest = tuple(step for step in found.steps if step.path not in replaced)
-        needed = _above(f"{at}/{name}" for name in kept)  # the directories of objects are those of the try
+        needed = _above(_at(at, name) for name in kept)  # the directories of objects are those of the try
         again = tuple(step for step in found.steps if step.path in needed & replaced and step.kind == "directory")
         ordered = sorted((*rest, *again, *steps), key=lambda step: (step.path.split("/"), step.kind != "drop"))
         same = tuple(step for step in found.steps if step.path in replaced - needed)
-        stays = tuple((f"{at}/{name}", _STAYS) for name in plan.stays)
+        stays = tuple((_at(at, name), _STAYS) for name in plan.stays)
         return RefMerge(
             replace(
                 found,
@@ -178,12 +206,12 @@ class Refs:
         """What is to be done for a plan, and where the files and directories for it lie."""
         root, steps, merged = self._overlay.root, list[Step](), dict[str, str]()
         for name in sorted(plan.gone):
-            there = _status(f"{root}/{at}/{name}")
-            if there is not None:
-                steps.append(Step("drop", f"{at}/{name}", there))
-                merged[f"{at}/{name}"] = ""
+            path = _at(at, name)
+            if (there := _status(f"{root}/{path}")) is not None:
+                steps.append(Step("drop", path, there))
+                merged[path] = ""
         for name, content in sorted(plan.files.items()):
-            path, there = f"{at}/{name}", _status(f"{root}/{at}/{name}")
+            path, there = _at(at, name), _status(f"{root}/{_at(at, name)}")
             if there is not None and not stat.S_ISREG(there.st_mode):
                 raise _Left(_IN_THE_WAY.format(f"{name!r}, no file,", "a ref"))
             for above in _above_of(path):
@@ -194,7 +222,7 @@ class Refs:
                     steps.append(Step("directory", above, None, os.lstat(place)))
                     merged[above] = place
                 elif status is not None and not stat.S_ISDIR(status.st_mode):
-                    raise _Left(_IN_THE_WAY.format(repr(above.removeprefix(f"{at}/")), repr(name)))
+                    raise _Left(_IN_THE_WAY.format(repr(own_of(above, at)), repr(name)))
             place = self._place(path)
             os.makedirs(os.path.dirname(place), 0o755, exist_ok=True)
             with open(place, "xb") as file:
@@ -218,36 +246,43 @@ class _Repository:
     """One git directory, as the workspace has it and as the try does."""
 
     def __init__(
-        self, overlay: Overlay, bases: Bases, facts: Facts, at: str, own: Mapping[str, Step], changed: Iterable[str]
+        self,
+        overlay: Overlay,
+        base_of: Callable[[str], Base | None],
+        knows: Callable[[str], bool],
+        at: str,
+        tried: Mapping[str, Step],
+        changed: Iterable[str],
+        own: str,
     ) -> None:
         if program("git") is None:
             raise _Left(_NO_GIT)
-        self._overlay, self._bases, self._facts, self._at, self._own = overlay, bases, facts, at, own
-        self._changed = frozenset(changed)
-        self._here, self._there = f"{overlay.root}/{at}", f"{overlay.upper}/{at}"
-        if os.path.lexists(f"{self._here}/index.lock"):
+        self._overlay, self._base_of, self._knows, self._at, self._tried = overlay, base_of, knows, at, tried
+        self._changed, self._own = frozenset(changed), f"{own}/" if own else ""
+        self._here, self._there = f"{overlay.root}/{at}".rstrip("/"), f"{overlay.upper}/{at}".rstrip("/")
+        if os.path.lexists(f"{self._here}/{self._own}index.lock"):
             raise _Left(_LOCKED)
         self._packed = _packed(_read(self._here, "packed-refs"))
-        before = self._bases.of(f"{at}/packed-refs")
+        before = self._base_of(_at(at, "packed-refs"))
         self._was_packed = _packed(before.content) if before is not None else self._packed
         self._is_packed_known = before is not None or self._is_still("packed-refs")
         self._tried_packed = self._was_packed
-        if "packed-refs" in own:
-            is_gone = own["packed-refs"].kind == "drop"
+        if "packed-refs" in tried:
+            is_gone = tried["packed-refs"].kind == "drop"
             self._tried_packed = {} if is_gone else _packed(_read(self._there, "packed-refs"))
-        self._head = _text(_read(self._here, "HEAD"))
+        self._head = _text(_read(self._here, f"{self._own}HEAD"))
         self._refs = self._touched()
         if len(self._refs) > _MOST_REFS:
             raise _Left(_MANY.format(_MOST_REFS))
         self._now = {ref: self._value(ref) for ref in self._refs}
-        self._index = _read(self._here, "index", _MOST_INDEX)
+        self._index = _read(self._here, f"{self._own}index", _MOST_INDEX)
 
     # -- what the two have
 
     def _touched(self) -> dict[str, str | None]:
         """The refs that the try has given another value, or none."""
         refs: dict[str, str | None] = {}
-        for name, step in self._own.items():
+        for name, step in self._tried.items():
             if not name.startswith("refs/"):
                 continue
             if step.kind == "drop":
@@ -256,7 +291,7 @@ class _Repository:
                     refs.setdefault(one, self._tried_packed.get(one))
             elif step.kind == "file":
                 refs[name] = _id(_read(self._there, name))
-        if "packed-refs" in self._own:
+        if "packed-refs" in self._tried:
             for ref in self._was_packed.keys() | self._tried_packed.keys():
                 is_loose = ref in refs or os.path.lexists(f"{self._here}/{ref}")
                 if not is_loose and self._was_packed.get(ref) != self._tried_packed.get(ref):
@@ -267,7 +302,7 @@ class _Repository:
         return refs
 
     def _is_symbolic(self, ref: str) -> bool:
-        return ref in self._own and self._own[ref].kind == "file"
+        return ref in self._tried and self._tried[ref].kind == "file"
 
     def _value(self, ref: str) -> str | None:
         loose = _read(self._here, ref)
@@ -276,7 +311,7 @@ class _Repository:
     def _has_moved(self, ref: str) -> bool:
         """Whether the workspace has moved a ref since the try began; in doubt it has."""
         now = self._now[ref]
-        base = self._bases.of(f"{self._at}/{ref}")
+        base = self._base_of(_at(self._at, ref))
         if base is not None and base.content is not None:
             return _id(base.content) != now
         if os.path.lexists(f"{self._here}/{ref}"):
@@ -285,8 +320,8 @@ class _Repository:
 
     def _is_still(self, name: str) -> bool:
         there = _status(f"{self._here}/{name}")
-        path = f"{self._at}/{name}"
-        return there is None or there.st_ctime_ns <= self._overlay.since or self._facts.knows(path)
+        is_old = there is None or there.st_ctime_ns <= self._overlay.since
+        return is_old or self._knows(_at(self._at, name))
 
     # -- what becomes of them
 
@@ -319,7 +354,8 @@ class _Repository:
             else:
                 arriving[ref] = value
         values = {*taken.values(), *arriving.values()}
-        head = _id(_read(self._there, "HEAD")) if "HEAD" in self._own else None
+        own_head = f"{self._own}HEAD"
+        head = _id(_read(self._there, own_head)) if own_head in self._tried else None
         at = self._value(branch) if branch else _id(self._head.encode())
         known = [value for value in (at, *self._now.values(), *self._packed.values()) if value is not None]
         if head is not None and not git.is_reached(head, [*values, *(value for value in known[:_MOST_REFS])]):
@@ -330,7 +366,7 @@ class _Repository:
         files = {ref: f"{value}\n".encode() for ref, value in taken.items()}
         files |= {f"logs/{ref}": log for ref in taken if (log := self._log(ref)) is not None and self._is_log_free(ref)}
         if index is not None and index != self._index:
-            files["index"] = index
+            files[f"{self._own}index"] = index
         arrived = list[Arrived]()
         for ref, value in arriving.items():
             as_name = self._arrival(git, ref, name, value)
@@ -343,18 +379,19 @@ class _Repository:
                 files[f"logs/{as_name}"] = log
         if gone & self._packed.keys():
             files["packed-refs"] = _without(_read(self._here, "packed-refs") or b"", gone)
-        logs = {f"logs/{ref}" for ref in gone if f"logs/{ref}" in self._own and self._is_log_free(ref)}
+        logs = {f"logs/{ref}" for ref in gone if f"logs/{ref}" in self._tried and self._is_log_free(ref)}
         return _Plan(files, frozenset(gone | logs), tuple(arrived), tuple(stays))
 
     def _in_use(self) -> frozenset[str]:
         """The branches that other working trees are on; the workspace's own, while it merges or rebases, too."""
-        refs = set[str]()
+        heads = (
+            {f"{self._own}HEAD"} if self._overlay.is_git else {f"{self._own}HEAD", "HEAD"}
+        )  # nobody works in a bare one
         with suppress(OSError), os.scandir(f"{self._here}/worktrees") as entries:
-            for entry in entries:
-                refs.add(_text(_read(self._here, f"worktrees/{entry.name}/HEAD")).removeprefix("ref: "))
-        if any(os.path.lexists(f"{self._here}/{name}") for name in _BUSY):
-            refs.add(self._head.removeprefix("ref: "))
-        return frozenset(refs)
+            heads.update(f"worktrees/{entry.name}/HEAD" for entry in entries)
+        if not any(os.path.lexists(f"{self._here}/{self._own}{name}") for name in _BUSY):
+            heads.remove(f"{self._own}HEAD")
+        return frozenset(_text(_read(self._here, head)).removeprefix("ref: ") for head in heads)
 
     def _followed(self, git: _Git, now: str | None, value: str) -> bytes | None:
         """The workspace's index when its branch has moved; None where what is staged there stands in the way."""
@@ -362,12 +399,12 @@ class _Repository:
         return git.read_tree(self._index, now or _EMPTY[len(value)], value)
 
     def _log(self, ref: str) -> bytes | None:
-        step = self._own.get(f"logs/{ref}")
+        step = self._tried.get(f"logs/{ref}")
         return _read(self._there, f"logs/{ref}") if step is not None and step.kind == "file" else None
 
     def _log_of_its_own(self, ref: str) -> bytes:
         """What the try has done to a ref, where it is known what was noted of it before."""
-        log, before = self._log(ref) or b"", self._bases.of(f"{self._at}/logs/{ref}")
+        log, before = self._log(ref) or b"", self._base_of(_at(self._at, f"logs/{ref}"))
         return log.removeprefix(before.content) if before is not None and before.content is not None else log
 
     def _is_log_free(self, ref: str) -> bool:
@@ -494,12 +531,11 @@ class _Git:
 
 def own_of(path: str, at: str) -> str:
     """The path in a git directory."""
-    return path[len(at) + 1 :]
+    return path[len(at) + 1 :] if at else path
 
 
-def _is_worktrees(at: str, path: str) -> bool:
-    """Whether a path is of a working tree beside the workspace's own: its index and branch are not the workspace's to keep."""
-    return "/worktrees/" in f"/{at}/" or own_of(path, at).startswith("worktrees/")
+def _at(at: str, name: str) -> str:
+    return f"{at}/{name}" if at else name
 
 
 def _is_kept(name: str, step: Step) -> bool:

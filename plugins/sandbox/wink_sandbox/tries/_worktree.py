@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from wink_sandbox import Overlay, RemoteSetting
+    from wink_sandbox.tries._refs import Arrived, RefMerge, Refs
 
 _FOREVER = 1 << 62
 
@@ -28,9 +29,10 @@ class MainTree:
     """
 
     def __init__(
-        self, workspace: Workspace, overlay: Overlay, inside: str, at: str, knows: Callable[[str], bool]
+        self, workspace: Workspace, overlay: Overlay, inside: str, at: str, refs: Refs, knows: Callable[[str], bool]
     ) -> None:
         self._workspace, self._overlay, self._inside, self._at, self._knows = workspace, overlay, inside, at, knows
+        self._refs = refs
         self.confirmed: frozenset[RemoteSetting] = frozenset()
 
     @property
@@ -43,36 +45,54 @@ class MainTree:
         """What a person has to confirm of its settings."""
         return self._found().asked
 
+    def close(self) -> None:
+        """Remove what was merged."""
+        self._refs.close()
+
     def problems(self, part: FileTransaction | None = None) -> Sequence[tuple[str, str]]:
         """Why what git wrote cannot be accepted, as problems of the worktree's `.git`."""
-        found = self._found()
-        problems = dict(refused(found, part or self._workspace.filesystem.begin()))
-        problems.update((path, "was changed by somebody else since the try began") for path in self._changed(found))
-        shown = quoted_path(self._overlay.root)
-        return [(self._at, f"leads to {shown}, where {quoted_path(path)} {why}") for path, why in problems.items()]
+        return self._problems(self._merged(), part or self._workspace.filesystem.begin())
 
     def accept(
         self,
         said: Mapping[str, object],
         session: str,
         confirm: Callable[[Differences, Sequence[tuple[str, str]]], object],
-    ) -> int | None:
-        """Make it the main tree's; the number of the call there. `confirm` is told what, and raises what the problems call for."""
-        found = self._found()
+    ) -> tuple[int | None, tuple[Arrived, ...]]:
+        """Make it the main tree's: the number of the call there, and the refs that have other names there.
+
+        `confirm` is told what, and raises what the problems call for.
+        """
+        merged = self._merged()
 
         def take(part: FileTransaction) -> None:
-            nonlocal found
-            found = self._found()
-            confirm(found, self.problems(part))
+            nonlocal merged
+            merged = self._merged()
+            confirm(merged.found, self._problems(merged, part))
             # That nobody else has changed it has just been seen, with the turn held.
+            found = merged.found
             merge(replace(found, overlay=replace(found.overlay, since=_FOREVER)), part, keep=True)
 
         call, _ = apply(self._workspace, "accept", said, take, session=session)
-        forget(found)
-        return call
+        forget(merged.found)
+        forget(replace(merged.found, steps=merged.same))
+        return call, merged.arrived
 
     def _found(self) -> Differences:
         return with_git_config(differences(self._overlay).only([self._inside]), self.confirmed)
+
+    def _merged(self) -> RefMerge:
+        found = self._found()
+        return self._refs.of(found, self._changed(found))
+
+    def _problems(self, merged: RefMerge, part: FileTransaction) -> Sequence[tuple[str, str]]:
+        problems = dict(refused(merged.found, part))
+        reasons = {one.path: one.reason for one in merged.conflicts}
+        for path in self._changed(merged.found):
+            why = "was changed by somebody else since the try began"
+            problems[path] = f"{why}, {reasons[path]}" if path in reasons else why
+        shown = quoted_path(self._overlay.root)
+        return [(self._at, f"leads to {shown}, where {quoted_path(path)} {why}") for path, why in problems.items()]
 
     def _changed(self, found: Differences) -> list[str]:
         return [path for path in changed_meanwhile(found) if not self._knows(path)]
