@@ -22,7 +22,6 @@ from wink.filesystem import (
     merging,
 )
 from wink_sandbox import _rules
-from wink_sandbox._bare import planted
 from wink_sandbox._deep import Changeable, walk_tree
 from wink_sandbox._held_index import PATH as INDEX
 from wink_sandbox._overlay import Overlay
@@ -167,8 +166,12 @@ def refused(found: Differences, part: FileTransaction, *, portable_names: bool =
         reason = None if step.path in found.settings else _rules.problem(step, root, is_git=is_git, check=check)
         if reason is not None:
             problems[step.path, found.refusals.get(step.path, reason)] = None
+    if is_git or any(_rules.repository_of(step.path)[0] is not None for step in found.steps):
+        from wink_sandbox._objects import unsound  # most programs write to no repository
+
+        problems.update(dict.fromkeys(unsound(found)))
     if not is_git:
-        problems.update(planted(found.steps, root))
+        problems.update(_rules.planted(found.steps, root))
     if portable_names:
         problems.update(dict.fromkeys(_rules.unportable(found.steps)))
     return tuple(one for one in problems if not any((above, one[1]) in problems for above in _above(one[0])))

@@ -420,7 +420,7 @@ class _Repository:
             there = self._value(one)
             if there is None or there == value or git.is_ancestor(there, value):
                 return one
-        raise _Left(_IN_THE_WAY.format(f"{plain!r}, and {_ARRIVALS} like it,", repr(ref)))
+        raise _Left(_IN_THE_WAY.format(repr(plain), repr(ref)))
 
 
 class _Git:
