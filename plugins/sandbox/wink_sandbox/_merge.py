@@ -303,7 +303,7 @@ def lay_aside(found: Differences, upper: str, *, keep: bool = False) -> None:
 
                     copy_file(place, f"{upper}/{step.path}", step.made)
             if step.made is not None and step.kind != "link":
-                modes[step.path] = stat.S_IMODE(step.made.st_mode)
+                modes[step.path] = _carried_mode(step.made.st_mode) if keep else stat.S_IMODE(step.made.st_mode)
         for path in sorted(modes, reverse=True):
             os.chmod(f"{upper}/{path}", modes[path])
 

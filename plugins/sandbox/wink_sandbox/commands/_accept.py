@@ -168,7 +168,7 @@ def accept(
                 echo_json(**json_of_accepted(tried, nothing), dry_run=dry_run)
             return _WRONG
         if as_json:
-            passed = {} if check is None else {"check": {"status": 0}}
+            passed = {"check": {"status": 0}} if check is not None and done.call is not None else {}
             echo_json(**json_of_accepted(tried, done), **passed, dry_run=dry_run)
             return _FAILED if done.left or done.marked else None
         if dry_run:

@@ -45,6 +45,7 @@ class Facts:
 
     def __init__(self, overlay: Overlay) -> None:
         self._overlay = overlay
+        self._last: tuple[object, dict[str, Any]] = (None, {})
 
     def read(self) -> dict[str, Any]:
         """All of it; what is damaged is as if it had never been noted."""
@@ -69,6 +70,17 @@ class Facts:
         paths = cast("list[Any]", marked) if isinstance(marked, list) else []
         facts["marked"] = [path for path in paths if isinstance(path, str)]
         return facts
+
+    def _as_read(self) -> dict[str, Any]:
+        """The same, not to be changed: read once as long as nobody has replaced it."""
+        try:
+            found = os.lstat(f"{self._overlay.directory}/{_FILE}")
+        except OSError:
+            return self.read()
+        key = (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+        if self._last[0] != key:
+            self._last = key, self.read()
+        return self._last[1]
 
     def keep(self, facts: Mapping[str, object]) -> None:
         """Replace all of it."""
@@ -192,7 +204,7 @@ class Facts:
         Its time alone does not say so: people keep that when they copy a file. Content decides, and where that is not
         read, whether nothing at all has happened to the file.
         """
-        facts, mark = self.read(), mark_of(f"{root or self._overlay.root}/{path}")
+        facts, mark = self._as_read(), mark_of(f"{root or self._overlay.root}/{path}")
         known = facts["known"].get(f"{root}/{path}" if root else path)
         texts = facts["texts"].get(path) if not root else None
         if texts and mark is not None and f"{mark[MODE] & 0o7777:o} {mark[-1]}" in texts:
