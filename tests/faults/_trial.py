@@ -22,7 +22,7 @@ from wink.state import adopt, locate, unknown
 from wink.workspace import Workspace
 
 from . import _tries
-from ._library import KILL, Fault, Injector
+from ._library import CHANGING, KILL, Fault, Injector
 from ._power import Disk, Event, events, surviving
 from ._state import PROBE, Files, State, copy_tree, differences, files_of, told
 from ._workload import Note, Operation, call, make_tree, open_workspace, perform, prepare
@@ -119,7 +119,7 @@ class Laboratory:
 
     def points(self, operation: Operation, fault: Fault) -> list[int]:
         """The calls of the operation that the fault can befall."""
-        return [n for n, (kind, _) in enumerate(self.reference(operation).trace) if kind & fault.kinds]
+        return [n for n, (kind, _) in enumerate(self.reference(operation).trace) if kind & _kinds(operation, fault)]
 
     def try_call(self, operation: Operation, fault: Fault, at: int) -> Verdict:
         """The fault befalls call number `at` of the operation."""
@@ -156,7 +156,7 @@ class Laboratory:
                 _tries.shown(workspace)
         self._injector.pause()
         shutil.rmtree(os.path.dirname(tree))
-        return [n for n, (kind, _) in enumerate(self._injector.trace) if kind & fault.kinds]
+        return [n for n, (kind, _) in enumerate(self._injector.trace) if kind & _kinds(operation, fault)]
 
     def try_recovery(self, operation: Operation, killed_at: int, fault: Fault, at: int) -> Verdict:
         """The fault befalls call number `at` of the recovery of an operation that was killed."""
@@ -309,7 +309,7 @@ class Laboratory:
             is_pending = _tries.is_pending(tree)
             with open_workspace(tree, operation) as workspace:
                 recovered = tuple(done.outcome for done in workspace.recovered)  # type: ignore[attr-defined]
-                recovered += ("kept",) if is_pending else ()
+                recovered = recovered or (("kept",) if is_pending else ())
                 now = State(files_of(tree), *told(workspace, workspace.session(), Note))
                 state, reasons = _compared(reference, before, now, fault, moves=operation.moving)
                 mixed += reasons
@@ -334,6 +334,11 @@ class Laboratory:
             mixed.append("something outside was changed")
         shutil.rmtree(above)
         return Verdict("mixed" if mixed else state, tuple(wedged), tuple(mixed), recovered)
+
+
+def _kinds(operation: Operation, fault: Fault) -> int:
+    """The kinds of calls that a fault befalls; on tries those that change files, since a text that cannot be read is said not to merge."""
+    return fault.kinds & CHANGING if operation.begun else fault.kinds
 
 
 def _made(root: str, template: str) -> None:
