@@ -14,7 +14,7 @@ from typing import Final
 SOURCE: Final = Path(__file__).with_name("injector.c")
 
 WRITE, CREATE, OPEN, REMOVE, ATTRIBUTE, SYNC, READ, SIZE = 1, 2, 4, 8, 16, 32, 64, 128
-_CHANGING: Final = WRITE | CREATE | REMOVE | ATTRIBUTE | SYNC | SIZE
+CHANGING: Final = WRITE | CREATE | REMOVE | ATTRIBUTE | SYNC | SIZE
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +38,13 @@ class Fault:
 
 
 FAULTS: Final = (
-    Fault("killed before the call", 1, _CHANGING),
+    Fault("killed before the call", 1, CHANGING),
     Fault("killed within a write", 5, WRITE),
     Fault("short write", 4, WRITE),
     Fault("ENOSPC once", 2, WRITE | CREATE | ATTRIBUTE | SYNC | SIZE, errno.ENOSPC),
     Fault("ENOSPC from then on", 3, WRITE | CREATE | SYNC, errno.ENOSPC),
-    Fault("EIO once", 2, _CHANGING | OPEN | READ, errno.EIO),
-    Fault("EIO from then on", 3, _CHANGING | OPEN | READ, errno.EIO),
+    Fault("EIO once", 2, CHANGING | OPEN | READ, errno.EIO),
+    Fault("EIO from then on", 3, CHANGING | OPEN | READ, errno.EIO),
     Fault("EACCES once", 2, CREATE | OPEN | REMOVE | ATTRIBUTE, errno.EACCES),
     Fault("EACCES from then on", 3, CREATE | OPEN | REMOVE | ATTRIBUTE, errno.EACCES),
 )

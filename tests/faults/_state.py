@@ -14,6 +14,8 @@ from wink.filesystem import Stamp
 from wink.session import Session
 from wink.workspace import Workspace
 
+from ._tries import shown
+
 PROBE = "probe"
 """The directory that only the probing calls write to; nobody looks into it."""
 
@@ -47,11 +49,12 @@ class State:
     notes: tuple[str, ...]
     stamps: tuple[Any, ...]
     calls: tuple[Any, ...]
+    tries: tuple[Any, ...]
 
     @property
     def told(self) -> tuple[Any, ...]:
         """All but the files."""
-        return self.notes, self.stamps, self.calls
+        return self.notes, self.stamps, self.calls, self.tries
 
 
 def files_of(tree: str) -> Files:
@@ -87,8 +90,8 @@ def _entry(path: str, found: os.stat_result) -> Entry:
     return Entry(found.st_mode, 0, body, attributes, found.st_ino, found.st_mtime_ns)
 
 
-def told(workspace: Workspace, session: Session, note: type[Any]) -> tuple[Any, Any, Any]:
-    """Notes, stamps and committed calls, without those of the probing calls."""
+def told(workspace: Workspace, session: Session, note: type[Any]) -> tuple[Any, Any, Any, Any]:
+    """Notes, stamps and committed calls, without those of the probing calls, and what tries show."""
     notes = tuple(item.text for item in session[note].all() if item.text != PROBE)
     stamps = tuple(sorted(_stamp(item) for item in session[Stamp].all() if not item.path.startswith(PROBE)))
     calls = tuple(
@@ -96,7 +99,7 @@ def told(workspace: Workspace, session: Session, note: type[Any]) -> tuple[Any, 
         for row in workspace.calls()
         if row.committed and row.tool != PROBE
     )
-    return notes, stamps, calls
+    return notes, stamps, calls, shown(workspace)
 
 
 def _stamp(stamp: Stamp) -> tuple[Any, ...]:

@@ -21,7 +21,8 @@ from tests.states import journals
 from wink.state import adopt, locate, unknown
 from wink.workspace import Workspace
 
-from ._library import KILL, Fault, Injector
+from . import _tries
+from ._library import CHANGING, KILL, Fault, Injector
 from ._power import Disk, Event, events, surviving
 from ._state import PROBE, Files, State, copy_tree, differences, files_of, told
 from ._workload import Note, Operation, call, make_tree, open_workspace, perform, prepare
@@ -51,6 +52,7 @@ class Reference:
     trace: list[tuple[int, str]]
     changed: frozenset[str]
     touched: frozenset[str]
+    kept: frozenset[str]
     template: str
     recoveries: list[int] = field(default_factory=list)
 
@@ -90,7 +92,7 @@ class Laboratory:
         self._injector.open()
         with open_workspace(tree, operation) as workspace:
             done, said = perform(workspace, operation)
-            assert done or not operation.act, said
+            assert done or not operation.act or "the check ended with status 3" in said, said
         self._injector.pause()
         trace = self._injector.trace
         after = self._look(tree, operation)
@@ -98,6 +100,7 @@ class Laboratory:
             touched = frozenset(change.path for row in workspace.calls() for change in row.changes)
         if operation.tool in ("back_to_a_snapshot", "nested_failing"):
             touched |= before.files.keys()  # what it has changed and brought back is no change that is told of
+        kept = _tries.kept(tree)
         shutil.rmtree(os.path.dirname(tree))
         paths = before.files.keys() | after.files.keys()
         changed = frozenset(
@@ -108,7 +111,7 @@ class Laboratory:
             or before.files[path].body is None
             or before.files[path].content != after.files[path].content
         )
-        return Reference(before, after, trace, changed, touched, template)
+        return Reference(before, after, trace, changed, touched, kept, template)
 
     def _look(self, tree: str, operation: Operation) -> State:
         with open_workspace(tree, operation) as workspace:
@@ -116,7 +119,7 @@ class Laboratory:
 
     def points(self, operation: Operation, fault: Fault) -> list[int]:
         """The calls of the operation that the fault can befall."""
-        return [n for n, (kind, _) in enumerate(self.reference(operation).trace) if kind & fault.kinds]
+        return [n for n, (kind, _) in enumerate(self.reference(operation).trace) if kind & _kinds(operation, fault)]
 
     def try_call(self, operation: Operation, fault: Fault, at: int) -> Verdict:
         """The fault befalls call number `at` of the operation."""
@@ -148,10 +151,12 @@ class Laboratory:
         """The calls of the recovery that the fault can befall."""
         tree, _ = self._killed(operation, killed_at)
         self._injector.open()
-        open_workspace(tree, operation).close()
+        with open_workspace(tree, operation) as workspace:
+            if operation.begun:
+                _tries.shown(workspace)
         self._injector.pause()
         shutil.rmtree(os.path.dirname(tree))
-        return [n for n, (kind, _) in enumerate(self._injector.trace) if kind & fault.kinds]
+        return [n for n, (kind, _) in enumerate(self._injector.trace) if kind & _kinds(operation, fault)]
 
     def try_recovery(self, operation: Operation, killed_at: int, fault: Fault, at: int) -> Verdict:
         """The fault befalls call number `at` of the recovery of an operation that was killed."""
@@ -223,6 +228,8 @@ class Laboratory:
             if calls:
                 success, text = perform(workspace, operation)
                 seen |= {"success": success, "text": text}
+            elif operation.begun:
+                _tries.shown(workspace)
         except Exception as error:
             seen["raised"] = f"{type(error).__name__}: {error}"
         injector.pause()
@@ -299,12 +306,19 @@ class Laboratory:
         state = "mixed"
         lenient = fault.error == errno.EACCES
         try:
+            is_pending = _tries.is_pending(tree)
             with open_workspace(tree, operation) as workspace:
                 recovered = tuple(done.outcome for done in workspace.recovered)  # type: ignore[attr-defined]
+                recovered = recovered or (("kept",) if is_pending else ())
                 now = State(files_of(tree), *told(workspace, workspace.session(), Note))
                 state, reasons = _compared(reference, before, now, fault, moves=operation.moving)
                 mixed += reasons
                 mixed += _contradictions(reference, now, state, report, lenient=lenient)
+                if operation.begun:
+                    said = ""
+                    if state != "after" or operation.act not in _tries.UNDOING:
+                        said = perform(workspace, operation)[1]
+                    wedged += _compared_again(reference, tree, workspace, said)
                 problem = _probed(workspace)
                 if problem:
                     wedged.append(f"next write: {problem}")
@@ -320,6 +334,11 @@ class Laboratory:
             mixed.append("something outside was changed")
         shutil.rmtree(above)
         return Verdict("mixed" if mixed else state, tuple(wedged), tuple(mixed), recovered)
+
+
+def _kinds(operation: Operation, fault: Fault) -> int:
+    """The kinds of calls that a fault befalls; on tries those that change files, since a text that cannot be read is said not to merge."""
+    return fault.kinds & CHANGING if operation.begun else fault.kinds
 
 
 def _made(root: str, template: str) -> None:
@@ -365,9 +384,20 @@ def _compared(reference: Reference, before: Files, now: State, fault: Fault, *, 
     return ("mixed" if found else state), [f"as {state}, but {difference}" for difference in found]
 
 
+def _compared_again(reference: Reference, tree: str, workspace: Workspace, said: str) -> list[str]:
+    """Where an operation on a try that was done once more has come to another end."""
+    now = State(files_of(tree), *told(workspace, workspace.session(), Note))
+    found = differences(reference.after.files, now.files, exact=False)
+    if now.told != reference.after.told:
+        found.append(f"session {now.told}")
+    return [f"done again, {said!r}: {one}" for one in found] + [
+        f"left {one}" for one in _tries.left(workspace, reference.kept)
+    ]
+
+
 def _without_changes(state: State) -> tuple[Any, ...]:
     # Where the disk refuses a look at a file, the call's description says less or more.
-    return state.notes, state.stamps, tuple(call[:2] for call in state.calls)
+    return state.notes, state.stamps, tuple(call[:2] for call in state.calls), state.tries
 
 
 def _contradictions(reference: Reference, now: State, state: str, report: Told, *, lenient: bool) -> list[str]:

@@ -16,6 +16,7 @@ from wink.session import Session
 from wink.tools import Tool, ToolContext, ToolResult
 from wink.workspace import Workspace
 
+from . import _tries
 from ._state import PROBE
 
 BIG: Final = 400_000
@@ -187,7 +188,7 @@ HANDLERS: Final = (
 class Operation:
     """What is tried: the call of a tool, or with `act` what a workspace does to earlier calls; and in what kind of workspace.
 
-    With `moving` every file is as good as too large to be copied.
+    With `moving` every file is as good as too large to be copied; `begun` is the template of one on a try.
     """
 
     name: str
@@ -197,10 +198,13 @@ class Operation:
     power: bool = False
     act: str = ""
     moving: bool = False
+    begun: str = ""
 
     @property
     def template(self) -> str:
         """Which of the prepared workspaces it begins with."""
+        if self.begun:
+            return self.begun
         if self.act:
             return "undone" if self.act == "redo" else "worked"
         return "fresh" if self.fresh else "used"
@@ -227,6 +231,13 @@ OPERATIONS: Final = (
     Operation("undo, moving", act="undo", moving=True),
     Operation("redo, moving", act="redo", moving=True),
     Operation("restore, moving, no exchange", act="restore", moving=True, portable=True),
+    Operation("accept of a try", act="accept", begun="tried"),
+    Operation("accept of a part of a try", act="accept_a_part", begun="tried"),
+    Operation("accept, the check passes", act="accept_with_a_check", begun="tried"),
+    Operation("accept, the check fails", act="accept_with_a_check_that_fails", begun="tried"),
+    Operation("undo of an accept", act="undo_the_accept", begun="accepted"),
+    Operation("update of a try", act="update", begun="parted"),
+    Operation("undo of an update", act="undo_the_update", begun="updated"),
 )
 
 CHECKPOINT: Final = "start"
@@ -279,6 +290,8 @@ def prepare(workspace: Workspace, template: str) -> None:
         assert call(workspace, "many").success
     if template == "undone":
         workspace.undo()
+    if template in ("tried", "accepted", "parted", "updated"):
+        _tries.prepare(Path(workspace.root), workspace, template)
 
 
 def perform(workspace: Workspace, operation: Operation) -> tuple[bool, str]:
@@ -287,7 +300,9 @@ def perform(workspace: Workspace, operation: Operation) -> tuple[bool, str]:
         reply = call(workspace, operation.tool)
         return reply.success, reply.text
     try:
-        if operation.act == "restore":
+        if operation.begun:
+            _tries.ACTS[operation.act](workspace)
+        elif operation.act == "restore":
             workspace.restore(CHECKPOINT)
         else:
             getattr(workspace, operation.act)()

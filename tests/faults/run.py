@@ -66,6 +66,7 @@ def run(
     every: int = 1,
     only: Sequence[str] = (),
     only_power: bool = False,
+    faults: Sequence[str] = (),
     where: str | None = None,
     workers: int | None = None,
     minutes: float | None = None,
@@ -92,6 +93,7 @@ def run(
             one
             for task in _tasks(only)
             if (not only_power or task["fault"] == POWER)
+            and (not faults or task["fault"] in faults)
             and tuple((one := task | {"every": every}).values()) not in known
         ]
         if minutes is not None:
@@ -157,6 +159,7 @@ def main() -> int:
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--only", action="append", default=[], metavar="OPERATION")
     parser.add_argument("--only-power", action="store_true", help="only cuts of power")
+    parser.add_argument("--fault", action="append", default=[], metavar="FAULT", help="only this fault")
     parser.add_argument("--where", help="a directory of the filesystem to try it on; in memory by default")
     parser.add_argument("--minutes", type=float, help="begin nothing after this time")
     parser.add_argument("--kept", type=Path, metavar="FILE", help="keep what is found there, and go on from it")
@@ -169,6 +172,7 @@ def main() -> int:
         every=options.every,
         only=options.only,
         only_power=options.only_power,
+        faults=options.fault,
         where=options.where,
         minutes=options.minutes,
         kept=options.kept,

@@ -18,7 +18,6 @@ from wink_sandbox import (
     Overlay,
     Step,
     changed_meanwhile,
-    forget,
     has_left_out,
     merge,
     refused,
@@ -31,11 +30,13 @@ from wink_sandbox.tries._bases import Bases
 from wink_sandbox.tries._beside import main_trees, outside
 from wink_sandbox.tries._choosing import chosen, is_at, plain
 from wink_sandbox.tries._facts import FOREVER, NO_PARTS, Facts
-from wink_sandbox.tries._marks import content_at, contents, digest_of
+from wink_sandbox.tries._letting_go import Letting, note, steps_of
+from wink_sandbox.tries._marks import content_at, contents, digest_of, text_of
 from wink_sandbox.tries._refs import Arrived, RefMerge, Refs
 from wink_sandbox.tries._three_way import Choice, Conflict, Merge, ThreeWay, is_marked, regular_files, with_markers
 
 if TYPE_CHECKING:
+    from wink.transactions import CommitEntry
     from wink_sandbox import RemoteSetting, SettingsProblem
     from wink_sandbox.tries._check import Check
     from wink_sandbox.tries._hunks import Content, Picked, Unit
@@ -82,7 +83,7 @@ class _Changed(Exception):
 
 
 class Accepting:
-    """One accept of the try `name`, whose overlay is in use; `lay_aside` keeps what of it is overruled."""
+    """One accept of the try `name`, whose overlay is in use."""
 
     def __init__(
         self,
@@ -91,10 +92,9 @@ class Accepting:
         name: str,
         facts: Facts,
         request: Request,
-        lay_aside: Callable[[Differences], object],
     ) -> None:
         self._workspace, self._overlay, self._name, self._facts = workspace, overlay, name, facts
-        self._request, self._lay_aside = request, lay_aside
+        self._request = request
         self._confirmed: frozenset[RemoteSetting] = frozenset()
         self._stays: tuple[tuple[str, str], ...] = ()
         self._parts: dict[str, Content] = {}
@@ -246,7 +246,7 @@ class Accepting:
         confirm: Callable[[Accepted], object] | None,
         only: Callable[[Differences], bool] | None = None,
     ) -> Accepted:
-        """Merge what is in the workspace itself, and let go of it in the try."""
+        """Merge what is in the workspace itself, and note what the try is to let go of."""
         found, told = Differences(self._overlay, ()), tuple[tuple[str, str], ...]()
         able = Acceptable(found, (), (), (), found, (), (), ())
         made: dict[str, str | None] = {}
@@ -277,18 +277,27 @@ class Accepting:
             except MergeConflict as error:
                 raise self._conflict(error.paths) from error
 
-        call, changes = apply(self._workspace, "accept", said, take, session=session)
-        here = {step.path for step in (*found.steps, *able.same.steps)}
-        overruled = [path for path in able.overruled if path not in parts and path in here]
-        if overruled:
-            self._lay_aside(Differences(self._overlay, (*found.steps, *able.same.steps)).exactly(overruled))
-        for gone in (found, able.same):
-            forget(gone)
-            self._bases.forget(step.path for step in gone.steps)
-        # A part of what was merged is no text that the try has seen: the rest of it is merged again.
-        known = {path: digest for path, digest in made.items() if path not in able.found.merged or path not in parts}
-        seen = {path: one for path, one in parts.items() if path not in able.found.merged}
-        self._facts.remember({**dict.fromkeys(homes), **known}, parts=seen)
+        def noting(call: CommitEntry) -> CommitEntry | None:
+            note(self._overlay, going()._replace(transaction=call.transaction_id))
+            return call if call.changes else None
+
+        def going() -> Letting:
+            # A part of what was merged is no text that the try has seen: the rest of it is merged again.
+            known = {
+                path: digest for path, digest in made.items() if path not in able.found.merged or path not in parts
+            }
+            seen = {path: one for path, one in parts.items() if path not in able.found.merged}
+            texts = {
+                path: [text_of(one.old_mode, one.before), text_of(one.mode, one.after)] for path, one in seen.items()
+            }
+            steps = steps_of(found.steps, able.same.steps)
+            here = {path for _, path in steps}
+            aside = [path for path in able.overruled if path not in parts and path in here]
+            return Letting("", steps, aside, {**dict.fromkeys(homes), **known}, texts)
+
+        call, changes = apply(self._workspace, "accept", said, take, session=session, told=noting)
+        if not changes:
+            note(self._overlay, going())
         return Accepted(
             call,
             changes,
@@ -296,7 +305,7 @@ class Accepting:
             left=left,
             merged=able.merged,
             marked=able.marked,
-            aside=tuple(overruled),
+            aside=tuple(going().aside),
             arrived=able.arrived,
         )
 

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 from wink.errors import RecordCorrupt, SessionNameError
 from wink.state import opened_directory
 from wink.workspace import session_name
-from wink_sandbox import Overlay, has_copy, is_directory, overlays_in, remove_tree
+from wink_sandbox import Overlay, has_copy, is_directory, overlays_in, remove_tree, sweep
 
 ASIDE: Final = ".dropped"
+ENDED: Final = ".ended"
+"""Where tries that are being removed lie, beside the others."""
 KEPT: Final = 5
 """So many are kept, the last ones."""
 _LONGEST: Final = 60
@@ -104,3 +107,21 @@ def is_name(text: str) -> bool:
     except SessionNameError:
         return False
     return True
+
+
+def move_out(overlay: Overlay) -> None:
+    """Let a try, which is in use, be none any more."""
+    above, name = os.path.split(overlay.directory)
+    overlay.move(f"{above}/{ENDED}/{name}.{os.urandom(6).hex()}")
+
+
+def sweep_ended(tries: str) -> None:
+    """Remove what was left of tries that have ended, as after a kill."""
+    place = f"{tries}/{ENDED}"
+    if not is_directory(place):
+        return
+    with suppress(OSError, RecordCorrupt):
+        for name in overlays_in(place):
+            with suppress(OSError):
+                os.rmdir(f"{place}/{name}")  # which has no lock any more
+        sweep(place)

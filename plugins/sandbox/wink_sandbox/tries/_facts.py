@@ -16,7 +16,7 @@ from wink.errors import RecordCorrupt
 from wink.filesystem import is_git_index
 from wink.state import opened_directory, read_file, replace_file
 from wink_sandbox import LEFT_OUT, SINCE, Mount, Overlay
-from wink_sandbox.tries._marks import CHANGED, MODE, mark_of, text_of
+from wink_sandbox.tries._marks import CHANGED, MODE, mark_of
 
 if TYPE_CHECKING:
     from wink_sandbox.tries._hunks import Content
@@ -153,19 +153,19 @@ class Facts:
         contents: Mapping[str, str | None],
         *,
         until: int = FOREVER,
-        parts: Mapping[str, Content] = NO_PARTS,
+        texts: Mapping[str, Sequence[str]] = MappingProxyType({}),
         root: str = "",
     ) -> None:
         """Know again what is at some paths of the workspace, or of `root`; their content's digests, None where that is yet to be read.
 
-        What has changed after `until` is somebody else's. Texts of which `parts` were accepted are known by content and mode
+        What has changed after `until` is somebody else's. `texts` of which a part was accepted are known by content and mode
         alone, before and after, so that what was chosen can be undone, and chosen again.
         """
         facts = self.read()
-        known, texts = facts["known"], facts["texts"]
-        for path, made in parts.items():
-            both = [text_of(made.old_mode, made.before), text_of(made.mode, made.after)]
-            texts[path] = [*(texts.get(path) or ()), *both][-_TEXTS:]
+        known = facts["known"]
+        for path, both in texts.items():
+            there = cast("list[Any]", facts["texts"].get(path) or [])
+            facts["texts"][path] = [*there, *(text for text in both if text not in there)][-_TEXTS:]
         for path, digest in contents.items():
             name = f"{root}/{path}" if root else path
             mark = mark_of(f"{root or self._overlay.root}/{path}", digest, known.get(name))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-from contextlib import suppress
 from typing import Final
 
 from wink.dataclass import replace
@@ -14,6 +13,8 @@ from wink_sandbox import DEEPEST, Differences, Overlay, differences, remove_tree
 PENDING: Final = "update.pending"
 UNDOING: Final = "update.undoing"
 """Where an update is that is to be gone on with, and one that is being taken back."""
+ACCEPTED: Final = "accept.pending"
+"""What is to be let go of once an accept is committed, and what of it has been begun."""
 CHECK: Final = "check"
 """Where a check runs."""
 
@@ -21,6 +22,11 @@ CHECK: Final = "check"
 def is_pending(overlay: Overlay) -> bool:
     """Whether an update, or the undo of one, is to be gone on with."""
     return any(os.path.lexists(f"{overlay.directory}/{name}") for name in (PENDING, UNDOING))
+
+
+def is_accepted(overlay: Overlay) -> bool:
+    """Whether something of it may have been accepted that it has not let go of."""
+    return os.path.lexists(f"{overlay.directory}/{ACCEPTED}")
 
 
 def seen(overlay: Overlay) -> Differences:
@@ -32,17 +38,14 @@ def seen(overlay: Overlay) -> Differences:
 def let_go_of_accepted(overlay: Overlay) -> None:
     """See that no file in it is the workspace's too, as after a crash: a program would write into both.
 
-    What the workspace has at the same path was accepted, and goes; any other that has a name elsewhere becomes a copy.
+    What has a name elsewhere becomes a copy. It is not taken for accepted where it is the workspace's at the same path: an accept that
+    was not committed, and is yet to be taken back there, has left it so.
     """
     names: dict[int, list[str]] = {}
     # What a program has closed, nobody has looked into: none of it was accepted.
     for path, found in walk_tree(overlay.upper, closed=False):
         if stat.S_ISREG(found.st_mode) and found.st_nlink > 1:
             place = f"{overlay.upper}/{path}"
-            with suppress(OSError):
-                if os.path.samestat(found, os.lstat(f"{overlay.root}/{path}")):
-                    os.unlink(place)
-                    continue
             names.setdefault(found.st_ino, []).append(place)
     for first, *others in names.values():
         # What is too deep to have a path was never taken over, nor was any file that has such a name.

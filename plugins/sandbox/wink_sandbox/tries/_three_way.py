@@ -84,8 +84,9 @@ class ThreeWay:
         return f"{self._overlay.directory}/{_PLACE}"
 
     def close(self) -> None:
-        """Remove what was merged."""
-        remove_tree(self._directory)
+        """Remove what was merged; where that fails, the next merge does, and what is said of this one stays what is said."""
+        with suppress(OSError):
+            remove_tree(self._directory)
 
     def conflicts(self, found: Differences, changed: Iterable[str]) -> tuple[Conflict, ...]:
         """What cannot be merged of the paths that have `changed` in the workspace, for which the try need not be in use."""

@@ -34,10 +34,10 @@ from wink_sandbox import (
     with_git_config,
 )
 from wink_sandbox.tries._beside import is_confirmed, layers_beside, outside
-from wink_sandbox.tries._dropped import KEPT, Dropped, dropped, free, is_name, place_for
+from wink_sandbox.tries._dropped import KEPT, Dropped, dropped, free, is_name, move_out, place_for, sweep_ended
 from wink_sandbox.tries._dropped import bring_back as _bring_back
 from wink_sandbox.tries._facts import Facts, Run
-from wink_sandbox.tries._layer import CHECK, is_pending, let_go_of_accepted, seen
+from wink_sandbox.tries._layer import CHECK, is_accepted, is_pending, let_go_of_accepted, seen
 from wink_sandbox.tries._private import HOME
 
 if TYPE_CHECKING:
@@ -86,6 +86,7 @@ class Try:
     @property
     def exists(self) -> bool:
         """Whether something has been tried under this name and neither been accepted nor dropped as a whole."""
+        self._settle_accepted()
         return is_directory(self.overlay.upper)
 
     @property
@@ -97,6 +98,7 @@ class Try:
     def use(self) -> Generator[Overlay]:
         """The overlay, to run programs over, and nobody else's meanwhile; raises `TryBusy`."""
         os.close(make(self._workspace.state))
+        self._settle_accepted()
         with self._held():
             keep_base(self.overlay)
             try:
@@ -139,6 +141,12 @@ class Try:
             with suppress(TryBusy), self._held():
                 pass
 
+    def _settle_accepted(self) -> None:
+        """Let go of what was accepted, where wink was killed meanwhile; there may be no such try any more then."""
+        if self.overlay.lock < 0 and not self._is_aside and is_accepted(self.overlay):
+            with suppress(OSError, WinkError), self._held():  # whoever uses it next is told
+                pass
+
     @contextmanager
     def _held(self, *, is_dropped: bool = False) -> Generator[None]:
         try:
@@ -146,6 +154,12 @@ class Try:
         except BlockingIOError:
             raise TryBusy(self.name) from None
         try:
+            is_over = False
+            if is_accepted(self.overlay):
+                with suppress(WinkError, OSError) if is_dropped else nullcontext():
+                    is_over = self._let_go()
+            if is_over:
+                raise UnknownTry(self.name, [one.name for one in tries(self._workspace)])
             if is_pending(self.overlay):
                 from wink_sandbox.tries._update import go_on
 
@@ -321,17 +335,34 @@ class Try:
             raise ValueError("a check is run when all that was chosen is accepted: give it without dry_run and pick")
         request = Request(paths, without, rest, choice, portable_names, settings, denial)
         with self._held():
-            accepting = Accepting(self._workspace, self.overlay, self.name, self._facts, request, self._lay_aside)
-            done = accepting.run(
-                session=session,
-                dry_run=dry_run,
-                pick=pick,
-                confirm=confirm,
-                remotes=remotes,
-                git_directory=git_directory,
-                checked=None if check is None else (self, check, on_wait),
-            )
-            return done if dry_run else replace(done, is_over=self.end_if_empty())
+            accepting, is_over = Accepting(self._workspace, self.overlay, self.name, self._facts, request), False
+            try:
+                done = accepting.run(
+                    session=session,
+                    dry_run=dry_run,
+                    pick=pick,
+                    confirm=confirm,
+                    remotes=remotes,
+                    git_directory=git_directory,
+                    checked=None if check is None else (self, check, on_wait),
+                )
+            finally:
+                if not dry_run:
+                    with suppress(OSError, WinkError):  # it is accepted: who opens the try next goes on
+                        is_over = self._let_go()
+            return done if dry_run else replace(done, is_over=is_over)
+
+    def _let_go(self) -> bool:
+        """Take out what was accepted, while it is in use; whether nothing is left then, and it is no try any more."""
+        from wink_sandbox.tries._letting_go import end, let_go, noted
+
+        letting = noted(self.overlay)
+        if letting is not None and (not letting.transaction or self._workspace.record.committed(letting.transaction)):
+            let_go(self.overlay, self._facts, letting, self._lay_aside)
+            if self.end_if_empty():
+                return True
+        end(self.overlay)
+        return False
 
     def update(self, *, dry_run: bool = False) -> Updated:
         """Merge what the workspace has changed meanwhile into it, where programs that run in it next see and resolve it.
@@ -404,7 +435,13 @@ class Try:
         if seen(self.overlay) or self.home() or self.git_outside() or is_unsettled(self.overlay):
             return False
         self._forget_copies()
-        self.overlay.drop()
+        place = self.overlay.directory
+        try:
+            move_out(self.overlay)
+            with suppress(OSError):  # what is left of it is swept
+                self.overlay.drop()
+        finally:
+            self.overlay.directory = place
         return True
 
     def _forget_copies(self) -> None:
@@ -452,8 +489,9 @@ def _directory(workspace: Workspace) -> str:
 
 def tries(workspace: Workspace) -> tuple[Try, ...]:
     """What is being tried, the one that was used last at the end."""
-    names = overlays_in(_directory(workspace))
-    found = [Try(workspace, name) for name in names if is_name(name)]
+    directory = _directory(workspace)
+    sweep_ended(directory)
+    found = [Try(workspace, name) for name in overlays_in(directory) if is_name(name)]
     return tuple(sorted((one for one in found if one.exists), key=lambda one: (_last_use(one), one.name)))
 
 

@@ -116,8 +116,10 @@ def update(overlay: Overlay, facts: Facts, *, dry_run: bool) -> Updated:
         if plan and not dry_run:
             _write(draft, plan)
             os.rename(draft, f"{overlay.directory}/{PENDING}")
-            go_on(overlay, facts)
-        remove_tree(draft)
+            with suppress(OSError):  # whoever opens the try next does what is still to do
+                go_on(overlay, facts)
+        with suppress(OSError):
+            remove_tree(draft)
         done = {entry.path for entry in plan}
         return Updated(
             tuple(path for path in steps if path in done),
@@ -145,7 +147,8 @@ def undo(overlay: Overlay, facts: Facts, *, dry_run: bool) -> Updated | None:
         raise MergeRefused([(path, _CHANGED) for path in changed])
     if not dry_run:
         os.rename(f"{overlay.directory}/{_DONE}", f"{overlay.directory}/{UNDOING}")
-        go_on(overlay, facts)
+        with suppress(OSError):
+            go_on(overlay, facts)
     return Updated(
         tuple(entry.path for entry in plan if entry.inode is not None),
         tuple(entry.path for entry in plan if entry.is_marked),
