@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from plugins.sandbox.tests.tries.conftest import Wink, tree
 
-from wink.errors import TryConflict
+from wink.errors import NothingTried, TryConflict
 from wink.workspace import Workspace
 from wink_sandbox import Command, Differences, Sandbox
 from wink_sandbox.tries import Accepted, Picked, Try, Unit, bring_back, dropped_tries
@@ -656,3 +656,37 @@ def test_what_was_deleted_and_is_written_anew_in_another_run_is_merged(workspace
     one.accept()
 
     assert (place / "text").read_text() == _with(l3="three", l28="mine")
+
+
+def test_what_replaces_a_file_of_the_trys_own_was_moved_there_too(workspace: Workspace, place: Path) -> None:
+    """Nothing was there in the workspace, neither when the file was made nor when the other one came."""
+    one = _tried(workspace, "echo > src/moved")
+    _run(one, "mv text src/moved; echo more >> src/moved")
+    (place / "src/other").write_text("a person's\n")
+
+    one.accept()
+
+    assert (place / "src/moved").read_text() == f"{TEXT}more\n"
+
+
+def test_what_was_overruled_comes_back_with_its_own_permissions(workspace: Workspace, place: Path) -> None:
+    """Not with those that the workspace's file had and kept."""
+    one = _tried(workspace, f"{TRIED}; chmod 640 text")
+    (place / "text").chmod(0o600)
+    one.accept(choice="workspace")
+
+    assert bring_back(workspace, dropped_tries(workspace)[-1][0]) == "t"
+
+    _run(Try(workspace, "t"), 'test "$(stat -c %a text)" = 640')
+
+
+def test_what_lies_outside_of_the_chosen_paths_may_be_left_out_of_them(workspace: Workspace) -> None:
+    """It was tried, so no error says that it was not; what was not tried is one as ever."""
+    one = _tried(workspace, "echo > src/new; echo > a.txt")
+
+    with pytest.raises(NothingTried):
+        one.accept("src", without=["text"])
+    done = one.accept("src", without=["a.txt"])
+
+    assert [change.path for change in done.changes] == ["src/new"]
+    assert [step.path for step in one.differences().steps] == ["a.txt"]

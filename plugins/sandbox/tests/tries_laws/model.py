@@ -308,7 +308,8 @@ class Model:
                     return Settled(conflict="lines", is_decided=False)
             content = {"workspace": merged.workspace, "try": merged.tried}.get(choice or "", merged.markers)
         value = File(mode, content)
-        return Settled(value, value == here, value != here, conflict)
+        is_its_own = value == there and (step.is_mode or here.content == base.content)
+        return Settled(value, value == here, value != here and not is_its_own, conflict)
 
     def _update(self, name: str) -> Told:
         if name not in self.tries:
@@ -327,6 +328,8 @@ class Model:
             if here is None or here == step.entry.base:
                 if one.is_same:
                     raise Ambiguous("whether a try has its own of what is the same")
+                continue
+            if not one.is_same and not one.is_laid:
                 continue
             after = None if one.is_same else Entry(one.value, here, None, self._fresh())
             plan[path] = Planned(step.entry, after, known, self.versions[path], path in tried.marked)

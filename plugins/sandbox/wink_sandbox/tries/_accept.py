@@ -31,6 +31,7 @@ from wink_sandbox.tries._bases import Bases
 from wink_sandbox.tries._beside import main_trees, outside
 from wink_sandbox.tries._choosing import chosen, is_at, plain
 from wink_sandbox.tries._facts import FOREVER, NO_PARTS, Facts
+from wink_sandbox.tries._layer import seen as changed_in
 from wink_sandbox.tries._marks import content_at, contents, digest_of
 from wink_sandbox.tries._three_way import Choice, Conflict, Merge, ThreeWay, is_marked, regular_files, with_markers
 
@@ -237,15 +238,17 @@ class Accepting:
     ) -> Accepted:
         """Merge what is in the workspace itself, and let go of it in the try."""
         found, told = Differences(self._overlay, ()), tuple[tuple[str, str], ...]()
+        tried = found
         able = Acceptable(found, (), (), (), found, (), ())
         made: dict[str, str | None] = {}
         parts, homes = self._parts, list[str]()
 
         def take(part: FileTransaction) -> None:
-            nonlocal able, found, told, left, homes
+            nonlocal able, found, told, left, homes, tried
             # As of now: others had their turns before this one.
             able = self._acceptable(part, rest=self._request.rest, taken=taken)
             found, more = able.found, able.left
+            tried = changed_in(self._overlay) if able.overruled else tried
             if only is not None and not only(found):
                 raise _Changed
             left = more if taken is None else tuple(sorted({*left, *more}))
@@ -270,7 +273,7 @@ class Accepting:
         here = {step.path for step in (*found.steps, *able.same.steps)}
         overruled = [path for path in able.overruled if path not in parts and path in here]
         if overruled:
-            self._lay_aside(Differences(self._overlay, (*found.steps, *able.same.steps)).exactly(overruled))
+            self._lay_aside(tried.exactly(overruled))
         for gone in (found, able.same):
             forget(gone)
             self._bases.forget(step.path for step in gone.steps)

@@ -49,7 +49,7 @@ class Bases:
     def __init__(self, overlay: Overlay) -> None:
         self._overlay = overlay
         self._began = 0
-        self._seen: set[str] = set()
+        self._seen: dict[str, int] = {}
         self._hidden: set[str] = set()
         self.fresh: set[str] = set()
         """Paths of which the last program's bases were kept."""
@@ -65,11 +65,11 @@ class Bases:
             replace_file(place, _MARK, b"")
             self._began = os.stat(_MARK, dir_fd=place, follow_symlinks=False).st_ctime_ns
         # What a program has changed before, and nobody has kept, nobody knows any more.
-        self._seen, self._hidden, names = set(), set(), {_MARK}
+        self._seen, self._hidden, names = {}, set(), {_MARK}
         for path, found in self._written():
             names |= {_name(path), _name(path) + _NEW}
             if not stat.S_ISDIR(found.st_mode):
-                self._seen.add(path)
+                self._seen[path] = found.st_ino
             if not stat.S_ISDIR(found.st_mode) or self._hides(path, found.st_mode):
                 self._hidden.add(path)
         self.fresh = set()
@@ -177,10 +177,10 @@ class Bases:
     def _look(self) -> None:
         for path, found in self._written():
             # What was deleted is a character device.
-            if (stat.S_ISREG(found.st_mode) or stat.S_ISCHR(found.st_mode)) and path not in self._seen:
+            if (stat.S_ISREG(found.st_mode) or stat.S_ISCHR(found.st_mode)) and self._seen.get(path) != found.st_ino:
                 if not any(path[:at] in self._hidden for at in range(len(path)) if path[at] == "/"):
-                    self._keep(path)
-                self._seen.add(path)
+                    self._keep(path, is_first=path not in self._seen)
+                self._seen[path] = found.st_ino
 
     def _written(self) -> Iterable[tuple[str, os.stat_result]]:
         upper = self._overlay.upper
@@ -191,7 +191,8 @@ class Bases:
         needed = stat.S_IRUSR | stat.S_IXUSR
         return (os.geteuid() != 0 and mode & needed != needed) or has_opaque(f"{self._overlay.upper}/{path}")
 
-    def _keep(self, path: str) -> None:
+    def _keep(self, path: str, *, is_first: bool) -> None:
+        """Keep what is there in the workspace; where the program has only put another file into the place of its own, whether nothing is."""
         above, _, name = f"{self._overlay.root}/{path}".rpartition("/")
         try:
             with opened_directory(above) as place:
@@ -206,7 +207,7 @@ class Bases:
             return  # what is there is no file, or not ours to read
         try:
             found = os.fstat(fd)
-            if not stat.S_ISREG(found.st_mode) or found.st_ctime_ns > self._began:
+            if not is_first or not stat.S_ISREG(found.st_mode) or found.st_ctime_ns > self._began:
                 return
             with open(fd, "rb", closefd=False) as file:
                 content = file.read(MOST + 1)
