@@ -41,13 +41,13 @@ def _operation(chance: random.Random, made: Sequence[Operation]) -> Operation:
     name = chance.choice(begun or NAMES) if chance.random() < 0.95 else chance.choice((*NAMES, f"{NAMES[0]}-2"))
     done = {operation[0] for operation in made}
     verbs = ["run", "person", "accept", "update", "undo_update", "undo", "drop", "bring_back"]
-    weights = [30, 26, 22, 9, 2, 4, 3, 1]
-    if made[-1][0] == "update" and chance.random() < 0.3:
-        name, weights = made[-1][1], [20, 20, 10, 0, 30, 0, 0, 0]
+    weights = [30, 26, 22, 13, 3, 4, 3, 1]
+    if made[-1][0] == "update" and chance.random() < 0.6:
+        name, weights = made[-1][1], [15, 20, 25, 0, 30, 0, 0, 0]
     if made[-1][0] == "accept":
-        weights[verbs.index("undo")] = 15
+        weights[verbs.index("undo")] = 20
     if made[-1][0] == "drop" or (made[-1][0] == "accept" and made[-1][4] == "workspace"):
-        weights[verbs.index("bring_back")] = 15
+        weights[verbs.index("bring_back")] = 25
     weights = weights if begun else [60, 20, 1, 1, 1, 10, 1, 6]
     for verb, needed in (("undo_update", {"update"}), ("undo", {"accept"}), ("bring_back", {"drop", "accept"})):
         if not needed & done and chance.random() < 0.9:
