@@ -430,11 +430,15 @@ def conformance(session: nox.Session) -> None:
 
 @nox.session(python=MAIN, default=False)
 def laws(session: nox.Session) -> None:
-    """Anything that can happen to files, in any order, on every filesystem at once, against a dictionary; takes minutes."""
+    """Anything that can happen to files, on every filesystem at once, and to a workspace and two tries, each against a dictionary.
+
+    Takes minutes. What is given goes to the first; `python -m plugins.sandbox.tests.tries_laws.run` is the second.
+    """
     session.install("-e", ".", *groups("test"))
     session.run(
         "pytest", "tests/filesystem/test_machine.py", "--timeout=7200", *session.posargs, env={"WINK_LAWS": "2000"}
     )
+    session.run("python", "-m", "plugins.sandbox.tests.tries_laws.run")
 
 
 @nox.session(python=MAIN, default=False)

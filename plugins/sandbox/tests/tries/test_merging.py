@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from plugins.sandbox.tests.tries.conftest import Wink, tree
 
-from wink.errors import TryConflict
+from wink.errors import NothingTried, TryConflict
 from wink.workspace import Workspace
 from wink_sandbox import Command, Differences, Sandbox
 from wink_sandbox.tries import Accepted, Picked, Try, Unit, bring_back, dropped_tries
@@ -592,3 +592,101 @@ def test_tries_tell_what_would_conflict_with_the_workspace_and_with_each_other(
     Try(workspace, "a").accept()
     assert {one.path for one in Try(workspace, "b").unmerged()} == set(apart)
     assert Try(workspace, "d").accept().merged == ("text",)
+
+
+def test_an_unrelated_new_file_beside_a_renamed_and_edited_one_is_no_conflict(
+    workspace: Workspace, place: Path
+) -> None:
+    """The kernel says of both alike that they come from the workspace: that nothing was there before tells them apart."""
+    one = _tried(workspace, "mv text src/moved; echo more >> src/moved")
+    (place / "src/other").write_text("a person's\n")
+
+    one.accept()
+
+    assert (place / "src/moved").read_text() == f"{TEXT}more\n"
+    assert not (place / "text").exists()
+
+
+def test_a_file_that_a_person_deleted_is_in_the_way_of_what_was_tried_there(workspace: Workspace, place: Path) -> None:
+    """It was there when the program began, so it was not moved to that path."""
+    one = _tried(workspace, "echo more >> text")
+    (place / "text").unlink()
+
+    with pytest.raises(TryConflict) as refused:
+        one.accept()
+
+    assert refused.value.paths == ("text",)
+
+
+@pytest.mark.parametrize("script", ["rm text", "mv text moved", "rm text; mkdir text; rmdir text"])
+def test_what_was_saved_before_the_run_that_deletes_it_is_deleted(
+    workspace: Workspace, place: Path, script: str
+) -> None:
+    """A deletion has the base that any other change has: the file as the run found it."""
+    one = _tried(workspace, "echo > new.txt")
+    (place / "text").write_text(_with(l28="mine"))
+    _run(one, script)
+
+    assert one.unmerged() == ()
+    one.accept()
+
+    assert not (place / "text").exists()
+    workspace.undo()
+    assert (place / "text").read_text() == _with(l28="mine")
+
+
+def test_what_is_saved_after_it_was_deleted_is_a_conflict(workspace: Workspace, place: Path) -> None:
+    """Also when it is made again, and when only its permissions are others."""
+    one = _tried(workspace, "rm text a.txt")
+    (place / "text").write_text(_with(l28="mine"))
+    (place / "a.txt").chmod(0o600)
+
+    with pytest.raises(TryConflict) as refused:
+        one.accept()
+
+    assert set(refused.value.paths) == {"text", "a.txt"}
+
+
+def test_what_was_deleted_and_is_written_anew_in_another_run_is_merged(workspace: Workspace, place: Path) -> None:
+    """Its base is the file that was deleted."""
+    one = _tried(workspace, "rm text")
+    _run(one, "seq 30 | sed 's/^3$/three/' > text")
+    (place / "text").write_text(_with(l28="mine"))
+
+    one.accept()
+
+    assert (place / "text").read_text() == _with(l3="three", l28="mine")
+
+
+def test_what_replaces_a_file_of_the_trys_own_was_moved_there_too(workspace: Workspace, place: Path) -> None:
+    """Nothing was there in the workspace, neither when the file was made nor when the other one came."""
+    one = _tried(workspace, "echo > src/moved")
+    _run(one, "mv text src/moved; echo more >> src/moved")
+    (place / "src/other").write_text("a person's\n")
+
+    one.accept()
+
+    assert (place / "src/moved").read_text() == f"{TEXT}more\n"
+
+
+def test_what_was_overruled_comes_back_with_its_own_permissions(workspace: Workspace, place: Path) -> None:
+    """Not with those that the workspace's file had and kept."""
+    one = _tried(workspace, f"{TRIED}; chmod 640 text")
+    (place / "text").chmod(0o600)
+    one.accept(choice="workspace")
+
+    assert bring_back(workspace, dropped_tries(workspace)[-1][0]) == "t"
+
+    _run(Try(workspace, "t"), 'test "$(stat -c %a text)" = 640')
+
+
+def test_what_lies_outside_of_the_chosen_paths_may_be_left_out_of_them(workspace: Workspace) -> None:
+    """It was tried, so no error says that it was not; what was not tried is one as ever."""
+    one = _tried(workspace, "echo > src/new; echo > a.txt")
+
+    with pytest.raises(NothingTried):
+        one.accept("src", without=["text"])
+    done = one.accept("src", without=["a.txt"])
+
+    assert [change.path for change in done.changes] == ["src/new"]
+    assert [step.path for step in one.differences().steps] == ["a.txt"]

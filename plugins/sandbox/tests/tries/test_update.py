@@ -133,6 +133,18 @@ def test_a_second_update_brings_what_came_later_and_markers_stay_unresolved(work
     assert Try(workspace, "t").undo_update() is None
 
 
+def test_permissions_come_into_what_programs_have_only_opened(workspace: Workspace, place: Path) -> None:
+    """Such a file is the workspace's in all, and not what it was when it was opened."""
+    (place / "opened").write_text("as it was\n")
+    (place / "opened").chmod(0o644)
+    _run(Try(workspace, "other"), ": >> opened; echo > new")
+    (place / "opened").chmod(0o600)
+
+    assert Try(workspace, "other").update().same == ("opened",)
+
+    _run(Try(workspace, "other"), 'test "$(stat -c %a opened)" = 600')
+
+
 def test_an_undo_gives_the_try_as_it_was(workspace: Workspace, place: Path) -> None:
     """And the same update can be had again."""
     before = _seen(workspace)

@@ -21,11 +21,13 @@ from typing import Any, Final, NamedTuple, cast
 from wink.errors import RecordCorrupt
 from wink.state import opened_directory, read_file, replace_file
 from wink_sandbox import Overlay, is_directory, walk_tree
-from wink_sandbox._upper import has_opaque
+from wink_sandbox._upper import has_opaque, has_origin
 from wink_sandbox.tries._marks import MOST, is_text
 
 _PLACE: Final = "bases"
 _MARK: Final = "mark"
+_NEW: Final = ".new"
+"""Ends the name of what says that the workspace had nothing at a path."""
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _PAUSE: Final = 0.25
 _SHARE: Final = 20
@@ -47,7 +49,7 @@ class Bases:
     def __init__(self, overlay: Overlay) -> None:
         self._overlay = overlay
         self._began = 0
-        self._seen: set[str] = set()
+        self._seen: dict[str, int] = {}
         self._hidden: set[str] = set()
         self.fresh: set[str] = set()
         """Paths of which the last program's bases were kept."""
@@ -63,11 +65,11 @@ class Bases:
             replace_file(place, _MARK, b"")
             self._began = os.stat(_MARK, dir_fd=place, follow_symlinks=False).st_ctime_ns
         # What a program has changed before, and nobody has kept, nobody knows any more.
-        self._seen, self._hidden, names = set(), set(), {_MARK}
+        self._seen, self._hidden, names = {}, set(), {_MARK}
         for path, found in self._written():
-            names.add(_name(path))
+            names |= {_name(path), _name(path) + _NEW}
             if not stat.S_ISDIR(found.st_mode):
-                self._seen.add(path)
+                self._seen[path] = found.st_ino
             if not stat.S_ISDIR(found.st_mode) or self._hides(path, found.st_mode):
                 self._hidden.add(path)
         self.fresh = set()
@@ -118,12 +120,16 @@ class Bases:
             return []
         return [path for path in paths if _name(path) in names]
 
+    def doubtful(self, paths: Iterable[str]) -> tuple[str, ...]:
+        """Those of some paths, at which a try has what the kernel copied from the workspace, that may have been there, and not come from elsewhere."""
+        return tuple(path for path in paths if not os.path.lexists(f"{self._directory}/{_name(path)}{_NEW}"))
+
     def forget(self, paths: Iterable[str]) -> None:
         """Let go of paths that are the workspace's again; the next program that changes one begins with what is there then."""
         with suppress(OSError, RecordCorrupt), opened_directory(self._directory) as place:
-            for path in paths:
+            for name in _names(paths):
                 with suppress(FileNotFoundError):
-                    os.unlink(_name(path), dir_fd=place)
+                    os.unlink(name, dir_fd=place)
 
     def move_to(self, directory: str, paths: Iterable[str]) -> None:
         """Give those of some paths to another overlay, which gets what was changed there."""
@@ -132,9 +138,9 @@ class Bases:
             opened_directory(self._directory) as here,
             opened_directory(f"{directory}/{_PLACE}", make=True) as there,
         ):
-            for path in paths:
+            for name in _names(paths):
                 with suppress(FileNotFoundError):
-                    os.rename(_name(path), _name(path), src_dir_fd=here, dst_dir_fd=there)
+                    os.rename(name, name, src_dir_fd=here, dst_dir_fd=there)
 
     def lay(self, place: str, found: os.stat_result, content: bytes) -> None:
         """Write a base to a new file, for `replace`."""
@@ -170,10 +176,11 @@ class Bases:
 
     def _look(self) -> None:
         for path, found in self._written():
-            if stat.S_ISREG(found.st_mode) and path not in self._seen:
+            # What was deleted is a character device.
+            if (stat.S_ISREG(found.st_mode) or stat.S_ISCHR(found.st_mode)) and self._seen.get(path) != found.st_ino:
                 if not any(path[:at] in self._hidden for at in range(len(path)) if path[at] == "/"):
-                    self._keep(path)
-                self._seen.add(path)
+                    self._keep(path, is_first=path not in self._seen)
+                self._seen[path] = found.st_ino
 
     def _written(self) -> Iterable[tuple[str, os.stat_result]]:
         upper = self._overlay.upper
@@ -184,18 +191,23 @@ class Bases:
         needed = stat.S_IRUSR | stat.S_IXUSR
         return (os.geteuid() != 0 and mode & needed != needed) or has_opaque(f"{self._overlay.upper}/{path}")
 
-    def _keep(self, path: str) -> None:
+    def _keep(self, path: str, *, is_first: bool) -> None:
+        """Keep what is there in the workspace; where the program has only put another file into the place of its own, whether nothing is."""
         above, _, name = f"{self._overlay.root}/{path}".rpartition("/")
         try:
             with opened_directory(above) as place:
-                fd = os.open(name, _READ, dir_fd=place)
+                try:
+                    fd = os.open(name, _READ, dir_fd=place)
+                except FileNotFoundError:
+                    self._keep_new(path, place)
+                    return
         except (OSError, RecordCorrupt) as error:
             if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
                 raise
-            return  # it is new, or what is there is no file, or not ours to read
+            return  # what is there is no file, or not ours to read
         try:
             found = os.fstat(fd)
-            if not stat.S_ISREG(found.st_mode) or found.st_ctime_ns > self._began:
+            if not is_first or not stat.S_ISREG(found.st_mode) or found.st_ctime_ns > self._began:
                 return
             with open(fd, "rb", closefd=False) as file:
                 content = file.read(MOST + 1)
@@ -209,12 +221,23 @@ class Bases:
             replace_file(place, _name(path), _laid(found, content))
         self.fresh.add(path)
 
+    def _keep_new(self, path: str, above: int) -> None:
+        """Keep that the workspace has had nothing there since before the program began, of what the kernel says that it copied: it was moved."""
+        if os.fstat(above).st_ctime_ns <= self._began and has_origin(f"{self._overlay.upper}/{path}"):
+            with opened_directory(self._directory, make=True) as place:
+                replace_file(place, _name(path) + _NEW, b"")
+
 
 def _laid(found: os.stat_result, content: bytes) -> bytes:
     is_whole = is_text(content)
     digest = hashlib.sha256(content).hexdigest() if len(content) <= MOST else ""
     facts = {"mode": stat.S_IMODE(found.st_mode), "inode": found.st_ino, "sha256": digest, "content": is_whole}
     return json.dumps(facts).encode() + b"\n" + (content if is_whole else b"")
+
+
+def _names(paths: Iterable[str]) -> Iterable[str]:
+    """Under what names what is known of some paths may be."""
+    return (name + end for name in map(_name, paths) for end in ("", _NEW))
 
 
 def _name(path: str) -> str:

@@ -30,12 +30,12 @@ def chosen(
 
     A directory that was deleted goes in part where only a part of it is meant.
     """
-    found = seen(overlay)
+    found = tried = seen(overlay)
     if paths:
         places = [place for path in paths for place in _at(path, found, name)]
         alone = [one for one in places if not any(one != place and is_at(one, place) for place in places)]
         found = _parted(found, alone).only(alone)
-    left_out = [place for path in without for place in _repository_at(path, overlay.root) or _at(path, found, name)]
+    left_out = [place for path in without for place in _repository_at(path, overlay.root) or _at(path, tried, name)]
     if left_out:
         found = _parted(found, left_out)
         names = {*(step.path for step in found.steps), *(path for path, _ in found.notes)}

@@ -32,7 +32,12 @@ def is_accepted(overlay: Overlay) -> bool:
 def seen(overlay: Overlay) -> Differences:
     """What was changed; that wink's state was covered up leaves a trace in the overlay, and is not worth a word."""
     found = differences(overlay)
-    return replace(found, notes=tuple(note for note in found.notes if note[0] != STATE))
+    suspects = found.suspects
+    if suspects:
+        from wink_sandbox.tries._bases import Bases  # which listing tries does not need
+
+        suspects = Bases(overlay).doubtful(suspects)
+    return replace(found, suspects=suspects, notes=tuple(note for note in found.notes if note[0] != STATE))
 
 
 def let_go_of_accepted(overlay: Overlay) -> None:

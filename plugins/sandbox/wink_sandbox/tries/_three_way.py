@@ -140,6 +140,8 @@ class ThreeWay:
     def _result(self, path: str, steps: Sequence[Step]) -> _Result:
         if repository_of(path)[0]:
             return _refused(path, _GIT)
+        if len(steps) == 1 and steps[0].kind == "drop" and self._is_as_before(path, steps[0].found):
+            return _Result(None, 0)
         if len(steps) != 1 or steps[0].found is None or steps[0].made is None:
             return _refused(path, _DELETED if len(steps) < 2 else _KINDS)
         found, made = steps[0].found, steps[0].made
@@ -149,6 +151,17 @@ class ThreeWay:
         if key not in self._known:
             self._known[key] = self._merged(path, found, made, is_mode_only=steps[0].kind == "mode")
         return self._known[key]
+
+    def _is_as_before(self, path: str, found: os.stat_result | None) -> bool:
+        """Whether the workspace's file is still as it was when the run began in which a program deleted it."""
+        base = self._bases.of(path)
+        if base is None or found is None or not stat.S_ISREG(found.st_mode):
+            return False
+        try:
+            here = found_content(f"{self._overlay.root}/{path}", found)
+        except (OSError, RecordCorrupt):
+            return False
+        return (found.st_mode & 0o777, hashlib.sha256(here).hexdigest()) == (base.mode & 0o777, base.digest)
 
     def _merged(self, path: str, found: os.stat_result, made: os.stat_result, *, is_mode_only: bool) -> _Result:
         ours, theirs = stat.S_IMODE(found.st_mode) & 0o777, stat.S_IMODE(made.st_mode) & 0o777

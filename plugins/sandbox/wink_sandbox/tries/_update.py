@@ -309,7 +309,7 @@ def _is_as_updated(overlay: Overlay, entry: _Entry) -> bool:
 
 
 def _is_file(step: Step) -> bool:
-    return step.kind == "file" and all(
+    return step.kind in ("file", "mode") and all(
         status is not None and stat.S_ISREG(status.st_mode) for status in (step.found, step.made)
     )
 
