@@ -158,8 +158,10 @@ def test_a_repository_that_somebody_else_committed_to_is_left_out_as_a_whole(win
     wink("try", "--", "sh", "-c", f"echo 2 >> a.txt; echo new > new.txt; {' '.join(git)} commit -qam tried")
     (place / "src/b.txt").write_text("mine\n")
     run("commit", "-qam", "mine")
+    (place / ".git/index.lock").touch()
 
     done = wink("accept", "--rest")
+    (place / ".git/index.lock").unlink()
 
     assert done.returncode == 1
     assert "    .git/index\n" in done.stderr
