@@ -33,15 +33,16 @@ from wink_sandbox.tries._facts import FOREVER, NO_PARTS, Facts
 from wink_sandbox.tries._letting_go import Letting, note, steps_of
 from wink_sandbox.tries._marks import content_at, contents, digest_of, text_of
 from wink_sandbox.tries._refs import Arrived, RefMerge, Refs
+from wink_sandbox.tries._renames import Renames
 from wink_sandbox.tries._three_way import Choice, Conflict, Merge, ThreeWay, is_marked, regular_files, with_markers
 
 if TYPE_CHECKING:
     from wink.transactions import CommitEntry
     from wink_sandbox import RemoteSetting, SettingsProblem
+    from wink_sandbox.tries._beside import MainTree
     from wink_sandbox.tries._check import Check
     from wink_sandbox.tries._hunks import Content, Picked, Unit
     from wink_sandbox.tries._try import Try
-    from wink_sandbox.tries._worktree import MainTree
 
 _MARKED: Final = "still has the conflict markers of the update; resolve them in the try"
 _UNCHECKED: Final = "leads to a git directory outside, to which the try has committed, and which no check sees; accept it without --check"
@@ -101,6 +102,7 @@ class Accepting:
         self._bases = Bases(overlay)
         self._three_way = ThreeWay(overlay, self._bases, request.choice)
         self._refs = Refs(overlay, self._bases.of, facts.knows, name)
+        self._renames = Renames(overlay, self._bases)
 
     def run(
         self,
@@ -117,6 +119,7 @@ class Accepting:
         with ExitStack() as opened:
             opened.callback(self._three_way.close)
             opened.callback(self._refs.close)
+            opened.callback(self._renames.close)
             mains = self._main_trees(
                 opened, remotes, git_directory, is_part=bool(self._request.paths) or pick is not None
             )
@@ -336,9 +339,14 @@ class Accepting:
     def _merged(self, found: Differences) -> tuple[Merge, RefMerge]:
         changed = conflicts(found, self._facts, self._bases)
         refs = self._refs.of(found, changed)
-        known = {one.path for one in refs.conflicts}
-        merge = self._three_way.of(refs.found, [path for path in changed if path not in refs.settled | known])
-        return merge._replace(conflicts=(*merge.conflicts, *refs.conflicts)), refs
+        renames = self._renames.of(refs.found, changed)
+        settled = refs.settled | renames.settled | {one.path for one in refs.conflicts}
+        merge = self._three_way.of(renames.found, [path for path in changed if path not in settled])
+        return merge._replace(
+            conflicts=(*merge.conflicts, *refs.conflicts),
+            merged=(*merge.merged, *renames.merged),
+            same=replace(merge.same, steps=(*merge.same.steps, *renames.same)),
+        ), refs
 
     def _acceptable(self, part: FileTransaction, *, rest: bool, taken: set[str] | None = None) -> Acceptable:
         """What was chosen and may be accepted, and with `rest` what has to stay, with the reasons; without, that is raised.

@@ -179,7 +179,7 @@ class ThreeWay:
         base = self._bases.of(path)
         if base is None:
             return _refused(path, _NO_BASE)
-        mode, conflict = _mode(base.mode & 0o777, ours, theirs), None
+        mode, conflict = merged_mode(base.mode & 0o777, ours, theirs), None
         if mode is None:
             conflict = Conflict(path, _MODES)
             if self._choice not in ("workspace", "try"):
@@ -338,7 +338,7 @@ def _refused(path: str, reason: str) -> _Result:
     return _Result(None, 0, Conflict(path, reason))
 
 
-def _mode(base: int, ours: int, theirs: int) -> int | None:
+def merged_mode(base: int, ours: int, theirs: int) -> int | None:
     """What becomes of permission bits; None where both changed them, and not alike."""
     if ours in (theirs, base):
         return theirs

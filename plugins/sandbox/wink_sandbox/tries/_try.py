@@ -274,11 +274,13 @@ class Try:
         """
         from wink_sandbox.tries._accept import conflicts
         from wink_sandbox.tries._refs import is_merged
+        from wink_sandbox.tries._renames import Renames
         from wink_sandbox.tries._three_way import ThreeWay
 
         found = self.differences()
         changed = conflicts(found, self._facts, self._bases)
-        others = [path for path in changed if not is_merged(path, self.overlay.root)]
+        followed = Renames(self.overlay, self._bases).settled(found, changed)
+        others = [path for path in changed if path not in followed and not is_merged(path, self.overlay.root)]
         return ThreeWay(self.overlay, self._bases).conflicts(found, others)
 
     @property
