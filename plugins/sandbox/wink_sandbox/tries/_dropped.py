@@ -1,22 +1,26 @@
 """Keep what was dropped for a while: it is renamed aside, and comes back by its name until it is freed.
 
 It lies beside the tries, under a name that no try can have, one directory each: when it was dropped, and as what. Whoever
-moves or frees one holds its lock, as whoever uses a try does.
+moves or frees one holds its lock, as whoever uses a try does. One that ends is renamed, too, before it is removed, so that no part of
+one is ever taken for a try.
 """
 
 from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 from wink.errors import RecordCorrupt, SessionNameError
 from wink.state import opened_directory
 from wink.workspace import session_name
-from wink_sandbox import Overlay, has_copy, is_directory, overlays_in, remove_tree
+from wink_sandbox import Overlay, has_copy, is_directory, overlays_in, remove_tree, sweep
 
 ASIDE: Final = ".dropped"
+ENDED: Final = ".ended"
+"""Where tries that are being removed lie."""
 KEPT: Final = 5
 """So many are kept, the last ones."""
 _LONGEST: Final = 60
@@ -95,6 +99,24 @@ def free(tries: str, root: str, *, but: int = 0) -> int:
         finally:
             overlay.close()
     return freed
+
+
+def move_out(overlay: Overlay) -> None:
+    """Let a try, which is in use, be none any more."""
+    above, name = os.path.split(overlay.directory)
+    overlay.move(f"{above}/{ENDED}/{name}.{os.urandom(6).hex()}")
+
+
+def sweep_ended(tries: str) -> None:
+    """Remove what was left of tries that have ended, as after a kill."""
+    place = f"{tries}/{ENDED}"
+    if not is_directory(place):
+        return
+    with suppress(OSError, RecordCorrupt):
+        for name in overlays_in(place):
+            with suppress(OSError):
+                os.rmdir(f"{place}/{name}")  # which has no lock any more
+        sweep(place)
 
 
 def is_name(text: str) -> bool:

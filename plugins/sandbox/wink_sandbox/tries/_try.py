@@ -34,9 +34,8 @@ from wink_sandbox import (
     with_git_config,
 )
 from wink_sandbox.tries._beside import is_confirmed, layers_beside, outside
-from wink_sandbox.tries._dropped import KEPT, Dropped, dropped, free, is_name, place_for
+from wink_sandbox.tries._dropped import KEPT, Dropped, dropped, free, is_name, move_out, place_for, sweep_ended
 from wink_sandbox.tries._dropped import bring_back as _bring_back
-from wink_sandbox.tries._ended import move_out, sweep_ended
 from wink_sandbox.tries._facts import Facts, Run
 from wink_sandbox.tries._layer import CHECK, is_accepted, is_pending, let_go_of_accepted, seen
 from wink_sandbox.tries._private import HOME
@@ -352,7 +351,7 @@ class Try:
 
     def _let_go(self) -> bool:
         """Take out what was accepted, while it is in use; whether nothing is left then, and it is no try any more."""
-        from wink_sandbox.tries._letting_go import end, let_go, noted
+        from wink_sandbox.tries._accepted import end, let_go, noted
 
         letting = noted(self.overlay)
         if letting is not None and (not letting.transaction or self._workspace.record.committed(letting.transaction)):
