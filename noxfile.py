@@ -359,7 +359,7 @@ def several(session: nox.Session) -> None:
 
 @nox.session(python=MAIN, default=False)
 def faults(session: nox.Session) -> None:
-    """Every call of a workload fails, or is the last, at each system call in turn; needs a C compiler."""
+    """Every call of a workload fails, or is the last, at each system call in turn; needs a C compiler, and bubblewrap for tries."""
     session.install("-e", ".")
     session.run("python", "-m", "tests.faults.run", *session.posargs)
 

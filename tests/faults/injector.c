@@ -291,6 +291,8 @@ CALL(fchmodat, ATTRIBUTE, concerns(fd, path), (int fd, const char *path, mode_t 
      ("attribute", fd, path, 0, 0, NULL, 0, NULL, NULL, 0))
 CALL(fchown, ATTRIBUTE, known(fd), (int fd, uid_t owner, gid_t group), (fd, owner, group),
      ("attribute", fd, "", 0, 0, NULL, 0, NULL, NULL, 0))
+CALL(chown, ATTRIBUTE, below(path), (const char *path, uid_t owner, gid_t group), (path, owner, group),
+     ("attribute", AT_FDCWD, path, 0, 0, NULL, 0, NULL, NULL, 0))
 CALL(futimens, ATTRIBUTE, known(fd), (int fd, const struct timespec times[2]), (fd, times),
      ("attribute", fd, "", 0, 0, NULL, 0, NULL, NULL, 0))
 CALL(utimensat, ATTRIBUTE, concerns(fd, path),
@@ -300,3 +302,9 @@ int fsetxattr(int, const char *, const void *, size_t, int);
 CALL(fsetxattr, ATTRIBUTE, known(fd), (int fd, const char *name, const void *value, size_t size, int flags),
      (fd, name, value, size, flags),
      ("extended", fd, "", 0, 0, name, 0, NULL, value, size))
+int removexattr(const char *, const char *);
+CALL(removexattr, ATTRIBUTE, below(path), (const char *path, const char *name), (path, name),
+     ("attribute", AT_FDCWD, path, 0, 0, NULL, 0, NULL, NULL, 0))
+int lremovexattr(const char *, const char *);
+CALL(lremovexattr, ATTRIBUTE, below(path), (const char *path, const char *name), (path, name),
+     ("attribute", AT_FDCWD, path, 0, 0, NULL, 0, NULL, NULL, 0))

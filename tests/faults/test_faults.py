@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 
 import pytest
@@ -10,6 +11,7 @@ from ._library import compiler
 from .run import run
 
 OPERATIONS = ("many", "nested failing", "first call", "no exchange, failing")
+OF_TRIES = ("accept of a try", "accept, the check passes", "update of a try", "undo of an update")
 
 
 @pytest.mark.skipif(sys.platform != "linux" or compiler() is None, reason="fault injection was NOT RUN: no C compiler")
@@ -22,6 +24,23 @@ def test_calls_that_die_or_fail_at_any_point_happen_or_do_not() -> None:
     assert table.total("before") > 100
     assert table.total("after") > 0
     assert {fault for _, fault in table.rows} >= {"killed before the call", "ENOSPC once", "EIO from then on"}
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux" or compiler() is None or shutil.which("bwrap") is None,
+    reason="fault injection in tries was NOT RUN: no C compiler, or no bubblewrap",
+)
+def test_accepts_and_updates_of_tries_that_die_or_fail_at_any_point_happen_or_do_not() -> None:
+    """Workspace and try are as before or as after, and the same comes to the same end when it is done again."""
+    table = run(
+        every=29, only=OF_TRIES, faults=("killed before the call", "ENOSPC once", "EIO from then on"), workers=2
+    )
+
+    assert table.problems == []
+    assert table.total("mixed") == table.total("wedged") == 0
+    assert table.total("before") > 15
+    assert table.total("after") > 3
+    assert {operation for operation, _ in table.rows} >= {*OF_TRIES, "recovery of update of a try"}
 
 
 @pytest.mark.skipif(sys.platform != "linux" or compiler() is None, reason="cuts of power were NOT RUN: no C compiler")

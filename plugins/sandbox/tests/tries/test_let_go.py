@@ -47,7 +47,7 @@ def _failing(number: int, call: Callable[..., Any]) -> Callable[..., Any]:
     return once
 
 
-@pytest.mark.parametrize("name", ["wink_sandbox.tries._letting_go.forget", "wink_sandbox.tries._facts.Facts.remember"])
+@pytest.mark.parametrize("name", ["wink_sandbox.tries._accepted.forget", "wink_sandbox.tries._facts.Facts.remember"])
 def test_what_was_accepted_and_not_let_go_of_goes_when_the_try_is_looked_at(
     workspace: Workspace, place: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
@@ -72,7 +72,7 @@ def test_what_was_accepted_and_not_let_go_of_goes_when_the_try_is_looked_at(
 def test_a_part_that_was_accepted_is_let_go_of_alone(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """The rest stays."""
     with monkeypatch.context() as patched:
-        patched.setattr("wink_sandbox.tries._letting_go.forget", _full)
+        patched.setattr("wink_sandbox.tries._accepted.forget", _full)
         Try(workspace, "t").accept("text", "d")
 
     assert [change.path for change in Try(workspace, "t").differences().changes()] == ["run.sh", "src/b.txt"]

@@ -25,12 +25,11 @@ from wink_sandbox import (
     repository_of,
     steering,
 )
-from wink_sandbox.tries._accepted import Accepted, AcceptRefused
+from wink_sandbox.tries._accepted import Accepted, AcceptRefused, Letting, note, steps_of
 from wink_sandbox.tries._bases import Bases
 from wink_sandbox.tries._beside import main_trees, outside
 from wink_sandbox.tries._choosing import chosen, is_at, plain
 from wink_sandbox.tries._facts import FOREVER, NO_PARTS, Facts
-from wink_sandbox.tries._letting_go import Letting, note, steps_of
 from wink_sandbox.tries._marks import content_at, contents, digest_of, text_of
 from wink_sandbox.tries._refs import Arrived, RefMerge, Refs
 from wink_sandbox.tries._renames import Renames

@@ -1,7 +1,8 @@
 """Keep what was dropped for a while: it is renamed aside, and comes back by its name until it is freed.
 
 It lies beside the tries, under a name that no try can have, one directory each: when it was dropped, and as what. Whoever
-moves or frees one holds its lock, as whoever uses a try does.
+moves or frees one holds its lock, as whoever uses a try does. One that ends is renamed, too, before it is removed, so that no part of
+one is ever taken for a try.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from wink_sandbox import Overlay, has_copy, is_directory, overlays_in, remove_tr
 
 ASIDE: Final = ".dropped"
 ENDED: Final = ".ended"
-"""Where tries that are being removed lie, beside the others."""
+"""Where tries that are being removed lie."""
 KEPT: Final = 5
 """So many are kept, the last ones."""
 _LONGEST: Final = 60
@@ -100,15 +101,6 @@ def free(tries: str, root: str, *, but: int = 0) -> int:
     return freed
 
 
-def is_name(text: str) -> bool:
-    """Whether a try can be called so."""
-    try:
-        session_name(text)
-    except SessionNameError:
-        return False
-    return True
-
-
 def move_out(overlay: Overlay) -> None:
     """Let a try, which is in use, be none any more."""
     above, name = os.path.split(overlay.directory)
@@ -125,3 +117,12 @@ def sweep_ended(tries: str) -> None:
             with suppress(OSError):
                 os.rmdir(f"{place}/{name}")  # which has no lock any more
         sweep(place)
+
+
+def is_name(text: str) -> bool:
+    """Whether a try can be called so."""
+    try:
+        session_name(text)
+    except SessionNameError:
+        return False
+    return True

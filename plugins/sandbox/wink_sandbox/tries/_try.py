@@ -356,7 +356,7 @@ class Try:
 
     def _let_go(self) -> bool:
         """Take out what was accepted, while it is in use; whether nothing is left then, and it is no try any more."""
-        from wink_sandbox.tries._letting_go import end, let_go, noted
+        from wink_sandbox.tries._accepted import end, let_go, noted
 
         letting = noted(self.overlay)
         if letting is not None and (not letting.transaction or self._workspace.record.committed(letting.transaction)):
