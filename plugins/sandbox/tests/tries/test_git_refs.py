@@ -248,6 +248,163 @@ def test_each_ref_has_one_outcome(workspace: Workspace, repository: Path, name: 
     git(repository, "fsck", "--strict")
 
 
+COMMIT = "git commit -q --allow-empty -m"
+PERSON = f"{COMMIT} person"
+NO_LOGS = "rm -rf .git/logs; git config core.logAllRefUpdates false"
+OTHER = "$(git commit-tree -m other -p main main^{tree})"
+ODD = {
+    # before, what the try does, what the person does meanwhile, and refs in the end, without "refs/"
+    "packed again": ("git gc -q", f"{COMMIT} tried; git pack-refs --all", PERSON, {"heads/try/t/main": "tried"}),
+    "another branch packed again": (
+        "git branch topic; git gc -q",
+        f"git branch -f topic {OTHER}; git pack-refs --all",
+        f"{PERSON}; git branch -f topic",
+        {"heads/topic": "person", "heads/try/t/topic": "other"},
+    ),
+    "a name in other letters": ("true", f"git branch 'n\u00a0b\u3000c' {OTHER}", PERSON, {"heads/n\u00a0b\u3000c": "other"}),
+    "what is called as if it had arrived": (
+        "true",
+        f"{COMMIT} tried; git branch try/t/main {OTHER}",
+        PERSON,
+        {"heads/try/t/main": "other", "heads/try/t/main-2": "tried"},
+    ),
+    "two that would be called alike": (
+        f"git branch try/t/main {OTHER}; git branch main-2",
+        f"{COMMIT} tried; git branch -f main-2 {OTHER.replace('other', 'another')}",
+        f"{PERSON}; git branch -f main-2",
+        {"heads/try/t/main": "other", "heads/try/t/main-2": "tried", "heads/try/t/main-2-2": "another"},
+    ),
+    "a branch called HEAD, and none": (
+        "git update-ref refs/heads/HEAD main",
+        f"git update-ref refs/heads/HEAD {OTHER}; git switch -q --detach main; {COMMIT} tried",
+        f"{PERSON}; git update-ref refs/heads/HEAD main",
+        {"heads/try/t/HEAD": "other", "heads/try/t/HEAD-2": "tried"},
+    ),
+    "a tag of each": (
+        "true",
+        f"git tag -a -m notes v1; {COMMIT} tried",
+        f"git tag -a -m mine v1; {PERSON}",
+        {"tags/v1": "mine", "try/t/tags/v1": "notes"},
+    ),
+    "a ref that stands for another": (
+        "true",
+        f"git symbolic-ref refs/heads/alias refs/heads/main; {COMMIT} tried",
+        PERSON,
+        {"heads/alias": "person", "heads/try/t/main": "tried"},
+    ),
+    "a branch that is being rebased": (
+        "git switch -q -c topic; echo topic > text; git commit -qam topic; git switch -q main; echo main > text; git commit -qam main; git switch -q topic",
+        f"{COMMIT} tried",
+        "! git rebase -q main 2> /dev/null",
+        {"heads/topic": "topic", "heads/try/t/topic": "tried"},
+    ),
+    "a branch called try": (f"git branch try; git pack-refs --all; {NO_LOGS}", f"{COMMIT} tried", PERSON, {"try/t/heads/main": "tried"}),
+    "a branch called try, by itself": ("git branch try", f"{COMMIT} tried", PERSON, {"try/t/heads/main": "tried"}),
+    "a branch that becomes a directory": (
+        "git branch feat",
+        f"git branch -m feat feat/x; {COMMIT} tried",
+        PERSON,
+        {"heads/feat/x": "one", "heads/try/t/main": "tried"},
+    ),
+    "a directory that becomes a branch": (
+        "git branch feat/x; git pack-refs --all",
+        f"git branch -m feat/x feat; {COMMIT} tried",
+        PERSON,
+        {"heads/feat": "one", "heads/try/t/main": "tried"},
+    ),
+    "a branch where the other has a directory": (
+        "true",
+        f"git branch feat {OTHER}",
+        f"{PERSON}; git branch feat/x",
+        {"heads/feat/x": "person", "heads/try/t/feat": "other"},
+    ),
+    "a branch that was switched to, without logs": (
+        NO_LOGS,
+        commit(3, "tried"),
+        "git switch -q -c other",
+        {"heads/main": "tried", "heads/other": "one"},
+    ),
+    "what the person has taken back": (
+        f"{COMMIT} secret",
+        f"{COMMIT} tried",
+        "git reset -q --hard HEAD~1",
+        {"heads/main": "one", "heads/try/t/main": "tried"},
+    ),
+    "many that were fetched": (
+        "true",
+        f"for n in $(seq 300); do echo create refs/remotes/o/$n main; done | git update-ref --stdin; {COMMIT} tried",
+        PERSON,
+        {"remotes/o/300": "one", "heads/try/t/main": "tried"},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_nothing_that_a_ref_named_is_lost(workspace: Workspace, repository: Path, name: str) -> None:
+    """Each of these was lost without a word, or kept all of the repository from being merged."""
+    before, script, meanwhile, wanted = ODD[name]
+    subprocess.run(["sh", "-ec", before], cwd=repository, env=NEUTRAL, check=True)
+    one = tried(workspace, script)
+    subprocess.run(["sh", "-ec", meanwhile], cwd=repository, env=NEUTRAL, check=True)
+    head, staged = git(repository, "rev-parse", "HEAD"), git(repository, "diff", "--cached", "--name-only")
+
+    done = one.accept()
+
+    found = refs(repository)
+    assert {ref: found.get(f"refs/{ref}") for ref in wanted} == wanted, found
+    assert git(repository, "rev-parse", "HEAD") == head
+    assert git(repository, "diff", "--cached", "--name-only") == staged
+    assert done.is_over
+    git(repository, "pack-refs", "--all")
+    workspace_refs = refs(repository)
+    assert workspace_refs == found
+
+
+def test_a_commit_on_no_branch_of_a_repository_with_long_names_arrives(place: Path) -> None:
+    """What kind of names it has may be told by HEAD alone."""
+    git(place, "init", "-q", "-b", "main", "--object-format=sha256")
+    git(place, "add", ".")
+    git(place, "commit", "-q", "-m", "one")
+    with Workspace.open(place) as workspace:
+        one = tried(workspace, f"git switch -q --detach; {COMMIT} tried")
+        git(place, "commit", "-q", "--allow-empty", "-m", "person")
+
+        assert arrived(one.accept()) == [("HEAD", "refs/heads/try/t/HEAD")]
+
+
+def test_a_stash_whose_list_the_person_has_used_arrives(workspace: Workspace, repository: Path) -> None:
+    """Its list is its log, which stays the workspace's."""
+    for script in ("echo 1 > text; git stash push -q -m S1",):
+        subprocess.run(["sh", "-ec", script], cwd=repository, env=NEUTRAL, check=True)
+    one = tried(workspace, "echo 2 > text; git stash push -q -m T")
+    script = "echo 3 > text; git stash push -q -m X; git stash pop -q; git checkout -q text"
+    subprocess.run(["sh", "-ec", script], cwd=repository, env=NEUTRAL, check=True)
+
+    assert arrived(one.accept()) == [("refs/stash", "refs/try/t/stash")]
+
+    assert git(repository, "stash", "list").count("\n") == 1
+    assert "S1" in git(repository, "stash", "list")
+    assert "T" in git(repository, "log", "-1", "--format=%s", "refs/try/t/stash")
+
+
+LISTS = {
+    "a name that is too long": "echo $(git rev-parse HEAD) refs/heads/$(printf %0300d 0) > .git/packed-refs",
+    "a name that leads out": "echo $(git rev-parse HEAD) refs/heads/../../x > .git/packed-refs",
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_a_list_of_refs_that_is_none_is_refused_by_its_name(workspace: Workspace, repository: Path, name: str) -> None:
+    """And the rest is accepted."""
+    one = tried(workspace, f"echo new > new; {COMMIT} x; {LISTS[name]}")
+    git(repository, "commit", "-q", "--allow-empty", "-m", "person")
+
+    left = one.accept(rest=True).left
+
+    assert all(path.startswith(".git") for path, _ in left)
+    assert (repository / "new").exists()
+
+
 def test_a_stash_of_each_is_kept(workspace: Workspace, repository: Path) -> None:
     """With all that was stashed, which is in its log."""
     one = tried(workspace, "for n in 3 4; do sed -i s/^$n$/x/ text; git stash -q; done")
@@ -281,7 +438,6 @@ BROKEN = {
     ),
     "a ref that leads out": ("git commit -q --allow-empty -m x; ln -sf /etc/passwd .git/refs/heads/x", "a link"),
     "a ref to what nobody has": (f"git commit -q --allow-empty -m x; echo {'ab' * 20} > .git/refs/heads/x", "not all objects"),
-    "a file where branches are": ("git commit -q --allow-empty -m x; git branch a/b", "in the way"),
 }  # fmt: skip
 
 
@@ -291,8 +447,6 @@ def test_what_is_no_repository_any_more_is_refused(workspace: Workspace, reposit
     script, why = BROKEN[name]
     one = tried(workspace, f"{script}; echo new > new")
     git(repository, "commit", "-q", "--allow-empty", "-m", "person")
-    if "in the way" in why:
-        git(repository, "branch", "a")
     before = tree(repository)
 
     with pytest.raises((TryConflict, MergeRefused)):

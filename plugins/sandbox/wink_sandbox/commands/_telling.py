@@ -109,7 +109,7 @@ def tell_notes(notes: Notes, *, err: bool = False) -> None:
 
 def _short(ref: str) -> str:
     """A ref as git shows it to people."""
-    return ref.removeprefix("refs/heads/").removeprefix("refs/")
+    return ref.removeprefix("refs/heads/")
 
 
 def tell_home(home: tuple[FileChange, ...], name: str, *, err: bool = False) -> None:

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import stat
 import subprocess
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple, Self, TypeVar, cast
@@ -45,10 +44,15 @@ _OBJECT: Final = re.compile(
 )
 _ID: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _PACKED: Final = re.compile(r"^([0-9a-f]{40}(?:[0-9a-f]{24})?) (refs/[^\n]+)$", re.MULTILINE)
-_REF: Final = re.compile(r"refs/(?![-./])(?!.*(?://|\.\.|/\.|@\{|\.lock(?:/|$)))[^\s~^:?*\[\\\x00-\x20\x7f]+(?<![./])")
-_ODD: Final = re.compile(r"[^A-Za-z0-9_-]+")
+_REF: Final = re.compile(r"refs/(?![-./])(?!.*(?://|\.\.|/\.|@\{|\.lock(?:/|$)))[^~^:?*\[\\\x00-\x20\x7f]+(?<![./])")
+_ODD: Final = re.compile(r"[^A-Za-z0-9_.-]+|\.{2,}|\.(?:lock)?$|^[.-]+")
 _BUSY: Final = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply", "info/sparse-checkout")
 """What in a git directory says that its branch and its index are in use for something."""
+_NAMED: Final = ("HEAD", "rebase-merge/head-name", "rebase-apply/head-name", "BISECT_START")
+"""Where a working tree says which branch it is on, or will be on again."""
+_COMMITS: Final = ("refs/heads/", "refs/remotes/")
+"""Of these alone a later one says all that an earlier one does: a tag has a text of its own, and a stash its log."""
+_LONGEST_NAME: Final = 255 - len(".lock")
 _EMPTY: Final = {
     40: "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
     64: "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
@@ -62,6 +66,11 @@ _MANY: Final = "and is git's own, in which more than {} refs differ"
 _INCOMPLETE: Final = "and is git's own: of the try's commits not all objects are there, or are accepted"
 _IN_THE_WAY: Final = "and is git's own: {} is in the way of {}"
 _STAYS: Final = "was deleted in the try, and stays: it has moved in the workspace, or is in use there"
+_STANDS: Final = (
+    "was made to stand for another ref in the try, and stays as the workspace has it, which has changed it too"
+)
+_ODD_REF: Final = "{!r} has a name or says something in the try that is no ref to git"
+_TOO_LONG: Final = "{!r} has too long a name"
 
 
 class Arrived(NamedTuple):
@@ -94,7 +103,7 @@ class _Plan(NamedTuple):
     files: dict[str, bytes]
     gone: frozenset[str]
     arrived: tuple[Arrived, ...]
-    stays: tuple[str, ...]
+    stays: dict[str, str]
 
 
 def is_merged(path: str, root: str) -> bool:
@@ -138,6 +147,12 @@ class Refs:
             at = self._git_directory_of(path)
             if at is not None and not self._is_of_others(path, at):
                 places.setdefault(at, []).append(path)
+        for at in {self._git_directory_of(step.path) for step in found.steps} - places.keys() - {None}:
+            # Where logs are not kept, a branch that was switched to is told by HEAD alone.
+            head = _at(at or "", f"{self._own}/HEAD" if self._own else "HEAD")
+            there = _status(f"{self._overlay.root}/{head}")
+            if there is not None and there.st_ctime_ns > self._overlay.since and not self._knows(head):
+                places[at or ""] = []
         settled, same = set[str](), list[Step]()
         arrived, conflicts = list[Arrived](), list[Conflict]()
         for at, paths in places.items():
@@ -145,6 +160,12 @@ class Refs:
                 merge = self._merged(found, at, frozenset(paths))
             except _Left as reason:
                 conflicts += [Conflict(path, str(reason)) for path in paths]
+                continue
+            except OSError as error:
+                reason = _UNREADABLE.format(
+                    f"{error.strerror}, {os.path.basename(os.fsdecode(error.filename or at))!r}"
+                )
+                conflicts += [Conflict(path, reason) for path in paths]
                 continue
             found = merge.found
             settled |= merge.settled
@@ -168,6 +189,7 @@ class Refs:
     def _merged(self, found: Differences, at: str, changed: frozenset[str]) -> RefMerge:
         mine = {step.path: step for step in found.steps if self._git_directory_of(step.path) == at}
         own = {own_of(path, at): step for path, step in mine.items()}
+        dropped = {own_of(step.path, at): step for step in found.steps if step.path in mine and step.kind == "drop"}
         _check_kinds(
             own,
             any(
@@ -176,9 +198,8 @@ class Refs:
             ),
         )
         kept = {name for name, step in own.items() if _is_kept(name, step)}
-        one = _Repository(
-            self._overlay, self._base_of, self._knows, at, own, {own_of(path, at) for path in changed}, self._own
-        )
+        differs = {own_of(path, at) for path in changed}
+        one = _Repository(self._overlay, self._base_of, self._knows, at, own, dropped, differs, self._own)
         plan = one.plan(self._name, tuple(sorted(kept)), self._known)
         steps, merged = self._steps(at, plan)
         replaced = {path for path in mine if own_of(path, at) not in kept}
@@ -187,7 +208,7 @@ class Refs:
         again = tuple(step for step in found.steps if step.path in needed & replaced and step.kind == "directory")
         ordered = sorted((*rest, *again, *steps), key=lambda step: (step.path.split("/"), step.kind != "drop"))
         same = tuple(step for step in found.steps if step.path in replaced - needed)
-        stays = tuple((_at(at, name), _STAYS) for name in plan.stays)
+        stays = tuple((_at(at, name), why) for name, why in plan.stays.items())
         return RefMerge(
             replace(
                 found,
@@ -205,38 +226,39 @@ class Refs:
     def _steps(self, at: str, plan: _Plan) -> tuple[list[Step], dict[str, str]]:
         """What is to be done for a plan, and where the files and directories for it lie."""
         root, steps, merged = self._overlay.root, list[Step](), dict[str, str]()
-        for name in sorted(plan.gone):
+        in_place_of = {name for name in plan.files if _is_directory(_status(f"{root}/{_at(at, name)}"))}
+        for name in sorted(in_place_of | {one for one in plan.gone if in_place_of.isdisjoint(_above_of(one))}):
             path = _at(at, name)
             if (there := _status(f"{root}/{path}")) is not None:
                 steps.append(Step("drop", path, there))
                 merged[path] = ""
         for name, content in sorted(plan.files.items()):
             path, there = _at(at, name), _status(f"{root}/{_at(at, name)}")
-            if there is not None and not stat.S_ISREG(there.st_mode):
-                raise _Left(_IN_THE_WAY.format(f"{name!r}, no file,", "a ref"))
+            there = None if name in in_place_of else there
             for above in _above_of(path):
                 status = _status(f"{root}/{above}")
-                if status is None and above not in merged:
+                if not _is_directory(status) and merged.get(above) in (None, ""):
                     place = self._place(above)
-                    os.makedirs(place, 0o755)
+                    os.makedirs(place)
+                    self._like(place, f"{root}/{os.path.dirname(above)}", 0o7777)
                     steps.append(Step("directory", above, None, os.lstat(place)))
                     merged[above] = place
-                elif status is not None and not stat.S_ISDIR(status.st_mode):
-                    raise _Left(_IN_THE_WAY.format(repr(own_of(above, at)), repr(name)))
             place = self._place(path)
-            os.makedirs(os.path.dirname(place), 0o755, exist_ok=True)
+            os.makedirs(os.path.dirname(place), exist_ok=True)
             with open(place, "xb") as file:
                 file.write(content)
-            if there is not None:
-                shutil.copystat(f"{root}/{path}", place, follow_symlinks=False)
-                os.chmod(place, stat.S_IMODE(there.st_mode) & 0o777)
-                os.utime(place)
-            if os.geteuid() == 0:
-                home = there or os.lstat(f"{root}/{at}")
-                os.chown(place, home.st_uid, home.st_gid)
+            self._like(place, f"{root}/{path if there is not None else os.path.dirname(path)}", 0o666)
             steps.append(Step("file", path, there, os.lstat(place)))
             merged[path] = place
         return steps, merged
+
+    def _like(self, place: str, other: str, mode: int) -> None:
+        """Give something the owner and the permissions that another thing of git's has, or the nearest directory above that."""
+        while (found := _status(other)) is None:
+            other = os.path.dirname(other)
+        if os.geteuid() == 0:
+            os.chown(place, found.st_uid, found.st_gid)
+        os.chmod(place, stat.S_IMODE(found.st_mode) & mode)
 
     def _place(self, path: str) -> str:
         return f"{self._directory}/{path}"
@@ -252,29 +274,33 @@ class _Repository:
         knows: Callable[[str], bool],
         at: str,
         tried: Mapping[str, Step],
+        dropped: Mapping[str, Step],
         changed: Iterable[str],
         own: str,
     ) -> None:
         if program("git") is None:
             raise _Left(_NO_GIT)
-        self._overlay, self._base_of, self._knows, self._at, self._tried = overlay, base_of, knows, at, tried
+        self._overlay, self._base_of, self._knows, self._at = overlay, base_of, knows, at
+        self._tried, self._dropped = tried, dropped
         self._changed, self._own = frozenset(changed), f"{own}/" if own else ""
         self._here, self._there = f"{overlay.root}/{at}".rstrip("/"), f"{overlay.upper}/{at}".rstrip("/")
         if os.path.lexists(f"{self._here}/{self._own}index.lock"):
             raise _Left(_LOCKED)
         self._packed = _packed(_read(self._here, "packed-refs"))
         before = self._base_of(_at(at, "packed-refs"))
-        self._was_packed = _packed(before.content) if before is not None else self._packed
-        self._is_packed_known = before is not None or self._is_still("packed-refs")
+        is_kept = before is not None and before.content is not None
+        self._was_packed = _packed(before.content) if before is not None and is_kept else self._packed
+        self._is_packed_known = is_kept or (before is None and self._is_still("packed-refs"))
         self._tried_packed = self._was_packed
         if "packed-refs" in tried:
             is_gone = tried["packed-refs"].kind == "drop"
             self._tried_packed = {} if is_gone else _packed(_read(self._there, "packed-refs"))
         self._head = _text(_read(self._here, f"{self._own}HEAD"))
+        self._symbolic: dict[str, bytes] = {}
         self._refs = self._touched()
-        if len(self._refs) > _MOST_REFS:
-            raise _Left(_MANY.format(_MOST_REFS))
         self._now = {ref: self._value(ref) for ref in self._refs}
+        if sum(now is not None and now != self._refs[ref] for ref, now in self._now.items()) > _MOST_REFS:
+            raise _Left(_MANY.format(_MOST_REFS))
         self._index = _read(self._here, f"{self._own}index", _MOST_INDEX)
 
     # -- what the two have
@@ -282,41 +308,57 @@ class _Repository:
     def _touched(self) -> dict[str, str | None]:
         """The refs that the try has given another value, or none."""
         refs: dict[str, str | None] = {}
-        for name, step in self._tried.items():
-            if not name.startswith("refs/"):
-                continue
-            if step.kind == "drop":
+        for name, step in self._dropped.items():
+            if name.startswith("refs/"):
                 below = list(_files_below(f"{self._here}/{name}")) if _is_directory(step.found) else [""]
-                for one in (f"{name}/{path}" if path else name for path in below):
-                    refs.setdefault(one, self._tried_packed.get(one))
-            elif step.kind == "file":
-                refs[name] = _id(_read(self._there, name))
+                refs |= {one: self._tried_packed.get(one) for one in (f"{name}/{path}".rstrip("/") for path in below)}
+        for name, step in self._tried.items():
+            if name.startswith("refs/") and step.kind == "file":
+                content = _read(self._there, name) or b""
+                refs[name] = _id(content)
+                if refs[name] is None:
+                    target = _text(content).removeprefix("ref: ")
+                    if not content.startswith(b"ref: ") or not _REF.fullmatch(target):
+                        raise _Left(_UNREADABLE.format(_ODD_REF.format(name)))
+                    self._symbolic[name] = content
+                    del refs[name]
         if "packed-refs" in self._tried:
             for ref in self._was_packed.keys() | self._tried_packed.keys():
-                is_loose = ref in refs or os.path.lexists(f"{self._here}/{ref}")
+                # One that lies by itself since the try began, the try has not seen.
+                is_loose = ref in refs or (os.path.lexists(f"{self._here}/{ref}") and self._is_still(ref))
                 if not is_loose and self._was_packed.get(ref) != self._tried_packed.get(ref):
                     refs[ref] = self._tried_packed.get(ref)
-        for ref, value in list(refs.items()):
-            if not _REF.fullmatch(ref) or (value is None and self._is_symbolic(ref)):
-                del refs[ref]
+        for ref in (*refs, *self._symbolic):
+            if not _REF.fullmatch(ref):
+                raise _Left(_UNREADABLE.format(_ODD_REF.format(ref)))
+            if any(len(os.fsencode(part)) > _LONGEST_NAME for part in ref.split("/")):
+                raise _Left(_UNREADABLE.format(_TOO_LONG.format(f"{ref[:80]}…")))
         return refs
 
-    def _is_symbolic(self, ref: str) -> bool:
-        return ref in self._tried and self._tried[ref].kind == "file"
-
     def _value(self, ref: str) -> str | None:
-        loose = _read(self._here, ref)
+        loose = None if _is_directory(_status(f"{self._here}/{ref}")) else _read(self._here, ref)
         return _id(loose) if loose is not None else self._packed.get(ref)
 
-    def _has_moved(self, ref: str) -> bool:
-        """Whether the workspace has moved a ref since the try began; in doubt it has."""
-        now = self._now[ref]
-        base = self._base_of(_at(self._at, ref))
+    def _has_moved(self, git: _Git, ref: str, value: str | None) -> bool:
+        """Whether the workspace has moved a ref since the try began, which has `value` there, and not as a fast-forward of it; in doubt it has."""
+        now, base = self._now[ref], self._base_of(_at(self._at, ref))
+        is_commit, was = ref.startswith(_COMMITS), None
         if base is not None and base.content is not None:
-            return _id(base.content) != now
-        if os.path.lexists(f"{self._here}/{ref}"):
-            return not self._is_still(ref)
-        return not self._is_packed_known or self._was_packed.get(ref) != now
+            was = _id(base.content)
+            if was == now:
+                return False
+        elif os.path.lexists(f"{self._here}/{ref}"):
+            if self._is_still(ref):
+                return False
+        elif self._is_packed_known:
+            was = self._was_packed.get(ref)
+            if was == now:
+                return False
+        if now is None and was is None:
+            return False  # nothing is there to be lost
+        # What the workspace has taken back is not to come again, by a commit that was made on it.
+        is_back = was is not None and now is not None and git.is_ancestor(now, was)
+        return now is None or value is None or not is_commit or is_back or not git.is_ancestor(now, value)
 
     def _is_still(self, name: str) -> bool:
         there = _status(f"{self._here}/{name}")
@@ -327,27 +369,36 @@ class _Repository:
 
     def plan(self, name: str, kept: tuple[str, ...], known: dict[object, object]) -> _Plan:
         """What becomes of the refs, with what of the try's is `kept`; git's answers are `known`. Raises `_Left`."""
-        values = (*self._refs.values(), *self._now.values(), *self._packed.values())
-        is_long = any(value is not None and len(value) == 64 for value in values)
+        heads = (self._head, _text(_read(self._there, f"{self._own}HEAD")) if f"{self._own}HEAD" in self._tried else "")
+        values = (*self._refs.values(), *self._now.values(), *self._packed.values(), *heads)
+        is_long = any(value is not None and len(value) == 64 and _ID.fullmatch(value) for value in values)
         objects = [name for name in kept if name.startswith("objects/")]
         with _Git(self._here, self._there, objects, known, is_long=is_long) as git:
             return self._planned(git, name)
 
     def _planned(self, git: _Git, name: str) -> _Plan:
         taken, arriving, gone = dict[str, str](), dict[str, str](), set[str]()
-        stays, in_use = list[str](), self._in_use()
-        branch = self._head[5:] if self._head.startswith("ref: ") else ""
+        stays, in_use = dict[str, str](), self._in_use()
+        branch = self._head.removeprefix("ref: ") if self._head.startswith("ref: ") else ""
         index: bytes | None = None
-        for ref, value in sorted(self._refs.items()):
+        for ref, value in sorted(self._refs.items(), key=lambda one: (one[1] is not None, one[0])):
             now = self._now[ref]
             if value == now:
                 continue
-            has_moved = self._has_moved(ref)
+            has_moved = self._has_moved(git, ref, value)
             if value is None:
-                (stays.append if has_moved or ref in in_use or ref == branch else gone.add)(ref)
-            elif has_moved and now is not None and git.is_ancestor(value, now):
+                if has_moved or ref in in_use or ref == branch:
+                    stays[ref] = _STAYS
+                else:
+                    gone.add(ref)
+            elif has_moved and now is not None and ref.startswith(_COMMITS) and git.is_ancestor(value, now):
                 continue
-            elif ref in in_use or (has_moved and not (now is not None and git.is_ancestor(now, value))):
+            elif (
+                has_moved
+                or ref in in_use
+                or (ref == "refs/stash" and not self._is_log_free(ref))
+                or not self._is_free(ref, taken, gone)
+            ):
                 arriving[ref] = value
             elif ref != branch or self._index is None or (index := self._followed(git, now, value)) is not None:
                 taken[ref] = value
@@ -364,34 +415,61 @@ class _Repository:
         if not git.has_all(values, known):
             raise _Left(_INCOMPLETE)
         files = {ref: f"{value}\n".encode() for ref, value in taken.items()}
-        files |= {f"logs/{ref}": log for ref in taken if (log := self._log(ref)) is not None and self._is_log_free(ref)}
+        for ref, content in self._symbolic.items():
+            if ref in self._changed or not self._is_free(ref, taken, gone):
+                stays[ref] = _STANDS
+            else:
+                files[ref] = content
+        for ref in taken:
+            log = self._log(ref)
+            if log is not None and self._is_log_free(ref) and self._fits(f"logs/{ref}", gone):
+                files[f"logs/{ref}"] = log
         if index is not None and index != self._index:
             files[f"{self._own}index"] = index
         arrived = list[Arrived]()
         for ref, value in arriving.items():
-            as_name = self._arrival(git, ref, name, value)
+            as_name = self._arrival(git, ref, name, value, taken, gone)
+            taken[as_name] = value
             arrived.append(Arrived(ref, as_name))
             if self._value(as_name) == value:
                 continue
             files[as_name] = f"{value}\n".encode()
             log = self._log_of_its_own(ref)
-            if log and not os.path.lexists(f"{self._here}/logs/{as_name}"):
+            if log and not os.path.lexists(f"{self._here}/logs/{as_name}") and self._fits(f"logs/{as_name}", gone):
                 files[f"logs/{as_name}"] = log
         if gone & self._packed.keys():
             files["packed-refs"] = _without(_read(self._here, "packed-refs") or b"", gone)
         logs = {f"logs/{ref}" for ref in gone if f"logs/{ref}" in self._tried and self._is_log_free(ref)}
-        return _Plan(files, frozenset(gone | logs), tuple(arrived), tuple(stays))
+        return _Plan(files, frozenset(gone | logs), tuple(arrived), stays)
+
+    def _is_free(self, ref: str, planned: Mapping[str, str], gone: Collection[str]) -> bool:
+        """Whether git can have a ref of this name beside those that there are: none is the directory of another."""
+        others = {*planned, *self._symbolic, *(self._packed.keys() - gone)} - {ref}
+        return others.isdisjoint(_above_of(ref)) and ref not in _above(others) and self._fits(ref, gone)
+
+    def _fits(self, name: str, gone: Collection[str]) -> bool:
+        """Whether a file can lie there, when those that are `gone`, or their logs, have gone."""
+        out = {*gone, *(f"logs/{ref}" for ref in gone)}
+        for above in _above_of(name):
+            status = _status(f"{self._here}/{above}")
+            if status is not None and not stat.S_ISDIR(status.st_mode) and above not in out:
+                return False
+        if not _is_directory(_status(f"{self._here}/{name}")):
+            return True
+        return all(
+            f"{name}/{path}" in out for path, found in walk_tree(f"{self._here}/{name}") if not _is_directory(found)
+        )
 
     def _in_use(self) -> frozenset[str]:
-        """The branches that other working trees are on; the workspace's own, while it merges or rebases, too."""
-        heads = (
-            {f"{self._own}HEAD"} if self._overlay.is_git else {f"{self._own}HEAD", "HEAD"}
-        )  # nobody works in a bare one
+        """The branches that other working trees are on, or will be on again when they have rebased; the workspace's own, while it merges or rebases, too."""
+        places = ["", self._own] if not self._overlay.is_git else [self._own]  # nobody works in a bare one
         with suppress(OSError), os.scandir(f"{self._here}/worktrees") as entries:
-            heads.update(f"worktrees/{entry.name}/HEAD" for entry in entries)
+            places += [f"worktrees/{entry.name}/" for entry in entries]
+        said = {f"{place}{name}" for place in places for name in _NAMED}
         if not any(os.path.lexists(f"{self._here}/{self._own}{name}") for name in _BUSY):
-            heads.remove(f"{self._own}HEAD")
-        return frozenset(_text(_read(self._here, head)).removeprefix("ref: ") for head in heads)
+            said.discard(f"{self._own}HEAD")
+        names = (_text(_read(self._here, one)).removeprefix("ref: ") for one in said)
+        return frozenset(one if one.startswith("refs/") else f"refs/heads/{one}" for one in names)
 
     def _followed(self, git: _Git, now: str | None, value: str) -> bytes | None:
         """The workspace's index when its branch has moved; None where what is staged there stands in the way."""
@@ -410,17 +488,27 @@ class _Repository:
     def _is_log_free(self, ref: str) -> bool:
         return f"logs/{ref}" not in self._changed
 
-    def _arrival(self, git: _Git, ref: str, name: str, value: str) -> str:
+    def _arrival(
+        self, git: _Git, ref: str, name: str, value: str, planned: Mapping[str, str], gone: Collection[str]
+    ) -> str:
         """What a ref is called that both have moved."""
         kind, _, rest = ref.removeprefix("refs/").partition("/")
         is_branch = kind == "heads" or ref == "HEAD"
-        plain = f"refs/heads/try/{name}/{rest or ref}" if is_branch else f"refs/try/{name}/{ref.removeprefix('refs/')}"
-        for number in range(1, _ARRIVALS):
-            one = plain if number == 1 else f"{plain}-{number}"
-            there = self._value(one)
-            if there is None or there == value or git.is_ancestor(there, value):
-                return one
-        raise _Left(_IN_THE_WAY.format(repr(plain), repr(ref)))
+        beside = f"refs/try/{name}/{ref.removeprefix('refs/')}"
+        # Where there is a branch called try, or try/NAME, no other can begin so.
+        for plain in (f"refs/heads/try/{name}/{rest or ref}", beside) if is_branch else (beside,):
+            for number in range(1, _ARRIVALS):
+                one = plain if number == 1 else f"{plain}-{number}"
+                if planned.get(one) == value:
+                    return one
+                if one in planned or len(os.fsencode(one.rpartition("/")[2])) > _LONGEST_NAME:
+                    continue
+                if not self._is_free(one, planned, gone):
+                    continue
+                there = self._value(one)
+                if there in (None, value) or (one.startswith(_COMMITS) and git.is_ancestor(there or "", value)):
+                    return one
+        raise _Left(_IN_THE_WAY.format(repr(beside), repr(ref)))
 
 
 class _Git:

@@ -208,6 +208,6 @@ def _commits(branch: str, change: FileChange) -> list[str]:
     made = [text.partition(": ")[2] for text in said if text.startswith("commit")]
     name = quoted_path(branch)
     if not made:
-        return [f"{name} moved"] if said or not diff.is_known else []
+        return [f"{name} moved"] if change.before is not None and (said or not diff.is_known) else []
     last = made[-1] if len(made[-1]) <= 50 else f"{made[-1][:49]}…"
     return [f"{len(made)} commit{'' if len(made) == 1 else 's'} on {name}: {last}"]
