@@ -1,6 +1,6 @@
 """Let every call of the workload fail, or be the last, at each system call in turn, and print what that left.
 
-Without options everything is tried, which takes about an hour; `--every N` tries each N-th point, `--only OPERATION`
+Without options everything is tried, which takes hours; `--every N` tries each N-th point, `--only OPERATION`
 just this one. A line tells of each pair of operation and fault that is done; with `--kept FILE` what was found is kept
 there, and a run that was ended goes on.
 """

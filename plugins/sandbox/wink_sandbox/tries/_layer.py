@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import suppress
 from typing import Final
 
 from wink.dataclass import replace
@@ -40,17 +41,22 @@ def seen(overlay: Overlay) -> Differences:
     return replace(found, suspects=suspects, notes=tuple(note for note in found.notes if note[0] != STATE))
 
 
-def let_go_of_accepted(overlay: Overlay) -> None:
+def let_go_of_accepted(overlay: Overlay, *, is_beside: bool = False) -> None:
     """See that no file in it is the workspace's too, as after a crash: a program would write into both.
 
     What has a name elsewhere becomes a copy. It is not taken for accepted where it is the workspace's at the same path: an accept that
-    was not committed, and is yet to be taken back there, has left it so.
+    was not committed, and is yet to be taken back there, has left it so. In a layer `is_beside` the workspace, of which nothing is
+    noted, it is, and goes.
     """
     names: dict[int, list[str]] = {}
     # What a program has closed, nobody has looked into: none of it was accepted.
     for path, found in walk_tree(overlay.upper, closed=False):
         if stat.S_ISREG(found.st_mode) and found.st_nlink > 1:
             place = f"{overlay.upper}/{path}"
+            with suppress(OSError):
+                if is_beside and os.path.samestat(found, os.lstat(f"{overlay.root}/{path}")):
+                    os.unlink(place)
+                    continue
             names.setdefault(found.st_ino, []).append(place)
     for first, *others in names.values():
         # What is too deep to have a path was never taken over, nor was any file that has such a name.

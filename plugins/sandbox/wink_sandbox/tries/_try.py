@@ -184,7 +184,7 @@ class Try:
                     remove_tree(f"{self.overlay.directory}/{CHECK}")
                 let_go_of_accepted(self.overlay)
                 for _, layer in layers_beside(self.overlay, self._facts):
-                    let_go_of_accepted(layer)
+                    let_go_of_accepted(layer, is_beside=True)
             yield
         finally:
             self.overlay.close()
