@@ -44,11 +44,10 @@ from wink_attach._tree import Tree
 
 IDLE: Final = 900.0
 """Seconds without an event after which the helper ends."""
-SCRATCH: Final = (
-    "node_modules", ".venv", "/target", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis",
-    ".tox", ".nox", ".gradle",
-)  # fmt: skip
-"""Directories of builds and caches, which are not looked at."""
+SCRATCH: Final = ("node_modules", ".venv", "/target", ".tox", ".nox")
+"""Directories of dependencies and builds, which are not kept: that something has changed in one is told."""
+CACHES: Final = ("__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".gradle")
+"""Directories of what a tool makes again by itself, and so nearly each call changes; they are not looked at."""
 STOP: Final = b"stop"
 """What takes the place of an event when the helper is to end."""
 _PIECE: Final = 0.02
@@ -134,7 +133,7 @@ class Helper:
         self._agents: dict[str, Agent] = {}
         self._is_over = False
         self._workspace = workspace
-        self._tree = Tree(root, SCRATCH)
+        self._tree = Tree(root, SCRATCH, CACHES)
         place, known_as = baseline_of(root, workspace.state)
         self._baseline = Baseline(place, workspace=known_as)
         with self._trusting(sqlite3.Error, ValueError, TypeError, KeyError):
