@@ -223,6 +223,23 @@ def test_the_budget_lets_go_of_the_largest(tmp_path: Path) -> None:
     tree.close()
 
 
+def test_another_budget_counts_from_the_next_start_on(tmp_path: Path) -> None:
+    """A smaller one lets go at once; with a larger one what there was no room for is kept."""
+    root, state = tmp_path / "root", str(tmp_path / "state")
+    root.mkdir()
+    (root / "large").write_bytes(b"x" * 5000)
+    (root / "small").write_bytes(b"y" * 100)
+    tree = Tree(str(root), ())
+    for budget, kept in ((10_000, 5100), (1000, 100), (1000, 100), (10_000, 5100)):
+        keeper = Keeper(tree, Baseline(state, budget=budget), lambda path, *, by_name: False)
+        keeper.begin()
+        keeper.work(60)
+        assert keeper.differences() == []
+        assert keeper.baseline.size == kept
+        keeper.close()
+    tree.close()
+
+
 class Closing(Tree):
     """A tree in which some directories cannot be looked into, whoever the test runs as."""
 

@@ -20,7 +20,7 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from typing import Any, Final, Self, cast
 
-from wink.cli import one_line, open_workspace, wrong
+from wink.cli import installed_catalog, one_line, open_workspace, wrong
 from wink.errors import WinkError
 from wink.filesystem import program_state
 from wink.state import opened_directory, read_file
@@ -40,6 +40,7 @@ from wink_attach._place import (
     socket_place,
 )
 from wink_attach._recorder import Recorder, Told
+from wink_attach._settings import AttachSettings
 from wink_attach._tree import Tree
 
 IDLE: Final = 900.0
@@ -135,7 +136,8 @@ class Helper:
         self._workspace = workspace
         self._tree = Tree(root, SCRATCH, CACHES)
         place, known_as = baseline_of(root, workspace.state)
-        self._baseline = Baseline(place, workspace=known_as)
+        kept: AttachSettings = installed_catalog(root).own_settings("attach")
+        self._baseline = Baseline(place, budget=kept.budget_bytes, workspace=known_as)
         with self._trusting(sqlite3.Error, ValueError, TypeError, KeyError):
             self._judge = Judge(self._workspace, self._baseline)
             self._keeper = Keeper(self._tree, self._baseline, self._judge.is_secret)

@@ -84,7 +84,7 @@ class Keeper:
                     self._unread[path] = None
                 elif known is None or known.status != status:
                     self._dirty.add(path)
-                elif status.is_file and not known.digest:
+                elif status.is_file and (not known.digest or path in self.baseline.unkept):
                     self._unread[path] = None
         self._dirty |= entries.keys() - met
         self._beside.know(sorted(passed), self.watch)
