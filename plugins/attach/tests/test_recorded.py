@@ -291,6 +291,19 @@ def test_git_is_followed_and_goes_back(attached: Project) -> None:
     )
 
 
+def test_what_git_has_too_comes_back_without_git(attached: Project) -> None:
+    """A call may take the repository away with the files: what is kept leans on no object in it."""
+    git = ["git", "-c", "user.name=n", "-c", "user.email=e@x"]
+    before = attached.files()
+    for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "first"]):
+        subprocess.run([*git, *command], cwd=attached.root, check=True)
+    attached.prompt("Begin anew")
+    attached.bash("t1", "rm -rf .git; rm -r a.txt src; git init -q")
+    attached.wink("undo", "--turn")
+
+    assert {path: content for path, content in attached.files().items() if not path.startswith(".git")} == before
+
+
 @pytest.mark.parametrize(
     "payload",
     [
