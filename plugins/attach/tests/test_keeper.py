@@ -223,6 +223,25 @@ def test_the_budget_lets_go_of_the_largest(tmp_path: Path) -> None:
     tree.close()
 
 
+def test_content_that_no_file_has_is_forgotten_when_something_has_changed(tmp_path: Path) -> None:
+    """An idle helper of 100,000 files would look at all of them every half minute otherwise."""
+    baseline = Baseline(str(tmp_path / "state"))
+    status = Status(0o100644, 3, 1, 1, 1, 0, 0)
+    asked = list[str]()
+    baseline._database.set_trace_callback(asked.append)
+    for content in (b"one", b"two", b"two"):
+        baseline.put("a", Entry(status, hashlib.sha256(content).digest()), content)
+        baseline.sweep()
+        assert baseline.size == 3
+        count = len(asked)
+        baseline.sweep()
+        assert len(asked) == count
+    baseline.drop("a")
+    baseline.sweep()
+    assert baseline.size == 0
+    baseline.close()
+
+
 def test_another_budget_counts_from_the_next_start_on(tmp_path: Path) -> None:
     """A smaller one lets go at once; with a larger one what there was no room for is kept."""
     root, state = tmp_path / "root", str(tmp_path / "state")

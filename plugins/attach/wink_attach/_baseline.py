@@ -68,7 +68,7 @@ class Baseline:
         os.makedirs(directory, mode=0o700, exist_ok=True)
         self._directory: Final = directory
         self._budget = budget
-        self._is_in_transaction = False
+        self._is_in_transaction = self._is_swept = False
         self.damage = (
             "it was found to be damaged" if os.path.lexists(f"{directory}/{_DISTRUSTED}") else _oddity(directory)
         )
@@ -101,6 +101,7 @@ class Baseline:
     def put(self, path: str, entry: Entry, content: bytes | None = None) -> None:
         """Note what is at a path, with its content where that is to be kept."""
         self._begin()
+        self._is_swept = False
         self.entries[path] = entry
         row = os.fsencode(path), json.dumps(entry.status), entry.digest, os.fsencode(entry.target)
         self._database.execute("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?)", row)
@@ -115,6 +116,7 @@ class Baseline:
     def drop(self, path: str) -> None:
         """Note that nothing is at a path."""
         self._begin()
+        self._is_swept = False
         self.entries.pop(path, None)
         self._database.execute("DELETE FROM files WHERE path = ?", (os.fsencode(path),))
 
@@ -156,7 +158,10 @@ class Baseline:
             self._is_in_transaction = False
 
     def sweep(self) -> None:
-        """Forget content that no file has any more."""
+        """Forget content that no file has any more; nothing to do unless something was noted since the last time."""
+        if self._is_swept:
+            return
+        self._is_swept = True
         self._begin()
         self._database.execute(_UNUSED)
         self._size = self._database.execute("SELECT ifnull(sum(size), 0) FROM blobs").fetchone()[0]
