@@ -194,6 +194,42 @@ def test_claude_code_is_attached_for_one_run(attached: Attached) -> None:
     assert "new.txt" not in attached.files()
 
 
+@pytest.mark.timeout(400)
+def test_claude_code_goes_on_in_the_background_and_is_interrupted(attached: Attached) -> None:
+    """What a command writes after its end is nobody's for sure; what one that was ended had done is recorded and undone."""
+    before = attached.files()
+    attached.wink("attach", "claude-code")
+    late = "sleep 2; echo late > late.txt"
+    model = ScriptedModel(
+        [
+            Turn("I build.", [("Bash", {"command": late, "run_in_background": True})]),
+            Turn("I wait.", [("Bash", {"command": "sleep 5; echo half > half.txt; sleep 100"})]),
+        ]
+    )
+    with serving(model) as url:
+        running = attached.start(*claude(url, "Build it"))
+        until = time.monotonic() + 100
+        while not (attached.repository / "half.txt").exists() and running.poll() is None and time.monotonic() < until:
+            time.sleep(0.05)
+        running.send_signal(signal.SIGINT)
+        running.communicate(timeout=60)
+        model.turns.append(Turn("Done."))
+        attached.run(*claude(url, "And?", "--continue"))
+
+    changed = {call["tool"]: call for call in attached.calls() if call["changes"]}
+    assert {tool: [change["path"] for change in call["changes"]] for tool, call in changed.items()} == {
+        "Bash": ["half.txt"], "between": ["late.txt"],
+    }  # fmt: skip
+    aside = changed["between"]["call"]
+    assert f"{aside} stays, guessed" in attached.wink("undo", "--turn", "1")
+    assert attached.files() == {**before, "late.txt": b"late\n"}
+    attached.wink("undo", aside)
+    assert attached.files() == before
+    attached.wink("redo")
+    attached.wink("redo")
+    assert attached.files()["half.txt"] == b"half\n"
+
+
 def codex(attached: Attached, model: str, prompt: str) -> tuple[list[str], dict[str, str]]:
     """Codex's command line for one prompt, and its environment."""
     config = attached.home / ".codex/config.toml"
