@@ -31,10 +31,15 @@ def made(root: Path, files: int) -> None:
         path.write_text(f"# {number}\n" + "x = 1\n" * 200)
 
 
+def _nothing_is_secret(path: str, *, by_name: bool) -> bool:
+    del path, by_name
+    return False
+
+
 def baseline(root: Path, state: Path) -> tuple[float, float]:
     """Seconds until everything is watched and known by name, and until everything is kept."""
     tree = Tree(str(root), ())
-    keeper = Keeper(tree, Baseline(str(state)), lambda path: False)
+    keeper = Keeper(tree, Baseline(str(state)), _nothing_is_secret)
     start = time.perf_counter()
     keeper.begin()
     watched = time.perf_counter() - start

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.agents import npm
+from tests.agents import clients, npm
 from tests.agents.files import snapshot
 from tests.agents.model_server import serving
 from tests.agents.script import ScriptedModel, Turn
@@ -33,8 +35,8 @@ PATCH = """apply_patch <<'EOF'
 +new
 *** End Patch
 EOF"""
-OURS = frozenset({".claude", ".codex", ".opencode"})
-"""Directories of an agent's configuration, which are no work of its."""
+OURS = (".claude/", ".codex/", ".opencode/", ".git/opencode")
+"""What agents keep for themselves, which is no work of theirs."""
 
 
 class Attached:
@@ -64,22 +66,28 @@ class Attached:
     def files(self) -> dict[str, bytes]:
         """What the person has, without what wink and agents keep for themselves."""
         found = snapshot(self.repository)
-        return {path: content for path, content in found.items() if path.split("/")[0] not in OURS}
+        return {path: content for path, content in found.items() if not path.startswith(OURS)}
 
-    def run(self, command: list[str], environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
-        """Let the agent work for one prompt."""
-        done = subprocess.run(
+    def start(self, command: list[str], environment: Mapping[str, str]) -> subprocess.Popen[str]:
+        """Let the agent begin with one prompt."""
+        return subprocess.Popen(
             command,
             cwd=self.repository,
             env={"PATH": npm.path(), "HOME": str(self.home), "TERM": "dumb", **environment},
             stdin=subprocess.DEVNULL,
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
-            timeout=150,
-            check=False,
         )
-        assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
-        return done
+
+    def run(self, command: list[str], environment: Mapping[str, str]) -> None:
+        """Let the agent work for one prompt."""
+        running = self.start(command, environment)
+        try:
+            said = running.communicate(timeout=150)
+        finally:
+            running.kill()
+        assert running.returncode == 0, "\n".join(said)
 
 
 @pytest.fixture
@@ -90,7 +98,7 @@ def attached(repository: Path, home: Path) -> Iterator[Attached]:
     settings.write_text(RULES)
     made = Attached(repository, home)
     yield made
-    for name in ("claude-code", "codex"):
+    for name in ("claude-code", "codex", "opencode"):
         made.wink("detach", name)
 
 
@@ -186,6 +194,42 @@ def test_claude_code_is_attached_for_one_run(attached: Attached) -> None:
     assert "new.txt" not in attached.files()
 
 
+@pytest.mark.timeout(400)
+def test_claude_code_goes_on_in_the_background_and_is_interrupted(attached: Attached) -> None:
+    """What a command writes after its end is nobody's for sure; what one that was ended had done is recorded and undone."""
+    before = attached.files()
+    attached.wink("attach", "claude-code")
+    late = "sleep 2; echo late > late.txt"
+    model = ScriptedModel(
+        [
+            Turn("I build.", [("Bash", {"command": late, "run_in_background": True})]),
+            Turn("I wait.", [("Bash", {"command": "sleep 5; echo half > half.txt; sleep 100"})]),
+        ]
+    )
+    with serving(model) as url:
+        running = attached.start(*claude(url, "Build it"))
+        until = time.monotonic() + 100
+        while not (attached.repository / "half.txt").exists() and running.poll() is None and time.monotonic() < until:
+            time.sleep(0.05)
+        running.send_signal(signal.SIGINT)
+        running.communicate(timeout=60)
+        model.turns.append(Turn("Done."))
+        attached.run(*claude(url, "And?", "--continue"))
+
+    changed = {call["tool"]: call for call in attached.calls() if call["changes"]}
+    assert {tool: [change["path"] for change in call["changes"]] for tool, call in changed.items()} == {
+        "Bash": ["half.txt"], "between": ["late.txt"],
+    }  # fmt: skip
+    aside = changed["between"]["call"]
+    assert f"{aside} stays, guessed" in attached.wink("undo", "--turn", "1")
+    assert attached.files() == {**before, "late.txt": b"late\n"}
+    attached.wink("undo", aside)
+    assert attached.files() == before
+    attached.wink("redo")
+    attached.wink("redo")
+    assert attached.files()["half.txt"] == b"half\n"
+
+
 def codex(attached: Attached, model: str, prompt: str) -> tuple[list[str], dict[str, str]]:
     """Codex's command line for one prompt, and its environment."""
     config = attached.home / ".codex/config.toml"
@@ -231,3 +275,127 @@ def test_codex_is_judged_recorded_and_undone(attached: Attached) -> None:
     assert attached.files() == before
     attached.wink("redo")
     assert attached.files() == first
+
+
+def opencode(attached: Attached, model: str, prompt: str, *more: str) -> tuple[list[str], dict[str, str]]:
+    """opencode's command line for one prompt, and its environment."""
+    prepared = clients.opencode(clients.Place(attached.home, attached.repository, model), "{}", prompt)
+    return [*prepared.command, *more], dict(prepared.environment)
+
+
+@pytest.mark.timeout(400)
+def test_opencode_is_judged_recorded_and_undone(attached: Attached) -> None:
+    """Its own tools read, edit, write, delete, fail, run two at once, have a subagent and are denied; one call, a turn and its redo are exact."""
+    root = attached.repository
+    before = attached.files()
+    attached.wink("attach", "opencode")
+    greet = str(root / "greet.py")
+    model = ScriptedModel(
+        [
+            Turn("I look at it.", [("read", {"filePath": greet})]),
+            Turn("I change it.", [("edit", {"filePath": greet, "oldString": "hello", "newString": "good day"})]),
+            Turn("I write one.", [("write", {"filePath": str(root / "new.txt"), "content": "new\n"})]),
+            Turn("I tidy up.", [bash("rm notes.txt && mkdir -p build && echo out > build/log")]),
+            Turn("I run it.", [bash("echo half > half.txt; exit 3")]),
+            Turn("I look for it.", [bash("cat secret")]),
+            Turn("I keep it.", [("write", {"filePath": str(root / "kept/new.txt"), "content": "new\n"})]),
+            Turn("I change what is not there.", [("edit", {"filePath": greet, "oldString": "no", "newString": "yes"})]),
+            Turn("Two at once.", [bash("sleep 0.2; echo 1 > one.txt"), bash("sleep 0.2; echo 2 > two.txt")]),
+            Turn("I ask another.", [("task", {"description": "d", "prompt": "Help", "subagent_type": "general"})]),
+            Turn("I help.", [bash("echo sub > sub.txt")]),
+            Turn("Helped."),
+            Turn("Done with the first."),
+            Turn("Once more.", [bash("echo later >> new.txt")]),
+            Turn("Done with the second."),
+        ]
+    )
+    with serving(model) as url:
+        attached.run(*opencode(attached, url, "Greet better\nand so on"))
+        first = attached.files()
+        deleting = next(call for call in attached.calls() if "rm notes.txt" in str(call["arguments"]))
+        attached.wink("undo", deleting["call"])
+        assert attached.files()["notes.txt"] == before["notes.txt"]
+        assert "build/log" not in attached.files()
+        attached.wink("redo")
+        assert attached.files() == first
+        attached.run(*opencode(attached, url, "And more", "--continue"))
+    assert first["greet.py"] == b'def greet():\n    return "good day"\n'
+    assert {"new.txt", "build/log", "half.txt", "one.txt", "two.txt", "sub.txt"} <= first.keys()
+    assert not {"notes.txt", "kept/new.txt"} & first.keys()
+
+    calls = [call for call in attached.calls() if call["id"].startswith("call_")]
+    assert [(call["tool"], call["outcome"]) for call in calls] == [
+        ("read", "ok"),
+        ("edit", "ok"),
+        ("write", "ok"),
+        ("bash", "ok"),
+        ("bash", "ok"),
+        ("bash", "denied"),
+        ("write", "denied"),
+        ("edit", "ok"),
+        *[("bash", "ok")] * 3,
+        ("task", "ok"),
+        ("bash", "ok"),
+    ]
+    assert [[change["path"] for change in call["changes"]] for call in calls[1:5]] == [
+        ["greet.py"], ["new.txt"], ["build", "build/log", "notes.txt"], ["half.txt"],
+    ]  # fmt: skip
+    (by_another,) = [call for call in calls if call["prompt"].startswith("opencode ses_")]
+    assert [change["path"] for change in by_another["changes"]] == ["sub.txt"]
+    assert by_another["session"] == calls[0]["session"]
+    for position, told in ((4, "exit status 3"), (7, "Could not find oldString")):
+        assert told in attached.wink("show", calls[position]["call"])
+    assert "the secret stays where it is" in model.heard()
+    assert "The user has taken changes back with wink" in model.heard()
+    log = attached.wink("log")
+    assert 'turn 1 of opencode: "Greet better\n' in log  # opencode puts a prompt of several words in quotes
+    assert "turn 3" not in log  # a subagent's task is no prompt of the person's
+    assert ", seen to work" in attached.wink("attach")
+    assert "-keep me" in attached.wink("diff", deleting["call"])
+    attached.wink("undo", "--turn")
+    assert attached.files() == first
+    attached.wink("undo", "--turn", "1")
+    assert attached.files() == before
+    attached.wink("redo")
+    assert attached.files() == first
+
+
+@pytest.mark.timeout(400)
+def test_opencode_is_attached_for_one_run_and_interrupted(attached: Attached) -> None:
+    """Nothing is written into the project; what a call that was ended had done, and what runs on behind it, is recorded and undone."""
+    before = attached.files()
+    model = ScriptedModel(
+        [
+            Turn("I build.", [bash("(sleep 1; echo late > late.txt) >/dev/null 2>&1 & echo now > now.txt")]),
+            Turn("I wait.", [bash("sleep 3; echo half > half.txt; sleep 100")]),
+        ]
+    )
+    with serving(model) as url:
+        command, environment = opencode(attached, url, "Build it")
+        command = [sys.executable, "-m", "wink", "attach", "opencode", "--", *command]
+        running = attached.start(command, environment)
+        until = time.monotonic() + 100
+        while not (attached.repository / "half.txt").exists() and running.poll() is None and time.monotonic() < until:
+            time.sleep(0.05)
+        running.send_signal(signal.SIGINT)
+        running.communicate(timeout=60)
+        model.turns.append(Turn("Done."))
+        command, environment = opencode(attached, url, "And?", "--continue")
+        attached.run([sys.executable, "-m", "wink", "attach", "opencode", "--", *command], environment)
+
+    assert not (attached.repository / ".opencode").exists()
+    changed = [(call["tool"], [change["path"] for change in call["changes"]]) for call in attached.calls()]
+    assert [one for one in changed if one[1]] == [
+        ("bash", ["now.txt"]),
+        ("between", ["late.txt"]),
+        ("bash", ["half.txt"]),
+    ]
+    attached.wink("undo", "--turn")
+    assert attached.files() == {**before, "late.txt": b"late\n"}
+    attached.wink("redo")
+    assert attached.files()["half.txt"] == b"half\n"
+
+
+def bash(command: str) -> tuple[str, dict[str, str]]:
+    """A call of opencode's shell."""
+    return "bash", {"command": command, "description": "d"}

@@ -20,7 +20,8 @@ from wink_attach._baseline import Baseline, Entry, condition
 from wink_attach._keeper import Difference, Keeper
 from wink_attach._tree import Status, Tree
 
-NAMES = ("a", "b", "d", "d/a", "d/e", "d/e/a", "node_modules", "node_modules/x")
+BESIDE = "node_modules"
+NAMES = ("a", "b", "d", "d/a", "d/e", "d/e/a", BESIDE, f"{BESIDE}/x", f"{BESIDE}/y", f"{BESIDE}/y/z")
 Step = tuple[str, str, str]
 STEPS = st.lists(
     st.tuples(
@@ -58,11 +59,11 @@ def model(root: Path) -> dict[str, tuple[int, bytes]]:
     """Everything that is kept: type and mode, and content or a link's body."""
     found: dict[str, tuple[int, bytes]] = {}
     for directory, names, files in os.walk(root):
-        names[:] = [name for name in names if name != "node_modules"]
+        names[:] = [name for name in names if name != BESIDE]
         for name in (*names, *files):
             path = os.path.join(directory, name)
             status = os.lstat(path)
-            if name == "node_modules":
+            if name == BESIDE:
                 continue
             content = b""
             if stat.S_ISREG(status.st_mode):
@@ -73,10 +74,20 @@ def model(root: Path) -> dict[str, tuple[int, bytes]]:
     return found
 
 
+def beside(root: Path, *, with_content: bool) -> dict[str, object]:
+    """What is in the directories that are not kept, where they are some."""
+    return {
+        str(path.relative_to(root)): path.is_file() and with_content and path.read_bytes()
+        for top in (root / BESIDE, root / "d" / BESIDE)
+        if top.is_dir() and not top.is_symlink()
+        for path in (top, *top.rglob("*"))
+    }
+
+
 @contextmanager
 def keeping(root: Path, state: Path) -> Iterator[Keeper]:
     """A keeper that has read everything."""
-    tree = Tree(str(root), ("node_modules",))
+    tree = Tree(str(root), (BESIDE,))
     keeper = Keeper(tree, Baseline(str(state)), lambda path, *, by_name: False)
     keeper.begin()
     keeper.work(60)
@@ -91,6 +102,8 @@ def told(keeper: Keeper, found: list[Difference]) -> dict[str, tuple[tuple[int, 
     """What each difference says was there, and whether something is there now."""
     answers: dict[str, tuple[tuple[int, bytes] | None, bool]] = {}
     for one in found:
+        if one.is_beside:
+            continue
         before = None
         if one.before is not None:
             content = (
@@ -113,6 +126,7 @@ def test_what_differs_is_told_with_what_it_was(overflows: bool, first: list[Step
         for number, step in enumerate(first):
             do(root, step, number)
         before = model(root)
+        aside = beside(root, with_content=not overflows)
         with keeping(root, Path(place, "state")) as keeper:
             for count, steps in enumerate(then):
                 for number, step in enumerate(steps):
@@ -127,6 +141,9 @@ def test_what_differs_is_told_with_what_it_was(overflows: bool, first: list[Step
                     if before.get(path) != after.get(path)
                 }
                 assert told(keeper, found) == wanted
+                was, aside = aside, beside(root, with_content=not overflows)
+                tops = {path[: path.index(BESIDE)] + BESIDE for path in dict(was.items() ^ aside.items())}
+                assert tops <= {one.path for one in found if one.is_beside}
                 keeper.take(found)
                 assert keeper.differences() == []
                 before = after
@@ -149,7 +166,41 @@ def test_another_process_goes_on_from_what_was_kept(first: list[Step], then: lis
         after = model(root)
         with keeping(root, Path(place, "state")) as keeper:
             changed = {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
-            assert {one.path for one in keeper.differences()} == changed
+            assert {one.path for one in keeper.differences() if not one.is_beside} == changed
+
+
+def test_of_a_directory_that_is_not_kept_only_the_upper_ones_are_watched(tmp_path: Path) -> None:
+    """However much is in it, and what changes is told once; a tool's cache is not spoken of."""
+    root, state = tmp_path / "root", tmp_path / "state"
+    for number in range(300):
+        (root / f"{BESIDE}/p{number}/lib/deep/er").mkdir(parents=True)
+    (root / ".venv/lib/python3.14/site-packages").mkdir(parents=True)
+    (root / "src").mkdir()
+    tree = Tree(str(root), (BESIDE, ".venv"), ("cache",))
+    keeper = Keeper(tree, Baseline(str(state)), lambda path, *, by_name: False)
+    keeper.begin()
+    places = list(keeper.watch._places.values())
+    assert (len(places), sum(one.startswith(BESIDE) for one in places)) == (2 + 64 + 4, 64)
+
+    def found() -> list[str]:
+        told = keeper.differences()
+        keeper.take(told)
+        assert not keeper.has_news()
+        return [one.path for one in told]
+
+    (root / f"{BESIDE}/p0/new").write_text("new\n")
+    (root / f"{BESIDE}/p0/newer").write_text("new\n")
+    assert found() == [BESIDE]
+    (root / ".venv/lib/python3.14/site-packages/cache").mkdir()
+    (root / "src/cache").mkdir()
+    assert found() == []
+    (root / ".venv/lib/python3.14/site-packages/added").mkdir()
+    assert found() == [".venv"]
+    shutil.rmtree(root / BESIDE)
+    assert found() == [BESIDE]
+    assert found() == []
+    keeper.close()
+    tree.close()
 
 
 def test_the_budget_lets_go_of_the_largest(tmp_path: Path) -> None:
@@ -169,6 +220,42 @@ def test_the_budget_lets_go_of_the_largest(tmp_path: Path) -> None:
 
     assert found == {"large": None, "small": b"y" * 100}
     keeper.close()
+    tree.close()
+
+
+def test_content_that_no_file_has_is_forgotten_when_something_has_changed(tmp_path: Path) -> None:
+    """An idle helper of 100,000 files would look at all of them every half minute otherwise."""
+    baseline = Baseline(str(tmp_path / "state"))
+    status = Status(0o100644, 3, 1, 1, 1, 0, 0)
+    asked = list[str]()
+    baseline._database.set_trace_callback(asked.append)
+    for content in (b"one", b"two", b"two"):
+        baseline.put("a", Entry(status, hashlib.sha256(content).digest()), content)
+        baseline.sweep()
+        assert baseline.size == 3
+        count = len(asked)
+        baseline.sweep()
+        assert len(asked) == count
+    baseline.drop("a")
+    baseline.sweep()
+    assert baseline.size == 0
+    baseline.close()
+
+
+def test_another_budget_counts_from_the_next_start_on(tmp_path: Path) -> None:
+    """A smaller one lets go at once; with a larger one what there was no room for is kept."""
+    root, state = tmp_path / "root", str(tmp_path / "state")
+    root.mkdir()
+    (root / "large").write_bytes(b"x" * 5000)
+    (root / "small").write_bytes(b"y" * 100)
+    tree = Tree(str(root), ())
+    for budget, kept in ((10_000, 5100), (1000, 100), (1000, 100), (10_000, 5100)):
+        keeper = Keeper(tree, Baseline(state, budget=budget), lambda path, *, by_name: False)
+        keeper.begin()
+        keeper.work(60)
+        assert keeper.differences() == []
+        assert keeper.baseline.size == kept
+        keeper.close()
     tree.close()
 
 

@@ -147,6 +147,32 @@ def test_a_call_says_which_of_its_changes_cannot_be_undone(project: Project) -> 
     assert "cannot be undone" not in project.wink("show", "c2")
 
 
+def test_a_call_says_that_it_has_changed_what_is_not_kept(project: Project) -> None:
+    """Once, whatever it has installed; of what others install in between nothing is said, nor of a tool's cache."""
+    packages = project.root / "node_modules"
+    packages.mkdir()
+    (packages / "old").write_text("old\n")
+    project.attach()
+    project.prompt("Go")
+    project.bash("t1", "mkdir -p node_modules/p/q .venv; echo 1 > node_modules/p/q/r; echo 2 >> node_modules/old")
+    project.bash("t2", "test -d node_modules; mkdir __pycache__; echo x > a.txt")
+    (packages / "old").write_text("mine\n")
+    for call, path in (("t3", project.root / "new"), ("t4", packages / "new")):
+        project.before(call, "Write", file_path=str(path), content="y")
+        path.write_text("y")
+        (packages / "old").write_text(f"mine, at {call}\n")
+        project.after(call, "Write", file_path=str(path), content="y")
+    project.hook("Stop")
+
+    assert "not kept: what has changed in .venv, node_modules" in project.wink("show", "c1")
+    assert "not kept: what has changed in node_modules" in project.wink("show", "c4")
+    log = project.wink("log")
+    assert log.count("not kept") == 2, log
+    assert [call["tool"] for call in project.calls()] == ["Bash", "Bash", "Write", "Write"]
+    undone = project.wink("undo", "--turn")
+    assert "  c1 is not all taken back: not kept: what has changed in .venv, node_modules\n" in undone
+
+
 def test_writing_needs_reading_by_content(attached: Project) -> None:
     """The agent's own reads count, and what somebody has changed since has to be read again."""
     path = str(attached.root / "a.txt")
@@ -263,6 +289,19 @@ def test_git_is_followed_and_goes_back(attached: Project) -> None:
     assert (
         subprocess.run([*git, "fsck", "--strict"], cwd=attached.root, check=False, capture_output=True).returncode == 0
     )
+
+
+def test_what_git_has_too_comes_back_without_git(attached: Project) -> None:
+    """A call may take the repository away with the files: what is kept leans on no object in it."""
+    git = ["git", "-c", "user.name=n", "-c", "user.email=e@x"]
+    before = attached.files()
+    for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "first"]):
+        subprocess.run([*git, *command], cwd=attached.root, check=True)
+    attached.prompt("Begin anew")
+    attached.bash("t1", "rm -rf .git; rm -r a.txt src; git init -q")
+    attached.wink("undo", "--turn")
+
+    assert {path: content for path, content in attached.files().items() if not path.startswith(".git")} == before
 
 
 @pytest.mark.parametrize(

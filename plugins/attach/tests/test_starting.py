@@ -138,6 +138,45 @@ def test_what_holds_more_than_a_project_is_no_place_for_a_helper(
     assert oddity(str(project), is_chosen=True) == ""
 
 
+def test_how_much_is_kept_is_a_setting_of_the_users(project: Project, rules: Callable[[str], None]) -> None:
+    """What does not fit says so when it has changed; a file of the workspace, which the agent may write, has no say."""
+    rules("[plugins.attach]\nbudget_bytes = 2_000_000\n")
+    (project.root / "wink.toml").write_text("[plugins.attach]\nbudget_bytes = 1_048_576\n")
+    for name, size in (("large", 2_500_000), ("fits", 1_200_000)):
+        (project.root / name).write_bytes(b"x" * size)
+    project.attach()
+    project.bash("t1", "echo y >> fits; echo y >> a.txt")
+    project.bash("t2", "echo y >> large")
+
+    assert "not kept" not in project.wink("show", "c1")
+    assert "not kept as it was before, and cannot be undone: large" in project.wink("show", "c2")
+
+
+@pytest.mark.parametrize(
+    ("setting", "problem"),
+    [
+        ("budget_bytes = 1000", "budget_bytes: must be at least 1048576"),
+        ("budget_bytes = -1", "budget_bytes: must be at least 1048576"),
+        ("budget_bytes = 1_152_921_504_606_846_976", "budget_bytes: must be at most 1125899906842624"),
+        ("budget_bytes = '1 GB'", "budget_bytes: "),
+        ("budget_bytes = 1.5", "budget_bytes: "),
+        ("budget_bytes = true", "budget_bytes: "),
+        ("budget = 1", "budget: "),
+    ],
+)
+def test_a_budget_that_is_none_is_refused(
+    project: Project, rules: Callable[[str], None], setting: str, problem: str
+) -> None:
+    """Where an agent is attached, with the file, the key and what it may be; nothing is written then."""
+    rules(f"[plugins.attach]\n{setting}\n")
+
+    said = project.wink("attach", AGENT, fails=True)
+
+    assert "wink.toml" in said
+    assert problem in said
+    assert not project.settings.exists()
+
+
 def test_a_damaged_baseline_is_set_aside_and_begun_anew(attached: Project) -> None:
     """Calls go on, the log and `wink doctor` say it, and what is recorded from now on can be undone."""
     attached.kill_helper()

@@ -5,22 +5,27 @@ mean. Its hooks run a client that hands events to a helper, one for each workspa
 before (the baseline), and compares: nothing that an agent does is rewritten.
 """
 
-from wink_attach._agent import (
-    NOTHING,
-    Action,
-    Agent,
-    Command,
-    Edit,
-    Event,
-    Kind,
-    Meaning,
-    Scope,
-    Trusting,
-    Verdict,
-    mapping,
-    text,
-)
-from wink_attach._hooks_file import edited, parsed, read_settings
+from typing import TYPE_CHECKING
+
+from wink.spellings import lazily
+
+if TYPE_CHECKING:
+    from wink_attach._agent import (
+        NOTHING,
+        Action,
+        Agent,
+        Command,
+        Edit,
+        Event,
+        Kind,
+        Meaning,
+        Scope,
+        Trusting,
+        Verdict,
+        mapping,
+        text,
+    )
+    from wink_attach._hooks_file import edited, parsed, read_settings
 
 __all__ = [
     "NOTHING",
@@ -40,3 +45,12 @@ __all__ = [
     "read_settings",
     "text",
 ]
+
+if not TYPE_CHECKING:  # each is imported when it is asked for: whoever reads the plugin's settings needs none
+    __getattr__ = lazily(
+        __name__,
+        {
+            "NOTHING Action Agent Command Edit Event Kind Meaning Scope Trusting Verdict mapping text": "_agent",
+            "edited parsed read_settings": "_hooks_file",
+        },
+    )

@@ -18,10 +18,8 @@ from contextlib import closing, suppress
 from typing import Any, Final, NamedTuple
 
 from wink.state import is_plain
+from wink_attach._settings import BUDGET
 from wink_attach._tree import Status, is_inner
-
-BUDGET: Final = 1 << 30
-"""Bytes of content that are kept of a workspace."""
 
 _TABLES: Final = """
 CREATE TABLE IF NOT EXISTS files (path BLOB PRIMARY KEY, status TEXT NOT NULL, digest BLOB NOT NULL, target BLOB NOT NULL) WITHOUT ROWID;
@@ -37,7 +35,9 @@ _DISTRUSTED: Final = "distrusted"
 _DAMAGE: Final = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT)
 _WORKSPACE: Final = "workspace"
 _REBUILT: Final = "rebuilt"
+_BUDGET: Final = "budget"
 _LEAST: Final = 0.9
+_UNKEPT: Final = "SELECT path FROM files WHERE digest != x'' AND digest NOT IN (SELECT digest FROM blobs)"
 _UNUSED: Final = "DELETE FROM blobs WHERE digest NOT IN (SELECT digest FROM files)"
 
 
@@ -58,6 +58,8 @@ class Entry(NamedTuple):
 class Baseline:
     """What was at every path, in memory and on the disk. `is_new` where nothing was known yet.
 
+    `budget` are the bytes of content that are kept. `unkept` are files whose content there was no room for, and now may be.
+
     `directory` is this user's alone. One of another `workspace` is dropped: of a directory that was deleted since, say.
     `damage` says what was wrong with one that was set aside, "" for nothing.
     """
@@ -66,7 +68,7 @@ class Baseline:
         os.makedirs(directory, mode=0o700, exist_ok=True)
         self._directory: Final = directory
         self._budget = budget
-        self._is_in_transaction = False
+        self._is_in_transaction = self._is_swept = False
         self.damage = (
             "it was found to be damaged" if os.path.lexists(f"{directory}/{_DISTRUSTED}") else _oddity(directory)
         )
@@ -89,6 +91,7 @@ class Baseline:
             self.note(_REBUILT, self.damage)
         self._key: Final = bytes.fromhex(key)
         self._size: int = self._database.execute("SELECT ifnull(sum(size), 0) FROM blobs").fetchone()[0]
+        self.unkept: Final = frozenset(self._fit())
 
     def close(self) -> None:
         """Write what is to be written."""
@@ -98,6 +101,7 @@ class Baseline:
     def put(self, path: str, entry: Entry, content: bytes | None = None) -> None:
         """Note what is at a path, with its content where that is to be kept."""
         self._begin()
+        self._is_swept = False
         self.entries[path] = entry
         row = os.fsencode(path), json.dumps(entry.status), entry.digest, os.fsencode(entry.target)
         self._database.execute("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?)", row)
@@ -112,6 +116,7 @@ class Baseline:
     def drop(self, path: str) -> None:
         """Note that nothing is at a path."""
         self._begin()
+        self._is_swept = False
         self.entries.pop(path, None)
         self._database.execute("DELETE FROM files WHERE path = ?", (os.fsencode(path),))
 
@@ -153,7 +158,10 @@ class Baseline:
             self._is_in_transaction = False
 
     def sweep(self) -> None:
-        """Forget content that no file has any more."""
+        """Forget content that no file has any more; nothing to do unless something was noted since the last time."""
+        if self._is_swept:
+            return
+        self._is_swept = True
         self._begin()
         self._database.execute(_UNUSED)
         self._size = self._database.execute("SELECT ifnull(sum(size), 0) FROM blobs").fetchone()[0]
@@ -172,6 +180,18 @@ class Baseline:
         if not self._is_in_transaction:
             self._database.execute("BEGIN")
             self._is_in_transaction = True
+
+    def _fit(self) -> Iterator[str]:
+        """Let go of what is over a budget that became smaller; gives the files that have no content here, where it grew."""
+        before = int(self.fact(_BUDGET) or self._budget)
+        if self._size > self._budget:
+            self._begin()
+            self._make_room()
+            self.commit()
+        if before < self._budget:
+            for (path,) in self._database.execute(_UNKEPT):
+                yield os.fsdecode(path)
+        self.note(_BUDGET, str(self._budget))
 
     def _make_room(self) -> None:
         """Forget what no file has, then the largest until the rest is well below the budget."""

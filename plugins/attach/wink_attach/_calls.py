@@ -85,6 +85,7 @@ class Open:
             if self.names(one.path)
             or (one.before is None and one.path in on_the_way)
             or (one.after is None and one.path.startswith(tuple(gone)))
+            or (one.is_beside and any(path.startswith(f"{one.path}/") for path in self.named))
         ]
 
 

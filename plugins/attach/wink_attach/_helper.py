@@ -20,7 +20,7 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from typing import Any, Final, Self, cast
 
-from wink.cli import one_line, open_workspace, wrong
+from wink.cli import installed_catalog, one_line, open_workspace, wrong
 from wink.errors import WinkError
 from wink.filesystem import program_state
 from wink.state import opened_directory, read_file
@@ -40,15 +40,15 @@ from wink_attach._place import (
     socket_place,
 )
 from wink_attach._recorder import Recorder, Told
+from wink_attach._settings import AttachSettings
 from wink_attach._tree import Tree
 
 IDLE: Final = 900.0
 """Seconds without an event after which the helper ends."""
-SCRATCH: Final = (
-    "node_modules", ".venv", "/target", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis",
-    ".tox", ".nox", ".gradle",
-)  # fmt: skip
-"""Directories of builds and caches, which are not looked at."""
+SCRATCH: Final = ("node_modules", ".venv", "/target", ".tox", ".nox")
+"""Directories of dependencies and builds, which are not kept: that something has changed in one is told."""
+CACHES: Final = ("__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".gradle")
+"""Directories of what a tool makes again by itself, and so nearly each call changes; they are not looked at."""
 STOP: Final = b"stop"
 """What takes the place of an event when the helper is to end."""
 _PIECE: Final = 0.02
@@ -134,9 +134,10 @@ class Helper:
         self._agents: dict[str, Agent] = {}
         self._is_over = False
         self._workspace = workspace
-        self._tree = Tree(root, SCRATCH)
+        self._tree = Tree(root, SCRATCH, CACHES)
         place, known_as = baseline_of(root, workspace.state)
-        self._baseline = Baseline(place, workspace=known_as)
+        kept: AttachSettings = installed_catalog(root).own_settings("attach")
+        self._baseline = Baseline(place, budget=kept.budget_bytes, workspace=known_as)
         with self._trusting(sqlite3.Error, ValueError, TypeError, KeyError):
             self._judge = Judge(self._workspace, self._baseline)
             self._keeper = Keeper(self._tree, self._baseline, self._judge.is_secret)

@@ -87,6 +87,23 @@ def edited(path: str, hooks: Mapping[str, Any], *, agent: str, root: str | None 
     return Edit(path, before, after, is_beneath, json.dumps(memory._asdict()))
 
 
+def whole_file(path: str, text: str, *, root: str | None = None, wanted: bool = True) -> Edit:
+    """A file that is all wink's, with this text, or unless `wanted` none: what wink has written, this or what is remembered.
+
+    Raises `WrongInput` where another one is to be replaced, and for a link on the way below the workspace `root`.
+    """
+    for above in () if root is None else (os.path.dirname(path), os.path.dirname(os.path.dirname(path))):
+        if os.path.islink(above):
+            raise wrong(f"{above} is a link, and hooks are not written through links; put a directory there")
+    before = read_settings(path)
+    is_ours = before is not None and (before == text or _digest(before) == _remembered(path).digest)
+    if not wanted:
+        return Edit(path, before, None if is_ours else before, root is not None)
+    if before is not None and not is_ours:
+        raise wrong(f"{path} is not as wink has written it; move it away first")
+    return Edit(path, before, text, root is not None, json.dumps(_Memory(_digest(text), is_made=True)._asdict()))
+
+
 def parsed(path: str, content: str | None) -> dict[str, Any]:
     """The settings in a file; raises `WrongInput`."""
     try:

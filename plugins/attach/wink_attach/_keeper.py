@@ -13,6 +13,7 @@ from typing import Final, NamedTuple, Protocol
 
 from wink.filesystem import git_index_meaning
 from wink_attach._baseline import Baseline, Entry
+from wink_attach._beside import Beside
 from wink_attach._tree import LARGEST, Tree
 from wink_attach._watch import Watch
 
@@ -25,7 +26,8 @@ _COARSE: Final = 50_000_000
 class Difference(NamedTuple):
     """A path that is not what it was. `content` is what it holds now, where that is to be kept.
 
-    One that `is_secret` is only named, and cannot be undone: a rule denies to read it, or it could not be read before.
+    One that `is_secret` is only named, and cannot be undone: a rule denies to read it, or it could not be read before. So is one
+    that `is_beside`, a directory of dependencies or builds in which something has changed.
     """
 
     path: str
@@ -33,6 +35,7 @@ class Difference(NamedTuple):
     after: Entry | None
     content: bytes | None = None
     is_secret: bool = False
+    is_beside: bool = False
 
 
 class IsSecret(Protocol):
@@ -48,6 +51,7 @@ class Keeper:
         self._tree, self.baseline = tree, baseline
         self._secret = is_secret
         self.watch = Watch()
+        self._beside = Beside(tree)
         self._unread: dict[str, None] = {}
         self._dirty: set[str] = set()
         # Directories that cannot be looked into: since when nobody has known what is in them, and when they were changed
@@ -68,7 +72,8 @@ class Keeper:
         is_new = self.baseline.is_new
         self._reopen()
         self._since = time.time_ns() if is_new else 0
-        for inside in self._tree.walk(entering=self.watch.add, refused=self._refused):
+        passed = set[str]()
+        for inside in self._tree.walk(entering=self.watch.add, refused=self._refused, passed=passed):
             for path, status in inside:
                 if not self._tree.is_kept(path):
                     continue
@@ -79,9 +84,10 @@ class Keeper:
                     self._unread[path] = None
                 elif known is None or known.status != status:
                     self._dirty.add(path)
-                elif status.is_file and not known.digest:
+                elif status.is_file and (not known.digest or path in self.baseline.unkept):
                     self._unread[path] = None
         self._dirty |= entries.keys() - met
+        self._beside.know(sorted(passed), self.watch)
         self._since = 0
         self._note_closed()
         self.baseline.note("complete", "yes")
@@ -116,6 +122,7 @@ class Keeper:
             self._dirty
             or self.watch.paths
             or self.watch.fresh
+            or self._beside.changed
             or not self.watch.is_whole
             or any(self._tree.changed_ns(path) != changed for path, (_, changed) in self._closed.items())
         )
@@ -136,10 +143,12 @@ class Keeper:
             else:
                 found.append(one)
         self.baseline.commit()
-        return found
+        return found + [Difference(path, None, None, is_beside=True) for path in sorted(self._beside.changed)]
 
     def take(self, found: Iterable[Difference]) -> None:
         """From now on this is how it was."""
+        found = tuple(found)
+        self._beside.know([one.path for one in found if one.is_beside], self.watch)
         for one in found:
             self._dirty.discard(one.path)
             self._late.discard(one.path)
@@ -162,6 +171,7 @@ class Keeper:
             heard, fresh = watch.paths, watch.fresh
             watch.paths, watch.fresh = set(), set()
             self._dirty |= {path for path in heard if self._tree.is_kept(path)}
+            self._beside.heard(heard, watch)
             for directory in sorted(fresh):
                 if self._tree.is_kept(directory) or directory == ".git":
                     self._look_into(directory)
@@ -170,15 +180,17 @@ class Keeper:
     def _look_into(self, directory: str) -> None:
         beneath = f"{directory}/"
         self._dirty |= {path for path in self.baseline.entries if path.startswith(beneath)}
-        for inside in self._tree.walk(directory, entering=self.watch.add, refused=self._refused):
+        for inside in self._tree.walk(
+            directory, entering=self.watch.add, refused=self._refused, passed=self._beside.changed
+        ):
             self._dirty |= {path for path, _ in inside if self._tree.is_kept(path)}
 
     def _look_everywhere(self) -> None:
         """The watch is not whole: begin another one, and compare all."""
         self.watch.close()
         self.watch = Watch()
-        met = set[str]()
-        for inside in self._tree.walk(entering=self.watch.add, refused=self._refused):
+        met, passed = set[str](), set[str]()
+        for inside in self._tree.walk(entering=self.watch.add, refused=self._refused, passed=passed):
             for path, status in inside:
                 if self._tree.is_kept(path):
                     met.add(path)
@@ -186,6 +198,7 @@ class Keeper:
                     if known is None or known.status != status:
                         self._dirty.add(path)
         self._dirty |= self.baseline.entries.keys() - met
+        self._beside.compare(passed, self.watch)
 
     def _refused(self, directory: str) -> None:
         """Note a directory that cannot be looked into; one that was changed while it could not is told."""
@@ -209,7 +222,9 @@ class Keeper:
                 still.add(closed)
                 self._refused(closed)
 
-            for inside in self._tree.walk(directory, entering=self.watch.add, refused=refused):
+            for inside in self._tree.walk(
+                directory, entering=self.watch.add, refused=refused, passed=self._beside.changed
+            ):
                 for path, status in inside:
                     if path in self.baseline.entries or not self._tree.is_kept(path):
                         continue

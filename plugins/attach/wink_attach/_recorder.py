@@ -68,9 +68,10 @@ class Recorder:
 
         def entry(made: CommitEntry) -> CommitEntry | None:
             secrets = [one.path for one in chosen if one.is_secret]
-            if not made.changes and not secrets and not always:
+            beside = [one.path for one in chosen if one.is_beside]
+            if not (made.changes or secrets or always or (beside and told.failure)):
                 return None
-            return self._entry(told, made, secrets, lost)
+            return self._entry(told, made, secrets, lost, beside)
 
         try:
             apply(self._workspace, told.tool or "unknown", {}, work, session=told.session, told=entry)
@@ -111,11 +112,17 @@ class Recorder:
         return self._workspace.record.last_position()
 
     def _entry(
-        self, told: Told, made: CommitEntry, secrets: Sequence[str] = (), lost: Sequence[str] = ()
+        self,
+        told: Told,
+        made: CommitEntry,
+        secrets: Sequence[str] = (),
+        lost: Sequence[str] = (),
+        beside: Sequence[str] = (),
     ) -> CommitEntry:
         hidden = f"not kept, since a rule denies to read it: {_named(secrets)}" if secrets else ""
         large = f"not kept as it was before, and cannot be undone: {_named(lost)}" if lost else ""
-        failure = "; ".join(filter(None, (told.failure, hidden, large)))
+        builds = f"not kept: what has changed in {_named(beside)}" if beside else ""
+        failure = "; ".join(filter(None, (told.failure, hidden, large, builds)))
         now = utc_now()
         started = told.started or now
         return replace(
@@ -145,8 +152,8 @@ class Recorder:
         return [one for one in found if one.path not in known]
 
     def _note(self, part: FileTransaction, one: Difference) -> bool:
-        """Put a change into the call's, unless it is secret; whether what was there before is kept."""
-        if one.is_secret:
+        """Put a change into the call's, unless it is only named; whether what was there before is kept."""
+        if one.is_secret or one.is_beside:
             return True
         before, after = one.before, one.after
         content = self._keeper.baseline.content(before) if before is not None and before.status.is_file else None

@@ -62,11 +62,11 @@ def status_of(found: os.stat_result) -> Status:
 
 
 class Tree:
-    """The files of a workspace but for wink's state, repositories' insides and what is scratch."""
+    """The files of a workspace but for wink's state, repositories' insides, and what is scratch or a cache."""
 
-    def __init__(self, root: str, scratch: tuple[str, ...]) -> None:
+    def __init__(self, root: str, scratch: tuple[str, ...], caches: tuple[str, ...] = ()) -> None:
         self.fd: Final = os.open(root, _DIRECTORY)
-        self._scratch = scratch
+        self._scratch, self._caches = scratch, caches
 
     def close(self) -> None:
         """Let go of the root."""
@@ -83,14 +83,22 @@ class Tree:
         """Whether a path is looked at, and not only what is beneath it."""
         if path == ".git" or path.startswith(".git/"):
             return path in OF_GIT or path == ".git/refs" or path.startswith(".git/refs/")
-        return not any(is_protected_name(name) for name in path.split("/")) and not self.is_scratch(path)
+        return not (_is_protected(path) or self.is_cache(path) or self._scratch_of(path))
 
-    def is_scratch(self, path: str) -> bool:
-        """Whether a path is, or lies in, a directory of builds and caches, which are not kept."""
+    def is_cache(self, path: str) -> bool:
+        """Whether a path is, or lies in, what a tool makes again by itself."""
+        return any(name in self._caches for name in path.split("/"))
+
+    def beside(self, path: str) -> str:
+        """The directory of dependencies or builds, which are not kept, that a path is or lies in; "" for others."""
+        return "" if _is_protected(path) else self._scratch_of(path)
+
+    def _scratch_of(self, path: str) -> str:
         names = path.split("/")
-        return any(
-            name in self._scratch or f"/{'/'.join(names[: at + 1])}" in self._scratch for at, name in enumerate(names)
-        )
+        for at, name in enumerate(names, 1):
+            if name in self._scratch or f"/{'/'.join(names[:at])}" in self._scratch:
+                return "/".join(names[:at])
+        return ""
 
     def open_directory(self, path: str, how: int = _DIRECTORY) -> int:
         """A descriptor of a directory, reached through no link and no `..`; raises `OSError`."""
@@ -161,12 +169,17 @@ class Tree:
             os.close(fd)
 
     def walk(
-        self, path: str = "", *, entering: Callable[[str, int], object], refused: Callable[[str], object]
+        self,
+        path: str = "",
+        *,
+        entering: Callable[[str, int], object],
+        refused: Callable[[str], object],
+        passed: set[str],
     ) -> Iterator[list[tuple[str, Status]]]:
         """What is in each directory from `path` down that is kept.
 
         `entering` is told each, with a descriptor of it, before that is looked at; `refused` each that is there and cannot
-        be looked into, or not at all that is in it.
+        be looked into, or not at all that is in it; `passed` gets each of dependencies or builds.
         """
         waiting = [path]
         while waiting:
@@ -179,7 +192,7 @@ class Tree:
                 continue
             try:
                 entering(directory, fd)
-                inside = list(self._inside(directory, fd))
+                inside = list(self._inside(directory, fd, passed))
             except OSError as error:
                 if error.errno not in _GONE:
                     refused(directory)
@@ -189,7 +202,7 @@ class Tree:
             waiting += [one for one, status in inside if status.is_directory]
             yield inside
 
-    def _inside(self, directory: str, fd: int) -> Iterator[tuple[str, Status]]:
+    def _inside(self, directory: str, fd: int, passed: set[str]) -> Iterator[tuple[str, Status]]:
         if directory.count("/") > _DEEPEST:
             return
         with os.scandir(fd) as entries:
@@ -197,6 +210,8 @@ class Tree:
                 path = f"{directory}/{entry.name}" if directory else entry.name
                 is_way = path == ".git" and entry.is_dir(follow_symlinks=False)
                 if not is_way and not self.is_kept(path):
+                    if entry.is_dir(follow_symlinks=False) and self.beside(path) and not self.is_cache(path):
+                        passed.add(path)
                     continue
                 try:
                     yield path, status_of(entry.stat(follow_symlinks=False))
@@ -221,6 +236,10 @@ class Tree:
         if not path or not is_inner(path):
             raise OSError(errno.ENOENT, os.strerror(errno.ENOENT), path)
         return self.open_directory(above, _THROUGH), name
+
+
+def _is_protected(path: str) -> bool:
+    return any(is_protected_name(name) for name in path.split("/"))
 
 
 def is_inner(path: str) -> bool:

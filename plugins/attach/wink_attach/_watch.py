@@ -15,7 +15,7 @@ from typing import Final
 _MODIFY, _ATTRIB, _CLOSE_WRITE = 0x2, 0x4, 0x8
 _MOVED_FROM, _MOVED_TO, _CREATE, _DELETE, _DELETE_SELF = 0x40, 0x80, 0x100, 0x200, 0x400
 _UNMOUNT, _OVERFLOW, _IGNORED, _IS_DIRECTORY = 0x2000, 0x4000, 0x8000, 0x40000000
-_ONLY_DIRECTORIES, _NOT_UNLINKED = 0x01000000, 0x04000000
+_ONLY_DIRECTORIES, _NOT_UNLINKED, _ONCE = 0x01000000, 0x04000000, 0x80000000
 _WANTED: Final = (
     _MODIFY | _ATTRIB | _CLOSE_WRITE | _MOVED_FROM | _MOVED_TO | _CREATE | _DELETE | _ONLY_DIRECTORIES | _NOT_UNLINKED
 )
@@ -51,13 +51,17 @@ class Watch:
             os.close(self.fd)
             self.fd, self.is_whole = -1, False
 
-    def add(self, path: str, fd: int) -> None:
-        """Watch a directory, which is open as `fd`: by that, and not by its name, which may lead elsewhere by now."""
+    def add(self, path: str, fd: int, *, once: bool = False) -> None:
+        """Watch a directory, which is open as `fd`: by that, and not by its name, which may lead elsewhere by now.
+
+        With `once` only until something changes in it; where that cannot be had, it is not watched.
+        """
         if self.fd < 0:
             return
-        number = int(self._libc.inotify_add_watch(self.fd, b"/proc/self/fd/%d" % fd, _WANTED))
+        mask = _ONCE | _WANTED & ~(_ATTRIB | _CLOSE_WRITE) if once else _WANTED
+        number = int(self._libc.inotify_add_watch(self.fd, b"/proc/self/fd/%d" % fd, mask))
         if number < 0:
-            if ctypes.get_errno() in _NONE_LEFT:
+            if not once and ctypes.get_errno() in _NONE_LEFT:
                 self.is_whole = False
             return
         self._places[number] = path

@@ -7,6 +7,7 @@ import os
 import re
 import sqlite3
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,8 @@ from tests.states import state_of
 
 from wink.adapters import ModelTurn, RecordJournal
 from wink.limits import TokenUsage
-from wink.workspace import Workspace
+from wink.transactions import CommitEntry
+from wink.workspace import Workspace, apply
 
 Visit = Callable[[], Visitor]
 
@@ -48,6 +50,30 @@ def test_calls_are_listed_newest_first_with_how_they_ended(workspace: Workspace,
     assert words == [
         "ok", "denied", "ok", "refused", "denied", "undone", "ok", "ok", "rolled back", "ok", "ok", "ok", "ok", "ok",
     ]  # fmt: skip
+
+
+def test_calls_of_an_attached_agent_stand_below_what_they_were_asked_for(workspace: Workspace, visit: Visit) -> None:
+    """Turn by turn, and what a person did in between without one; a page that is open gets the same."""
+
+    def write(name: str, run: str) -> None:
+        def told(made: CommitEntry) -> CommitEntry:
+            return replace(made, run=run)
+
+        apply(workspace, "Write", {}, lambda part: part.handle.write(name, name), session="claude-code-1", told=told)
+
+    for prompt in ("Greet <b>better\nand so on", "\x1b]0;And more"):
+        workspace.record.turn("claude-code-1", "claude-code", prompt)
+    for number, run in enumerate(("", "t1", "t1", "", "t1", "t2")):
+        write(f"{number}.txt", run)
+
+    for page in (visit().get("/"), visit().get("/rows", part=True)):
+        told = re.findall(r'<li class="asked">(.*?)</li>|<a id="c(\d+)"', page)
+        first = "turn 1 of claude-code: <bdi>Greet &lt;b&gt;better</bdi>"
+        last = told[0][0]
+        assert last.startswith("turn 2 of claude-code: <bdi>")
+        assert last.endswith("]0;And more</bdi>")
+        assert "\x1b" not in last
+        assert [one or int(number) for one, number in told] == [last, 6, first, 5, 4, first, 3, 2, 1]
 
 
 def test_a_call_tells_all_that_is_known_of_it(workspace: Workspace, visit: Visit) -> None:

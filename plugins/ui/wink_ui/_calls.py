@@ -99,6 +99,7 @@ def _list(asked: Asked) -> dict[str, object]:
         "query": query,
         "older": older,
         "several": len({call.session for call in shown}) > 1,
+        "asked_for": {one.run: one for one in asked.queries.turns()},
         "before": before,
         "chosen": int(asked.place["call"]) if "call" in asked.place else asked.number("chosen"),
     }

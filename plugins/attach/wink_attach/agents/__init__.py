@@ -2,5 +2,6 @@
 
 from wink_attach.agents._claude_code import ClaudeCode
 from wink_attach.agents._codex import Codex
+from wink_attach.agents._opencode import OpenCode
 
-__all__ = ["ClaudeCode", "Codex"]
+__all__ = ["ClaudeCode", "Codex", "OpenCode"]
