@@ -36,7 +36,7 @@ from wink.filesystem._write_lock import WriteLock
 from wink.spellings import lazily
 
 if TYPE_CHECKING:
-    from wink.filesystem._git_data import git_index_meaning, is_git_config, is_git_index
+    from wink.filesystem._git_data import git_index_meaning, is_git_config, is_git_index, is_git_object
     from wink.filesystem._past import FilesystemSnapshot, Past
     from wink.filesystem._roots import StoreFilesystem
     from wink.filesystem._streams import ReadStream, TextStream, WriteStream
@@ -61,6 +61,7 @@ if TYPE_CHECKING:
         BETWEEN,
         CHANGED,
         GOES,
+        OBJECT_GONE,
         Archived,
         Places,
         PuttingBack,
@@ -78,6 +79,7 @@ __all__ = [
     "CHANGED",
     "COMPARED_BYTES",
     "GOES",
+    "OBJECT_GONE",
     "COPIED_BYTES",
     "DIFFABLE_BYTES",
     "IGNORABLE",
@@ -145,6 +147,7 @@ __all__ = [
     "is_git_config",
     "is_git_data",
     "is_git_index",
+    "is_git_object",
     "is_protected_name",
     "path_in_json",
     "protected_as",
@@ -166,14 +169,14 @@ Turns = WriteLock
 
 # What only some programs need is imported when it is asked for (PEP 562).
 _LATER = {
-    "Archived BETWEEN CHANGED GOES Places PuttingBack Target Versions changed_by_others net_changes obstacles plan preview": "undo",
+    "Archived BETWEEN CHANGED GOES OBJECT_GONE Places PuttingBack Target Versions changed_by_others net_changes obstacles plan preview": "undo",
     "Attributes Conflict SETTINGS distribution_at import_places Recovered attributes_of copy_with_holes Merging Was check_program_may_change merging program_state can_exchange": "disk",
     "FileEntry FileStat GlobMatch GrepMatch IgnoreRules Ignored Listing Pattern": "search",
     "FilesystemSnapshot Past": "_past",
     "OverlayFilesystem": "overlay",  # with a warning, until the next release
     "ReadStream TextStream WriteStream": "_streams",
     "StoreFilesystem": "_roots",
-    "git_index_meaning is_git_config is_git_index": "_git_data",
+    "git_index_meaning is_git_config is_git_index is_git_object": "_git_data",
 }
 
 if not TYPE_CHECKING:

@@ -18,12 +18,14 @@ from wink.filesystem import (
     CHANGED,
     COPIED_BYTES,
     GOES,
+    OBJECT_GONE,
     FileChange,
     HostFilesystem,
     PuttingBack,
     Target,
     Versions,
     changed_by_others,
+    is_git_object,
     obstacles,
     plan,
     preview,
@@ -123,7 +125,7 @@ class Reverting:
             self._record.check_reverts(state)
         except StateConflict as error:
             conflicts.append((error.type_name, error.reason))
-        conflicts = conflicts or obstacles(versions, wanted)
+        conflicts = conflicts or obstacles(versions, wanted) or self._objects_gone(versions, targets)
         if conflicts:
             raise UndoConflict(self._blamed(versions, conflicts, targets))
         calls = tuple(sorted(past.call for past in targets if past.call is not None))
@@ -143,6 +145,19 @@ class Reverting:
         call = next((past.call for past in _newest_first(self._record) if past.transaction_id == done), None)
         changed = tuple(change for change in shown if change.path not in kept)
         return Reverted(call, calls, changed, types, (*kept, *stays), lost, forced)
+
+    def _objects_gone(self, versions: Versions, targets: Sequence[Past]) -> list[tuple[str, str]]:
+        """Objects of git's that an undo has left, and that are gone by now: what is done again would name them."""
+        before, more = set[int](), {at for past in targets for at in past.reverts}
+        while more:
+            before |= more
+            more = {at for past in self._record.past_of(among=more) for at in past.reverts} - before
+        made = self._record.changes_of(before) if before else ()
+        return [
+            (change.path, OBJECT_GONE)
+            for _, change in made
+            if change.after is not None and is_git_object(change.path) and versions.present(change.path) is None
+        ]
 
     def _blamed(
         self, versions: Versions, conflicts: Sequence[tuple[str, str]], targets: Sequence[Past]

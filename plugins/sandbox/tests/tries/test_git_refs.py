@@ -11,7 +11,7 @@ import pytest
 from plugins.sandbox.tests.tries.conftest import Wink
 from plugins.sandbox.tests.tries.test_git import NEUTRAL, git
 
-from wink.errors import MergeRefused, TryConflict
+from wink.errors import MergeRefused, TryConflict, UndoConflict
 from wink.workspace import Workspace
 from wink_sandbox import Command, Sandbox
 from wink_sandbox.tries import Accepted, Try, tries
@@ -544,3 +544,31 @@ def test_commits_in_a_worktree_arrive_in_its_repository(wink: Wink, repository: 
     assert wink("undo", second["git"][0]["call"], "--workspace", main).returncode == 0
     del wanted["try/two/mine"]
     assert refs(work) == {f"refs/heads/{branch}": said for branch, said in wanted.items()}
+
+
+def test_what_is_done_again_has_its_objects(workspace: Workspace, repository: Path) -> None:
+    """Undo leaves them to git, which removes what nothing names: a redo would name what is gone."""
+    tried(workspace, commit(3, "three")).accept()
+    workspace.undo()
+    git(repository, "prune", "--expire=now")
+
+    with pytest.raises(UndoConflict, match="object of git's that was removed since"):
+        workspace.redo()
+
+    git(repository, "fsck", "--strict")
+    assert refs(repository) == {"refs/heads/main": "one"}
+
+
+def test_the_branch_that_is_checked_out_is_not_taken_away(workspace: Workspace, repository: Path) -> None:
+    """HEAD would name nothing, and all files be new."""
+    one = tried(workspace, f"{COMMIT} tried")
+    git(repository, "commit", "-q", "--allow-empty", "-m", "person")
+    one.accept()
+    git(repository, "switch", "-q", "try/t/main")
+
+    with pytest.raises(UndoConflict, match="the branch that its repository is on"):
+        workspace.undo()
+
+    git(repository, "switch", "-q", "main")
+    workspace.undo()
+    assert refs(repository) == {"refs/heads/main": "person"}

@@ -18,31 +18,11 @@ if TYPE_CHECKING:
     from wink.filesystem._change import FileChange
     from wink.filesystem.search import Ignored
 
-GENERATED: Final = frozenset(
-    [
-        ".venv",
-        "venv",
-        "node_modules",
-        "bower_components",
-        "__pycache__",
-        ".tox",
-        ".nox",
-        ".eggs",
-        ".mypy_cache",
-        ".pytest_cache",
-        ".ruff_cache",
-        ".hypothesis",
-        ".gradle",
-        ".next",
-        ".nuxt",
-        ".parcel-cache",
-        ".svelte-kit",
-        ".turbo",
-        ".terraform",
-        ".ipynb_checkpoints",
-        ".dart_tool",
-    ]
-)
+_NAMES: Final = """
+    .venv venv node_modules bower_components __pycache__ .tox .nox .eggs .mypy_cache .pytest_cache .ruff_cache
+    .hypothesis .gradle .next .nuxt .parcel-cache .svelte-kit .turbo .terraform .ipynb_checkpoints .dart_tool
+"""
+GENERATED: Final = frozenset(_NAMES.split())
 """Names of directories that only programs write to, in whatever workspace."""
 _UNITS: Final = ("kB", "MB", "GB", "TB")
 _LOG_BYTES: Final = 1 << 20

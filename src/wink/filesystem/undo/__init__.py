@@ -10,7 +10,16 @@ from wink.spellings import lazily
 
 if TYPE_CHECKING:
     from wink.filesystem.undo._net import net_changes
-    from wink.filesystem.undo._plan import BETWEEN, CHANGED, GOES, Target, changed_by_others, obstacles, plan
+    from wink.filesystem.undo._plan import (
+        BETWEEN,
+        CHANGED,
+        GOES,
+        OBJECT_GONE,
+        Target,
+        changed_by_others,
+        obstacles,
+        plan,
+    )
     from wink.filesystem.undo._putting_back import PuttingBack, preview
     from wink.filesystem.undo._versions import Archived, Committed, Places, Versions
 
@@ -18,6 +27,7 @@ __all__ = [
     "BETWEEN",
     "CHANGED",
     "GOES",
+    "OBJECT_GONE",
     "Archived",
     "Committed",
     "Places",
@@ -33,7 +43,7 @@ __all__ = [
 
 # What only some programs need is imported when it is asked for (PEP 562).
 _LATER = {
-    "BETWEEN CHANGED GOES Target changed_by_others obstacles plan": "_plan",
+    "BETWEEN CHANGED GOES OBJECT_GONE Target changed_by_others obstacles plan": "_plan",
     "Archived Committed Places Versions": "_versions",
     "PuttingBack preview": "_putting_back",
     "net_changes": "_net",

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from wink.dataclass import dataclass
 from wink.filesystem._change import COPIED_BYTES, FileChange, FileVersion
-from wink.filesystem._git_data import is_git_index, is_git_object, restoring
+from wink.filesystem._git_data import head_naming, is_git_index, is_git_object, restoring
 from wink.filesystem.undo._versions import Versions, has_mark_of
 
 Conflicts = list[tuple[str, str]]
@@ -21,6 +21,8 @@ BETWEEN = "was changed in between by something that is to stay"
 """Why a path cannot go back: one of the changes did not find what the one before had left."""
 _GONE = "is not kept any more as it was before"
 IN_USE = "is a directory that somebody else put something into"
+_CHECKED_OUT = "is the branch that its repository is on; switch to another one, and do the same again"
+OBJECT_GONE = "is an object of git's that was removed since, as git gc does, and this needs it"
 _HOMELESS = "has lost the directory that it was in"
 
 
@@ -89,6 +91,9 @@ def obstacles(versions: Versions, targets: Mapping[str, Target]) -> Conflicts:
     try:
         for path, target in targets.items():
             now, wanted = target.now, target.wanted
+            head = head_naming(path) if wanted is None else None
+            if head is not None and head[0] not in targets and versions.says(head[0]).strip() == head[1]:
+                conflicts.append((path, _CHECKED_OUT))
             stays = now is not None and wanted is not None and (now.kind, now.target) == (wanted.kind, wanted.target)
             is_replaced = not stays or (
                 now is not None and now.kind == "file" and not has_same_content(versions, target)

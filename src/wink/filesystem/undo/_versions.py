@@ -146,6 +146,15 @@ class Versions:
                     version.kept.meaning = git_index_meaning(stream.read(MOST + 1))
         return version.kept.meaning
 
+    def says(self, path: str) -> bytes:
+        """How the file at a path begins; nothing where none can be read."""
+        try:
+            stream, _ = self._places.open(path)
+        except (OSError, PathRefused):
+            return b""
+        with stream:
+            return stream.read(4096)
+
     def present_digest(self, path: str, now: FileVersion) -> str | None:
         """The digest of what is at a path `now`, always read: a time that somebody set says nothing about content."""
         try:
