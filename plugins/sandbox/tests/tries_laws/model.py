@@ -144,11 +144,13 @@ class Model:
 
     def _run(self, name: str, edits: Iterable[Any]) -> Told:
         tried = self.tries.setdefault(name, Tried(self.clock))
-        todo, times, had = tuple(actions(self.view(name), edits)), self.times(), set(tried.entries)
+        todo, times, before = tuple(actions(self.view(name), edits)), self.times(), dict(tried.entries)
         for action in todo:
             self._act(tried, action, times)
-        for path, entry in tried.entries.items():
-            if path not in had and entry.base is not None:
+        for path, entry in tuple(tried.entries.items()):
+            if path in before:  # also where it was deleted and made again in between
+                tried.entries[path] = entry._replace(base=before[path].base)
+            elif entry.base is not None:
                 tried.known.pop(path, None)
         return ("ran", todo)
 
