@@ -19,26 +19,11 @@ from wink.state._plain import open_directory
 DIRECTORY: Final = ".wink"
 """What all states of a workspace lie in, beneath its root."""
 
-EARLIER: Final = frozenset(
-    [
-        "record.db",
-        "record.db-journal",
-        "record.db-wal",
-        "record.db-shm",
-        "lease",
-        "wal",
-        "spare",
-        "staged",
-        "conflicts",
-        "store.git",
-        "tries",
-        "programs",
-        "copies",
-        "scratch",
-        "results",
-        "held",
-    ]
-)
+_FIRST: Final = """
+    record.db record.db-journal record.db-wal record.db-shm lease wal spare staged conflicts store.git tries
+    programs copies scratch results held
+"""
+EARLIER: Final = frozenset(_FIRST.split())
 """What the first version of wink kept in `.wink` itself, by which it is known."""
 
 _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
