@@ -23,6 +23,7 @@ _GONE = "is not kept any more as it was before"
 IN_USE = "is a directory that somebody else put something into"
 _CHECKED_OUT = "is the branch that its repository is on; switch to another one, and do the same again"
 OBJECT_GONE = "is an object of git's that was removed since, as git gc does, and this needs it"
+"""Why what was undone cannot be done again."""
 _HOMELESS = "has lost the directory that it was in"
 
 
