@@ -69,8 +69,8 @@ _STAYS: Final = "was deleted in the try, and stays: it has moved in the workspac
 _STANDS: Final = (
     "was made to stand for another ref in the try, and stays as the workspace has it, which has changed it too"
 )
-_ODD_REF: Final = "{!r} has a name or says something in the try that is no ref to git"
-_TOO_LONG: Final = "{!r} has too long a name"
+_ODD_REF: Final = "{} has a name or says something in the try that is no ref to git"
+_TOO_LONG: Final = "{} has too long a name"
 
 
 class Arrived(NamedTuple):
@@ -319,7 +319,7 @@ class _Repository:
                 if refs[name] is None:
                     target = _text(content).removeprefix("ref: ")
                     if not content.startswith(b"ref: ") or not _REF.fullmatch(target):
-                        raise _Left(_UNREADABLE.format(_ODD_REF.format(name)))
+                        raise _Left(_UNREADABLE.format(_ODD_REF.format(repr(name))))
                     self._symbolic[name] = content
                     del refs[name]
         if "packed-refs" in self._tried:
@@ -330,9 +330,9 @@ class _Repository:
                     refs[ref] = self._tried_packed.get(ref)
         for ref in (*refs, *self._symbolic):
             if not _REF.fullmatch(ref):
-                raise _Left(_UNREADABLE.format(_ODD_REF.format(ref)))
+                raise _Left(_UNREADABLE.format(_ODD_REF.format(repr(ref))))
             if any(len(os.fsencode(part)) > _LONGEST_NAME for part in ref.split("/")):
-                raise _Left(_UNREADABLE.format(_TOO_LONG.format(f"{ref[:80]}…")))
+                raise _Left(_UNREADABLE.format(_TOO_LONG.format(repr(f"{ref[:80]}…"))))
         return refs
 
     def _value(self, ref: str) -> str | None:
