@@ -403,6 +403,8 @@ def test_a_marked_file_that_is_moved_or_picked_is_not_accepted_either(workspace:
     with pytest.raises(AcceptRefused, match="still has the conflict markers"):
         Try(workspace, "t").accept("together", pick=_pick(0))
     assert Try(workspace, "t").accept("together", choice="markers", dry_run=True).marked == ("together",)
+    (place / "together").write_text(_with(l5="cinq", l28="mine"))  # which gets markers around those of the update
+    assert Try(workspace, "t").accept("together", choice="markers", dry_run=True).marked == ("together",)
     _run(Try(workspace, "t"), "mv together moved")
     with pytest.raises(AcceptRefused, match="'moved' still has the conflict markers"):
         Try(workspace, "t").accept("moved")

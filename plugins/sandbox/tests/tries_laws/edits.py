@@ -63,14 +63,15 @@ def _edit(chance: random.Random) -> Edit:
     tag = f"{chance.choice('ghijklmnop')}{chance.randrange(1000)}" if chance.random() < 0.85 else "same"
     how = chance.random() < 0.5
     verb = chance.choices(
-        ("edit", "text", "binary", "delete", "move", "mode", "open", "resolve"), (60, 5, 4, 6, 6, 10, 4, 5)
+        ("edit", "text", "binary", "delete", "move", "copy", "mode", "open", "resolve"), (60, 5, 4, 6, 10, 3, 10, 4, 5)
     )[0]
     if verb == "edit":
         return verb, path, chance.randrange(24), chance.choice((0, 1, 1, 1, 2)), chance.choice((0, 1, 1, 2)), tag, how
     if verb in ("text", "binary"):
         return verb, path if chance.random() < 0.4 else chance.choice(NEW), tag, how
-    if verb == "move":
-        return verb, path, chance.choice(PATHS)
+    if verb in ("move", "copy"):
+        target = chance.choice(NEW if chance.random() < 0.6 else PATHS)
+        return (verb, path, target) if verb == "move" else (verb, path, target, how)
     if verb == "mode":
         return verb, path, chance.choice(MODES)
     return (verb, path, how) if verb == "resolve" else (verb, path)
@@ -117,6 +118,11 @@ def _action(tree: Tree, verb: str, path: str, *given: Any) -> Action | None:
         return None if content == there.content else Action("write", path, content, there.mode, given[0])
     if verb == "move":
         return None if path == given[0] else Action("move", path, target=given[0])
+    if verb == "copy":
+        target, in_place = given
+        mode = tree.get(target, there).mode
+        is_other = target not in tree or tree[target].content != there.content
+        return Action("write", target, there.content, mode, in_place) if is_other else None
     if verb == "mode":
         return None if there.mode == given[0] else Action("mode", path, mode=given[0])
     return Action(verb, path)

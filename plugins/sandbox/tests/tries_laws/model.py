@@ -50,6 +50,18 @@ class Settled(NamedTuple):
     is_decided: bool = True
 
 
+class Followed(NamedTuple):
+    """What becomes of the old and of the new name of a file that one side has renamed and the other changed.
+
+    Where the workspace has renamed it, the new name is none that the try has changed.
+    """
+
+    old: str
+    new: str
+    of_old: Settled
+    of_new: Settled
+
+
 class Planned(NamedTuple):
     """What an update has done to a path: before and after, and what else the try noted of it before."""
 
@@ -81,12 +93,15 @@ class Call:
 
 
 class Model:
-    """A workspace and its tries. `times` are those of the workspace's files, which no rule is about, as somebody has read them."""
+    """A workspace and its tries. `times` are those of the workspace's files, which no rule is about, as somebody has read them.
+
+    `renames` counts those of one side that what the other had changed has followed.
+    """
 
     def __init__(self, times: Callable[[], Mapping[str, int]]) -> None:
         self.tree: Tree = first_tree()
         self.times = times
-        self.clock = self._inodes = 0
+        self.clock = self._inodes = self.renames = 0
         self.versions: dict[str, int] = {}
         self.tries: dict[str, Tried] = {}
         self.dropped: list[tuple[str, Tried]] = []
@@ -101,7 +116,7 @@ class Model:
         other = Model(self.times)
         state = (self.tree, self.versions, self.tries, self.dropped, self.calls)
         other.tree, other.versions, other.tries, other.dropped, other.calls = deepcopy(state)
-        other.clock, other._inodes = self.clock, self._inodes
+        other.clock, other._inodes, other.renames = self.clock, self._inodes, self.renames
         return other
 
     def view(self, name: str) -> Tree:
@@ -138,17 +153,19 @@ class Model:
         todo = tuple(actions(self.tree, edits))
         for action in todo:
             done(self.tree, action)
-            for path in filter(None, (action.path, action.target)):
+            for path in filter(None, (action.path, action.target)) if action.verb != "open" else ():
                 self.versions[path] = self.clock
         return ("saved", todo)
 
     def _run(self, name: str, edits: Iterable[Any]) -> Told:
         tried = self.tries.setdefault(name, Tried(self.clock))
-        todo, times, had = tuple(actions(self.view(name), edits)), self.times(), set(tried.entries)
+        todo, times, had = tuple(actions(self.view(name), edits)), self.times(), dict(tried.entries)
         for action in todo:
             self._act(tried, action, times)
         for path, entry in tried.entries.items():
-            if path not in had and entry.base is not None:
+            if path in had:  # also of what was moved away and back meanwhile
+                tried.entries[path] = entry._replace(base=had[path].base)
+            elif entry.base is not None:
                 tried.known.pop(path, None)
         return ("ran", todo)
 
@@ -200,30 +217,35 @@ class Model:
         if not all(any(_is_at(path, place) for path in steps) for place in without):
             return ("NothingTried",)
         chosen = [path for path in chosen if not any(_is_at(path, place) for place in without)]
-        settled = {path: self._settled(tried, steps[path], choice) for path in chosen}
-        taken = [path for path in chosen if not settled[path].is_same]
+        followed = self._followed(tried, [steps[path] for path in chosen])
+        settled = {one.old: one.of_old for one in followed} | {one.new: one.of_new for one in followed}
+        settled |= {path: self._settled(tried, steps[path], choice) for path in chosen if path not in settled}
+        taken = [path for path, one in settled.items() if not one.is_same]
+        files = {path for path in chosen if not steps[path].is_mode}
         refused = set[str]()
         if choice != "markers":
-            refused = self._with_markers(tried, [path for path in taken if not steps[path].is_mode])
+            refused = self._with_markers(tried, [path for path in taken if path in files])
         conflicts = {path for path in taken if not settled[path].is_decided} - refused
         if refused and not is_rest:
             return ("AcceptRefused", sorted(refused))
         if conflicts and not is_rest:
             return ("TryConflict", sorted(conflicts))
-        here = {path: settled[path] for path in chosen if path not in refused | conflicts}
+        refused |= {path for one in followed if {one.old, one.new} & refused for path in (one.old, one.new)}
+        here = {path: one for path, one in settled.items() if path not in refused | conflicts}
         decided = sorted(path for path, one in here.items() if one.conflict)
         marked = set[str]()
         if choice == "markers":
-            files = [path for path, one in here.items() if not one.is_same and not steps[path].is_mode]
-            marked = {*decided, *self._with_markers(tried, files)}
+            some = [path for path, one in here.items() if not one.is_same and path in files]
+            marked = {*decided, *self._with_markers(tried, some)}
         if choice == "workspace" and decided:
             entries = {path: tried.entries[path] for path in decided}
             aside = deepcopy(Tried(tried.since, entries, tried.known, tried.marked))
             self.dropped.append((name, aside))
+        self.renames += sum(one.old in here for one in followed)
         wanted = {path: one.value for path, one in here.items() if not one.is_same}
         is_call = self._become(wanted)
         for path in here:
-            del tried.entries[path]
+            tried.entries.pop(path, None)
         for path, value in wanted.items():
             if value is not None:
                 tried.known[path] = self.versions[path]
@@ -310,6 +332,39 @@ class Model:
         value = File(mode, content)
         is_its_own = value == there and (step.is_mode or here.content == base.content)
         return Settled(value, value == here, value != here and not is_its_own, conflict)
+
+    def _followed(self, tried: Tried, steps: Sequence[Step]) -> list[Followed]:
+        """The renames of one side that what the other has changed follows: with what had a name at the beginning, alone and to the byte."""
+        found: list[Followed] = []
+        changed = [step for step in steps if not step.is_mode and self._changed(tried, step.path)]
+        changed = [step for step in changed if step.entry.base is not None and step.entry.base.content]
+        deleted = {step.path: self.tree[step.path].content for step in steps if step.entry.value is None}
+        deleted |= {step.path: base.content for step in changed if step.path in deleted and (base := step.entry.base)}
+        # One in the place of a file that the workspace has deleted is none that is new.
+        new = {step.path: step.entry.value for step in steps if step.path not in self.tree and step.entry.base is None}
+        there = {path: value.content for path, value in new.items() if value is not None}
+        for step in changed:
+            base, path = step.entry.base, _alone(there, deleted, step.path)
+            if path is not None and (made := new[path]) is not None:
+                here, of_old = self.tree[step.path], Settled(None)
+                if base is not None and (mode := _mode(here.mode, base.mode, made.mode)) is not None:
+                    value = File(mode, here.content)
+                    found.append(Followed(step.path, path, of_old, Settled(value, is_laid=value != made)))
+        edited = {step.path: step for step in changed if step.entry.value is not None and step.path not in self.tree}
+        olds = {path: base.content for path, step in edited.items() if (base := step.entry.base)}
+        olds = {path: content for path, content in olds.items() if is_text(content)}
+        saved = [path for path in self.tree if self.versions.get(path, 0) > tried.since and path not in tried.entries]
+        there = {path: self.tree[path].content for path in saved}
+        for old in olds:
+            base, value, path = edited[old].entry.base, edited[old].entry.value, _alone(there, olds, old)
+            if path is None or base is None or value is None or (tried.marked and is_marked(value.content)):
+                continue
+            here = self.tree[path]
+            if (mode := _mode(here.mode, base.mode, value.mode)) is not None:
+                made = File(mode, value.content)
+                of_new = Settled(made, is_same=made == here, is_laid=made != here)
+                found.append(Followed(old, path, Settled(None, is_same=True), of_new))
+        return found
 
     def _update(self, name: str) -> Told:
         if name not in self.tries:
@@ -434,6 +489,12 @@ def _mode(here: int, base: int, there: int) -> int | None:
     if here in (base, there):
         return there
     return here if there == base else None
+
+
+def _alone(new: Mapping[str, bytes], old: Mapping[str, bytes], path: str) -> str | None:
+    """The one path of some new ones with what was at an old one, where no other old one had that."""
+    fits = [one for one, content in new.items() if content == old.get(path)]
+    return fits[0] if len(fits) == 1 and list(old.values()).count(old[path]) == 1 else None
 
 
 def _is_at(path: str, place: str) -> bool:

@@ -105,6 +105,8 @@ def carry_out(program: Sequence[Operation], seen: Counter[str], above: Path | No
                     seen["operations of which no rule says what they come to"] += 1
                     continue
                 seen[_counted(operation, expected)] += 1
+                if after.renames > model.renames:
+                    seen["accept, renames followed"] += after.renames - model.renames
                 before = world.marks() if expected[0] in REFUSALS else None
                 found = world.do(operation, expected)
                 model = after

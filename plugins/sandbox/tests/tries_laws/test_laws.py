@@ -17,6 +17,11 @@ BOTH_CHANGE: Program = (
     ("person", (("edit", "a", 20, 1, 1, "mine", True), ("edit", "c", 1, 1, 1, "mine", False))),
     ("accept", "one", (), (), None, False),
 )
+BOTH_RENAME: Program = (
+    ("run", "one", (("move", "a", "new"), ("edit", "c", 3, 1, 1, "tried", True))),
+    ("person", (("edit", "a", 20, 1, 1, "mine", True), ("move", "c", "d/new"))),
+    ("accept", "one", (), (), None, False),
+)
 
 
 @pytest.mark.parametrize("first", range(0, 32, OF_A_TEST))
@@ -52,6 +57,15 @@ def test_what_both_changed_is_counted_as_merged(tmp_path: Path) -> None:
     carry_out(BOTH_CHANGE, seen, tmp_path)
 
     assert seen == {"run": 1, "person": 1, "accept, merged": 1}
+
+
+def test_what_follows_renames_is_counted(tmp_path: Path) -> None:
+    """One of each side."""
+    seen = Counter[str]()
+
+    carry_out(BOTH_RENAME, seen, tmp_path)
+
+    assert seen == {"run": 1, "person": 1, "accept, merged": 1, "accept, renames followed": 2}
 
 
 def test_lines_between_those_that_all_have_are_merged() -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from wink.dataclass import replace
 from wink.errors import MergeConflict, TryConflict
-from wink.filesystem import FileChange, FileTransaction, is_git_data, is_git_index
+from wink.filesystem import FileChange, FileTransaction, is_git_data, is_git_index, quoted_path
 from wink.workspace import Workspace, apply
 from wink_sandbox import (
     Differences,
@@ -103,6 +103,7 @@ class Accepting:
         self._three_way = ThreeWay(overlay, self._bases, request.choice)
         self._refs = Refs(overlay, self._bases.of, facts.knows, name)
         self._renames = Renames(overlay, self._bases)
+        self._is_picked = False
 
     def run(
         self,
@@ -136,6 +137,7 @@ class Accepting:
                     aside=able.overruled,
                     arrived=able.arrived,
                 )
+            self._is_picked = pick is not None
             taken, left = self._picked(pick) if pick is not None else (None, ())
             if pick is None:  # what is merged is merged now, and only looked at again when nobody else can change it
                 self._merged(self._chosen())
@@ -186,7 +188,7 @@ class Accepting:
         """The paths of all that was picked, and what has to stay before anybody is asked; the texts of which a part was are kept."""
         from wink_sandbox.tries._hunks import TextChanged, content_of, units
 
-        merge, refs = self._merged(self._chosen())
+        merge, refs, _ = self._merged(self._chosen())
         found, left = merge.found, tuple[tuple[str, str], ...]()
         if self._request.rest:
             found, left, *_ = self._acceptable(self._workspace.filesystem.begin(), rest=True)
@@ -336,17 +338,20 @@ class Accepting:
     def _chosen(self) -> Differences:
         return chosen(self._overlay, self._name, self._request.paths, self._request.without, self._confirmed)
 
-    def _merged(self, found: Differences) -> tuple[Merge, RefMerge]:
+    def _merged(self, found: Differences) -> tuple[Merge, RefMerge, tuple[tuple[str, str], ...]]:
+        """What merging comes to, of files and of refs, and the old and new names of what follows a rename."""
         changed = conflicts(found, self._facts, self._bases)
         refs = self._refs.of(found, changed)
-        renames = self._renames.of(refs.found, changed)
+        # A part of what follows a rename, by one name or the other, would be no rename.
+        renames = self._renames.of(refs.found, () if self._is_picked else changed)
         settled = refs.settled | renames.settled | {one.path for one in refs.conflicts}
         merge = self._three_way.of(renames.found, [path for path in changed if path not in settled])
-        return merge._replace(
+        merge = merge._replace(
             conflicts=(*merge.conflicts, *refs.conflicts),
             merged=(*merge.merged, *renames.merged),
             same=replace(merge.same, steps=(*merge.same.steps, *renames.same)),
-        ), refs
+        )
+        return merge, refs, renames.pairs
 
     def _acceptable(self, part: FileTransaction, *, rest: bool, taken: set[str] | None = None) -> Acceptable:
         """What was chosen and may be accepted, and with `rest` what has to stay, with the reasons; without, that is raised.
@@ -356,8 +361,9 @@ class Accepting:
         found, stays, request = self._chosen(), self._stays, self._request
         if taken is not None:
             found = found.exactly(taken)
-        merge, refs = self._merged(found)
+        merge, refs, pairs = self._merged(found)
         found = merge.found
+        needed = {step.path for step in found.steps}
         left: dict[str, str] = {}
         # Whether something makes a directory a repository, for one, depends on what else is left out.
         while in_the_way := problems(
@@ -372,7 +378,7 @@ class Accepting:
             if not rest:
                 raise AcceptRefused((*in_the_way, *stays), self._name)
             left.update(in_the_way)
-            found = found.without(path for path, _ in in_the_way)
+            found = _both_or_none(found.without(path for path, _ in in_the_way), pairs, needed, left)
         if stays and not rest:
             raise AcceptRefused(stays, self._name)
         still = set(conflicts(found, self._facts, self._bases))
@@ -383,16 +389,18 @@ class Accepting:
         left.update((one.path, f"{_meanwhile(calls.get(one.path))}, {one.reason}") for one in changed)
         # A repository with some of its refs and not its index is none: what has changed in one leaves all of it out.
         found = found.without(repository_of(one.path)[0] or one.path for one in changed)
+        found = _both_or_none(found, pairs, needed, left)
         here = {step.path for step in found.steps}
         stays_as_it_is = {repository_of(path)[0] for path in left if is_git_data(path)}
+        same = tuple(step for step in merge.same.steps if step.path not in left)
         let_go = tuple(step for step in refs.same if repository_of(step.path)[0] not in stays_as_it_is)
         return Acceptable(
             found,
             tuple(sorted({*left.items(), *stays})),
             changed,
             tuple(path for path in merge.merged if path in here),
-            replace(merge.same, steps=(*merge.same.steps, *let_go)),
-            tuple(path for path in (*merge.marked, *sorted(_marked(found))) if path in here),
+            replace(merge.same, steps=(*same, *let_go)),
+            tuple(path for path in dict.fromkeys((*merge.marked, *sorted(_marked(found)))) if path in here),
             merge.overruled,
             tuple(one for one in refs.arrived if any(path.endswith(f"/{one.name}") for path in here)),
         )
@@ -466,6 +474,18 @@ def problems(
     from wink_sandbox import unreadable_settings
 
     return (*refusals, *unreadable_settings(found, settings, {path: made.after for path, made in parts.items()}))
+
+
+def _both_or_none(
+    found: Differences, pairs: Iterable[tuple[str, str]], needed: Collection[str], left: dict[str, str]
+) -> Differences:
+    """The same without what is at one of two names of a file when what is needed at the other one is not in it, and stays in the try."""
+    here = {step.path for step in found.steps}
+    apart = [pair for pair in pairs if any(path in needed and path not in here for path in pair)]
+    for old, new in apart:
+        left.setdefault(old, f"goes with {quoted_path(new)}, its new name, which stays as it is")
+        left.setdefault(new, f"goes with {quoted_path(old)}, its old name, which stays as it is")
+    return found.without(path for pair in apart for path in pair)
 
 
 def _marked(found: Differences, parts: Mapping[str, Content] = NO_PARTS) -> frozenset[str]:
