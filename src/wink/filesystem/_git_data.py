@@ -63,15 +63,15 @@ def is_git_object(path: str) -> bool:
     return _inside(path)[:1] == ["objects"]
 
 
-def head_naming(path: str) -> tuple[str, bytes] | None:
-    """Where a repository says which branch it is on, and what it says there where that is the one at this path; None for no branch.
+def branch_at(path: str) -> tuple[str, bytes] | None:
+    """The git directory that a path is a branch of, and the branch's full name; None for no branch.
 
-    >>> head_naming("lib/.git/refs/heads/a/b")
-    ('lib/.git/HEAD', b'ref: refs/heads/a/b')
+    >>> branch_at("lib/.git/refs/heads/a/b")
+    ('lib/.git', b'refs/heads/a/b')
     """
     at, _, branch = path.partition("/refs/heads/")
     is_branch = _inside(path)[:2] == ["refs", "heads"] and branch
-    return (f"{at}/HEAD", b"ref: refs/heads/" + branch.encode("utf-8", "surrogateescape")) if is_branch else None
+    return (at, b"refs/heads/" + branch.encode("utf-8", "surrogateescape")) if is_branch else None
 
 
 def _inside(path: str) -> list[str]:

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from wink.dataclass import dataclass
 from wink.filesystem._change import COPIED_BYTES, FileChange, FileVersion
-from wink.filesystem._git_data import head_naming, is_git_index, is_git_object, restoring
+from wink.filesystem._git_data import branch_at, is_git_index, is_git_object, restoring
 from wink.filesystem.undo._versions import Versions, has_mark_of
 
 Conflicts = list[tuple[str, str]]
@@ -92,8 +92,7 @@ def obstacles(versions: Versions, targets: Mapping[str, Target]) -> Conflicts:
     try:
         for path, target in targets.items():
             now, wanted = target.now, target.wanted
-            head = head_naming(path) if wanted is None else None
-            if head is not None and head[0] not in targets and versions.says(head[0]).strip() == head[1]:
+            if wanted is None and _is_checked_out(versions, path, targets):
                 conflicts.append((path, _CHECKED_OUT))
             stays = now is not None and wanted is not None and (now.kind, now.target) == (wanted.kind, wanted.target)
             is_replaced = not stays or (
@@ -111,6 +110,15 @@ def obstacles(versions: Versions, targets: Mapping[str, Target]) -> Conflicts:
     if copied and copied > (left := versions.room()):
         conflicts.append((".", f"needs {copied} bytes on the disk, and {left} are left; make room and try again"))
     return conflicts
+
+
+def _is_checked_out(versions: Versions, path: str, targets: Mapping[str, Target]) -> bool:
+    """Whether there would be no such branch any more as a repository is on."""
+    branch = branch_at(path)
+    if branch is None or f"{branch[0]}/HEAD" in targets:
+        return False
+    head, packed = (versions.says(f"{branch[0]}/{name}") for name in ("HEAD", "packed-refs"))
+    return head.strip() == b"ref: " + branch[1] and b" " + branch[1] + b"\n" not in packed
 
 
 def changed_by_others(versions: Versions, changes: Iterable[tuple[int, FileChange]]) -> Conflicts:

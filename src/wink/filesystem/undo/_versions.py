@@ -22,6 +22,7 @@ from wink.filesystem._change import (
 from wink.filesystem.disk import Attributes
 
 _MOST_MOVES = 100
+_MOST_SAID = 1 << 24
 _MOST_NAMES = 100_000
 _MOST_HELD = 16 << 20
 """So many bytes of what was read are held: to take something back, each content is compared, shown, and put to its place."""
@@ -153,7 +154,7 @@ class Versions:
         except (OSError, PathRefused):
             return b""
         with stream:
-            return stream.read(4096)
+            return stream.read(_MOST_SAID)
 
     def present_digest(self, path: str, now: FileVersion) -> str | None:
         """The digest of what is at a path `now`, always read: a time that somebody set says nothing about content."""

@@ -119,16 +119,6 @@ ENDINGS: Final = tuple(words.replace(" ", "") for words in _WORDS)
 
 NAMED: Final = "|".join(
     [words.replace(" ", r"[\W_]{0,2}") for words in _WORDS]
-    + [
-        "auth",
-        "authorization",
-        "bearer",
-        "set[-_]?cookie",
-        "cookie",
-        "credentials?",
-        "proxy[-_]?authorization",
-        "pwd",
-        "token",
-    ]
+    + ["auth|authorization|bearer|set[-_]?cookie|cookie|credentials?|proxy[-_]?authorization|pwd|token"]
 )
 """All of these names, as an expression."""
