@@ -287,6 +287,7 @@ class _Repository:
         if os.path.lexists(f"{self._here}/{self._own}index.lock"):
             raise _Left(_LOCKED)
         self._packed = _packed(_read(self._here, "packed-refs"))
+        self._packed_in = _above(self._packed)
         before = self._base_of(_at(at, "packed-refs"))
         is_kept = before is not None and before.content is not None
         self._was_packed = _packed(before.content) if before is not None and is_kept else self._packed
@@ -444,8 +445,16 @@ class _Repository:
 
     def _is_free(self, ref: str, planned: Mapping[str, str], gone: Collection[str]) -> bool:
         """Whether git can have a ref of this name beside those that there are: none is the directory of another."""
-        others = {*planned, *self._symbolic, *(self._packed.keys() - gone)} - {ref}
-        return others.isdisjoint(_above_of(ref)) and ref not in _above(others) and self._fits(ref, gone)
+        for above in _above_of(ref):
+            if above in planned or above in self._symbolic or (above in self._packed and above not in gone):
+                return False
+        below = (one for one in (*planned, *self._symbolic) if one.startswith(f"{ref}/"))
+        if any(below) or (ref in self._packed_in and not self._packed_beneath(ref) <= set(gone)):
+            return False
+        return self._fits(ref, gone)
+
+    def _packed_beneath(self, ref: str) -> set[str]:
+        return {one for one in self._packed if one.startswith(f"{ref}/")}
 
     def _fits(self, name: str, gone: Collection[str]) -> bool:
         """Whether a file can lie there, when those that are `gone`, or their logs, have gone."""
