@@ -572,3 +572,34 @@ def test_the_branch_that_is_checked_out_is_not_taken_away(workspace: Workspace, 
     git(repository, "switch", "-q", "main")
     workspace.undo()
     assert refs(repository) == {"refs/heads/main": "person"}
+
+
+def test_a_switch_that_no_log_tells_is_not_overlooked_while_git_is_at_work(
+    workspace: Workspace, repository: Path
+) -> None:
+    """The index of the try is not laid over another branch."""
+    subprocess.run(["sh", "-ec", NO_LOGS], cwd=repository, env=NEUTRAL, check=True)
+    one = tried(workspace, commit(3, "tried"))
+    git(repository, "switch", "-q", "-c", "other")
+    (repository / ".git/index.lock").touch()
+
+    with pytest.raises(TryConflict):
+        one.accept()
+
+    done = one.accept(rest=True)
+    assert all(path.startswith(".git/") for path, _ in done.left)
+    (repository / ".git/index.lock").unlink()
+    assert git(repository, "diff", "--cached", "--name-only") == ""
+    assert (repository / "text").read_text() == LINES.replace("\n3\n", "\ntried\n")
+
+
+def test_a_head_that_leads_out_names_no_branch(workspace: Workspace, repository: Path) -> None:
+    """It may be by anybody."""
+    one = tried(workspace, commit(3, "tried"))
+    (repository.parent / "elsewhere").write_text(git(repository, "rev-parse", "HEAD"))
+    (repository / ".git/HEAD").write_text("ref: ../../elsewhere\n")
+
+    one.accept()
+
+    assert (repository / ".git/refs/heads/main").read_text() != (repository.parent / "elsewhere").read_text()
+    assert (repository / ".git/HEAD").read_text() == "ref: ../../elsewhere\n"

@@ -380,7 +380,7 @@ class Accepting:
             found = _both_or_none(found.without(path for path, _ in in_the_way), pairs, needed, left)
         if stays and not rest:
             raise AcceptRefused(stays, self._name)
-        still = set(conflicts(found, self._facts, self._bases))
+        still = {*conflicts(found, self._facts, self._bases), *(one.path for one in refs.conflicts)}
         changed = tuple(one for one in merge.conflicts if one.path in still)
         if changed and not rest:
             raise self._conflict([one.path for one in changed])

@@ -147,12 +147,10 @@ class Refs:
             at = self._git_directory_of(path)
             if at is not None and not self._is_of_others(path, at):
                 places.setdefault(at, []).append(path)
-        for at in {self._git_directory_of(step.path) for step in found.steps} - places.keys() - {None}:
-            # Where logs are not kept, a branch that was switched to is told by HEAD alone.
-            head = _at(at or "", f"{self._own}/HEAD" if self._own else "HEAD")
-            there = _status(f"{self._overlay.root}/{head}")
-            if there is not None and there.st_ctime_ns > self._overlay.since and not self._knows(head):
-                places[at or ""] = []
+        for step in found.steps:
+            at = self._git_directory_of(step.path)
+            if at is not None and at not in places and not self._is_of_others(step.path, at) and self._is_switched(at):
+                places[at] = [step.path]
         settled, same = set[str](), list[Step]()
         arrived, conflicts = list[Arrived](), list[Conflict]()
         for at, paths in places.items():
@@ -172,6 +170,12 @@ class Refs:
             same += merge.same
             arrived += merge.arrived
         return RefMerge(found, frozenset(settled), tuple(same), tuple(arrived), tuple(conflicts))
+
+    def _is_switched(self, at: str) -> bool:
+        """Whether the workspace is on another branch: where no logs are kept, HEAD alone tells that."""
+        head = _at(at, f"{self._own}/HEAD" if self._own else "HEAD")
+        there = _status(f"{self._overlay.root}/{head}")
+        return there is not None and there.st_ctime_ns > self._overlay.since and not self._knows(head)
 
     def _git_directory_of(self, path: str) -> str | None:
         """The git directory that a path belongs to, "" for the root; of the working tree that is meant, that of them all."""
@@ -381,6 +385,7 @@ class _Repository:
         taken, arriving, gone = dict[str, str](), dict[str, str](), set[str]()
         stays, in_use = dict[str, str](), self._in_use()
         branch = self._head.removeprefix("ref: ") if self._head.startswith("ref: ") else ""
+        branch = branch if _REF.fullmatch(branch) else ""
         index: bytes | None = None
         for ref, value in sorted(self._refs.items(), key=lambda one: (one[1] is not None, one[0])):
             now = self._now[ref]
