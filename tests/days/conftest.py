@@ -66,7 +66,7 @@ class Day:
                 found[str(path.relative_to(self.root))] = (mode, what)
         if (self.root / ".git").exists():
             found["what git says"] = self.sh(
-                "git for-each-ref; git symbolic-ref -q HEAD || git rev-parse HEAD; git status --porcelain; git fsck 2>&1"
+                "git for-each-ref; git symbolic-ref -q HEAD || git rev-parse HEAD; git status --porcelain; git fsck --no-dangling 2>&1"
             )
         return found
 

@@ -55,7 +55,7 @@ _PLAIN = "! grep -q pager .git/config"
 CASES: Final = {
     "What git runs": Case((0, 2, 0, 0, 0), f"{_TAKEN}; test ! -e .git/hooks/pre-commit; {_OVER}"),
     "An object that is not what its name says": Case(
-        (0, 2, 1), f"{_TAKEN}; git fsck; test ! -e .git/objects/ab; {_OPEN}"
+        (0, 2, 1), f"{_TAKEN}; git fsck; test ! -e .git/objects/ab/cccccccccccccccccccccccccccccccccccccc; {_OPEN}"
     ),
     "A repository that has changed too": Case(
         (0, 2, 0), f"{_TAKEN}; git log -1 --format=%s try/default/main | grep two; {_OVER}"
