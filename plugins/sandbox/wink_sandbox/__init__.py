@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from wink_sandbox._elsewhere import CopyLeft, copies_left, forget_copies, free_copy
     from wink_sandbox._git_remotes import RemoteSetting
     from wink_sandbox._left_out import in_the_place_of_left_out
+    from wink_sandbox._objects import git_environment
     from wink_sandbox._probe import Feature, Report, probe
     from wink_sandbox._settings_files import SettingsProblem, unreadable_settings
     from wink_sandbox._unguarded import Unguarded
@@ -122,6 +123,7 @@ __all__ = [
     "forget_copies",
     "fresh_name",
     "git_directory_of",
+    "git_environment",
     "git_home",
     "git_outside",
     "has_copy",
@@ -169,6 +171,7 @@ _LATER = {
     "CopyLost CopyOfTry": "_copy_of_try",
     "CopyLeft copies_left forget_copies free_copy": "_elsewhere",
     "in_the_place_of_left_out": "_left_out",
+    "git_environment": "_objects",
     "RemoteSetting": "_git_remotes",
     "Feature Report probe": "_probe",
     "SettingsProblem unreadable_settings": "_settings_files",

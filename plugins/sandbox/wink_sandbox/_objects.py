@@ -67,6 +67,18 @@ def unsound(found: Differences) -> Iterator[tuple[str, str]]:
             yield from ((path, FALSE) for path in paths)
 
 
+def git_environment(git_directory: str) -> dict[str, str]:
+    """For git in a private directory: no other repository, no settings and no attributes of anybody have a say."""
+    kept = {name: value for name, value in inherited(os.environ).items() if not name.startswith("GIT_")}
+    return kept | {
+        "GIT_DIR": git_directory,
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_SYSTEM": os.devnull,
+        "LC_ALL": "C",
+    }
+
+
 def _is(ask: Callable[[], bool], place: str, *made: os.stat_result) -> bool:
     """What was found out of files that nobody has touched since is not found out again."""
     facts = ((one.st_dev, one.st_ino, one.st_size, one.st_mtime_ns, one.st_ctime_ns) for one in made)
@@ -129,12 +141,7 @@ def _is_pack(git: str, found: Differences, stem: str) -> bool:
             for end, place in places.items():
                 os.symlink(place, f"{directory}/{name}.{end}")
             long = ("--object-format=sha256",) if len(name) == len("pack-") + 64 else ()
-            environment = {
-                **{key: value for key, value in inherited(os.environ).items() if not key.startswith("GIT_")},
-                "GIT_DIR": f"{directory}/none",
-                "GIT_CONFIG_NOSYSTEM": "1",
-                "GIT_CONFIG_GLOBAL": os.devnull,
-            }
+            environment = git_environment(f"{directory}/none")
             words = [git, "verify-pack", *long, f"{directory}/{name}.idx"]
             try:
                 done = subprocess.run(

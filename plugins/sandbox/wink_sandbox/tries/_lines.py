@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import tempfile
 from typing import Final, Literal, NamedTuple
 
-from wink.trust import inherited
+from wink_sandbox import git_environment
 from wink_sandbox.tries._marks import is_text
 
 _SECONDS: Final = 60.0
@@ -101,15 +100,3 @@ def _merged(ours: bytes, base: bytes, theirs: bytes, labels: tuple[str, str, str
         said = done.stderr.decode("utf-8", "backslashreplace").strip()
         raise MergeFailed(f"git merge-file failed: {said or f'exit status {done.returncode}'}")
     return MergedText(done.stdout, done.returncode)
-
-
-def git_environment(git_directory: str) -> dict[str, str]:
-    """For git in a private directory: no other repository, no settings and no attributes of anybody have a say."""
-    kept = {name: value for name, value in inherited(os.environ).items() if not name.startswith("GIT_")}
-    return kept | {
-        "GIT_DIR": git_directory,
-        "GIT_CONFIG_NOSYSTEM": "1",
-        "GIT_CONFIG_GLOBAL": os.devnull,
-        "GIT_CONFIG_SYSTEM": os.devnull,
-        "LC_ALL": "C",
-    }

@@ -22,9 +22,17 @@ from wink.errors import RecordCorrupt
 from wink.filesystem import is_git_data
 from wink.state import opened_directory
 from wink.trust import program
-from wink_sandbox import Differences, Overlay, Step, git_directory_of, remove_tree, repository_of, walk_tree
+from wink_sandbox import (
+    Differences,
+    Overlay,
+    Step,
+    git_directory_of,
+    git_environment,
+    remove_tree,
+    repository_of,
+    walk_tree,
+)
 from wink_sandbox.tries._bases import Base
-from wink_sandbox.tries._lines import git_environment
 from wink_sandbox.tries._three_way import Conflict
 
 T = TypeVar("T")
@@ -186,14 +194,14 @@ class Refs:
 
     def _is_of_others(self, path: str, at: str) -> bool:
         """Whether a path is of a working tree that is not the one that is meant: its index and branch are not ours to keep."""
-        within = own_of(path, at)
+        within = _within(path, at)
         is_own = bool(self._own) and f"{within}/".startswith(f"{self._own}/")
         return "/worktrees/" in f"/{at}/" or (within.startswith("worktrees/") and not is_own)
 
     def _merged(self, found: Differences, at: str, changed: frozenset[str]) -> RefMerge:
         mine = {step.path: step for step in found.steps if self._git_directory_of(step.path) == at}
-        own = {own_of(path, at): step for path, step in mine.items()}
-        dropped = {own_of(step.path, at): step for step in found.steps if step.path in mine and step.kind == "drop"}
+        own = {_within(path, at): step for path, step in mine.items()}
+        dropped = {_within(step.path, at): step for step in found.steps if step.path in mine and step.kind == "drop"}
         _check_kinds(
             own,
             any(
@@ -202,11 +210,11 @@ class Refs:
             ),
         )
         kept = {name for name, step in own.items() if _is_kept(name, step)}
-        differs = {own_of(path, at) for path in changed}
+        differs = {_within(path, at) for path in changed}
         one = _Repository(self._overlay, self._base_of, self._knows, at, own, dropped, differs, self._own)
         plan = one.plan(self._name, tuple(sorted(kept)), self._known)
         steps, merged = self._steps(at, plan)
-        replaced = {path for path in mine if own_of(path, at) not in kept}
+        replaced = {path for path in mine if _within(path, at) not in kept}
         rest = tuple(step for step in found.steps if step.path not in replaced)
         needed = _above(_at(at, name) for name in kept)  # the directories of objects are those of the try
         again = tuple(step for step in found.steps if step.path in needed & replaced and step.kind == "directory")
@@ -631,7 +639,7 @@ class _Git:
             raise _Left(_UNREADABLE.format(f"git {words[0]}: {type(error).__name__}")) from None
 
 
-def own_of(path: str, at: str) -> str:
+def _within(path: str, at: str) -> str:
     """The path in a git directory."""
     return path[len(at) + 1 :] if at else path
 

@@ -109,11 +109,11 @@ EXACT_NAMES: Final = frozenset(
 )
 """Fields whose texts are masked whatever they look like, without case and punctuation."""
 
-_SAID: Final = """
+_PHRASES: Final = """
     password, passwd, passphrase, secret, api key, access key, secret key, private key, account key, access token,
     api token, auth token, bearer token, bot token, id token, refresh token, session token
 """
-_WORDS: Final = tuple(words.strip() for words in _SAID.split(","))
+_WORDS: Final = tuple(words.strip() for words in _PHRASES.split(","))
 ENDINGS: Final = tuple(words.replace(" ", "") for words in _WORDS)
 """The same for fields whose names end so: `db_password`, `X-Api-Key`."""
 
