@@ -354,3 +354,13 @@ def test_nothing_tells_one_filesystem_from_another() -> None:
             suppress_health_check=list(HealthCheck),
         ),
     )
+
+
+def test_a_link_to_a_file_is_no_directory_by_its_own_name_everywhere() -> None:
+    """The overlay named what it leads to."""
+    machine = Machine()
+    try:
+        machine.start(seed=[("delete", "a", False), ("symlink", "b", "a"), ("write", "a", b"", "overwrite")])
+        machine.look(limit=None, offset=0, path="b")
+    finally:
+        machine.teardown()

@@ -75,7 +75,10 @@ class OverlayStore:
 
     def scan(self, path: str) -> Iterator[tuple[str, NodeKind]]:
         """The names in a directory."""
-        return self.view.scan(self.existing(path, follow=True).seen)
+        seen = self.existing(path, follow=True).seen
+        if seen.node is not None and seen.node.kind != "directory":
+            raise failure(errno.ENOTDIR, path)  # by the name that was asked for, which may be a link's
+        return self.view.scan(seen)
 
     def begin(self, transaction_id: str) -> OverlayChangeSet:
         """A change set for one transaction."""
