@@ -211,33 +211,34 @@ def _open(state: int, *, locked: bool = False) -> int:
     """The lease file, made if need be; a file that we make with `locked` is locked before it has a name."""
     flags = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
-        fd = os.open(NAME, flags, dir_fd=state)
+        fd, temporary = os.open(NAME, flags, dir_fd=state), None
     except FileNotFoundError:
-        pass
-    else:
-        if locked:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return fd
-    temporary = f"{NAME}.{os.getpid()}.{os.urandom(4).hex()}"
-    fd = os.open(temporary, flags | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=state)
+        temporary = f"{NAME}.{os.getpid()}.{os.urandom(4).hex()}"
+        fd = os.open(temporary, flags | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=state)
     try:
         if locked:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if _renamed(state, temporary):
-            return fd
-        os.link(temporary, NAME, src_dir_fd=state, dst_dir_fd=state)
+        if temporary is not None:
+            _name(state, temporary)
     except FileExistsError:
         os.close(fd)
         return _open(state, locked=locked)
     except BaseException:
         os.close(fd)  # and with it a lock that would keep ourselves out
         raise
+    return fd
+
+
+def _name(state: int, temporary: str) -> None:
+    """Give a new lease its name, and let it have no other; raises `FileExistsError`."""
+    try:
+        if not _renamed(state, temporary):
+            os.link(temporary, NAME, src_dir_fd=state, dst_dir_fd=state)
     finally:
         # Twice, where a disk fails for a moment: a lease with two names is not believed.
         for _ in range(2):
             with suppress(OSError):
                 os.unlink(temporary, dir_fd=state)
-    return fd
 
 
 def _renamed(state: int, temporary: str) -> bool:
