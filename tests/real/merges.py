@@ -4,6 +4,7 @@
 
 takes up to MOST (1,000) merge commits that have one base and a file which both sides changed. For each such file both say
 whether it is a conflict, and where it is none, what the file becomes. Renames are left out on both sides: they are no matter of lines.
+A file whose versions end their lines differently, and which git has a conflict in, is counted and not compared.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import IO, Final, Self
 
-from wink_sandbox.tries import merge_texts
+from wink_sandbox.tries import MergedText, merge_texts
 
 _QUIET: Final = (
     "-c",
@@ -112,20 +113,25 @@ def compare(directory: str, most: int) -> int:
             seen["merges"] += 1
             tree, conflicts = repository.merged(ours, theirs)
             results = repository.changes(base, tree)
-            for path, ((mode, old, left), (_, _, right)) in both.items():
-                if mode.startswith(("12", "16")):
-                    continue
-                texts = [repository.blob(name) for name in (left, old, right)]
-                merged = merge_texts(texts[0], texts[1], texts[2])
-                is_clean = merged is not None and not merged.conflicts
+            names = {
+                path: (left, old, right)
+                for path, ((mode, old, left), (_, _, right)) in both.items()
+                if not mode.startswith(("12", "16"))
+            }
+            texts = {path: [repository.blob(name) for name in versions] for path, versions in names.items()}
+            merges = merge_texts((left, old, right) for left, old, right in texts.values())
+            for (path, versions), merged in zip(texts.items(), merges, strict=True):
+                is_clean = isinstance(merged, MergedText) and not merged.hunks
                 seen["files"] += 1
                 seen["conflicts"] += path in conflicts
-                if is_clean != (path not in conflicts):
+                if path in conflicts and len({b"\r\n" in text for text in versions}) > 1:
+                    seen["line ends"] += 1  # what conflicts for git only because lines end differently is merged
+                elif is_clean != (path not in conflicts):
                     different.append(
                         f"{ours[:9]} {theirs[:9]} {path}: {'merged' if is_clean else 'conflict'}, git says otherwise"
                     )
-                elif is_clean and merged is not None:
-                    wanted = repository.blob(results[path][2]) if path in results else texts[1]
+                elif is_clean and isinstance(merged, MergedText):
+                    wanted = repository.blob(results[path][2]) if path in results else versions[1]
                     if wanted != merged.content:
                         different.append(f"{ours[:9]} {theirs[:9]} {path}: other lines than git's")
             if seen["merges"] >= most:
@@ -133,7 +139,8 @@ def compare(directory: str, most: int) -> int:
     for line in different:
         print(line)
     print(
-        f"{seen['merges']} merges, {seen['files']} files, {seen['conflicts']} in conflict: {len(different)} differences"
+        f"{seen['merges']} merges, {seen['files']} files, {seen['conflicts']} in conflict, "
+        f"{seen['line ends']} of them where lines end differently: {len(different)} differences"
     )
     return len(different)
 

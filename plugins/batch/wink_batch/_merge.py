@@ -222,11 +222,10 @@ def _lines(now: bytes, before: bytes, after: bytes) -> bytes | None:
         return now
     from wink_sandbox.tries import MergeFailed, merge_texts
 
-    try:
-        merged = merge_texts(now, before, after)
-    except MergeFailed as error:
-        raise BatchError(f"nothing was merged: {error}") from None
-    return merged.content if merged is not None and not merged.conflicts else None
+    (merged,) = merge_texts([(now, before, after)])
+    if isinstance(merged, MergeFailed):
+        raise BatchError(f"nothing was merged: {merged}")
+    return merged.content if merged is not None and not merged.hunks else None
 
 
 def _changes(batch: Batch, name: str, row: Row, repository: str) -> list[_Change]:

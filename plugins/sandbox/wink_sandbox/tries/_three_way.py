@@ -10,8 +10,9 @@ import hashlib
 import os
 import shutil
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import tee
 from typing import Final, Literal, NamedTuple
 
 from wink.bounded import content_of
@@ -19,18 +20,21 @@ from wink.dataclass import replace
 from wink.errors import RecordCorrupt
 from wink.state import opened_directory
 from wink_sandbox import Differences, Overlay, Step, remove_tree, repository_of
-from wink_sandbox.tries._bases import Base, Bases
-from wink_sandbox.tries._lines import MergeFailed, merge_texts
+from wink_sandbox.tries._bases import Bases
+from wink_sandbox.tries._lines import MergedText, MergeFailed, merge_texts
 from wink_sandbox.tries._marks import MOST, MOST_MERGED, content_at, is_text
 
 Choice = Literal["markers", "workspace", "try"]
 """What is taken where both changed the same: both with git's markers, the workspace's lines, or those of the try."""
 
 _PLACE: Final = "merged"
+_AT_ONCE: Final = 500
+"""So many texts of two tries are compared at once."""
 LABELS: Final = ("workspace", "base", "try")
 """What git's markers call the three."""
 _SAME_LINES: Final = "in the same lines"
 _NO_TEXT: Final = "and is no text that could be merged by lines"
+_UNMERGED: Final = "and cannot be merged: {}"
 _NO_BASE: Final = "and what it was when the program began is not known"
 _GIT: Final = "and is git's own, which is not merged as a file"
 _MODES: Final = "and both changed its permissions"
@@ -72,6 +76,18 @@ class _Result(NamedTuple):
     is_same: bool = False
 
 
+class _Both(NamedTuple):
+    """A text that both sides have changed; `conflict` is what else is in the way there."""
+
+    key: tuple[object, ...]
+    here: bytes
+    base: bytes
+    there: bytes
+    mode: int
+    is_mode: bool
+    conflict: Conflict | None
+
+
 class ThreeWay:
     """Merges for one accept of a try, which is in use; what was merged once is not merged again while nobody has changed it."""
 
@@ -90,17 +106,15 @@ class ThreeWay:
 
     def conflicts(self, found: Differences, changed: Iterable[str]) -> tuple[Conflict, ...]:
         """What cannot be merged of the paths that have `changed` in the workspace, for which the try need not be in use."""
-        steps = _by_path(found)
-        results = (self._result(path, steps.get(path, [])) for path in changed)
-        return tuple(one.conflict for one in results if one.conflict is not None)
+        results = self._results(_by_path(found), changed)
+        return tuple(one.conflict for one in results.values() if one.conflict is not None)
 
     def of(self, found: Differences, changed: Iterable[str]) -> Merge:
         """Merge, at the paths that have `changed` in the workspace meanwhile."""
         remove_tree(self._directory)
         steps = _by_path(found)
         conflicts, results = list[Conflict](), dict[str, _Result]()
-        for path in changed:
-            result = self._result(path, steps.get(path, []))
+        for path, result in self._results(steps, changed).items():
             if result.conflict is not None and not self._is_decided(result.conflict, steps.get(path, [])):
                 conflicts.append(result.conflict)
             else:
@@ -137,7 +151,17 @@ class ThreeWay:
         there = [status for step in steps for status in (step.found, step.made) if status is not None]
         return self._choice == "try" and bool(there) and all(stat.S_ISREG(status.st_mode) for status in there)
 
-    def _result(self, path: str, steps: Sequence[Step]) -> _Result:
+    def _results(self, steps: Mapping[str, Sequence[Step]], changed: Iterable[str]) -> dict[str, _Result]:
+        """What becomes of each path; git merges many texts at once."""
+        results = dict[str, _Result]()
+        asked, told = tee((path, self._result(path, steps.get(path, []))) for path in changed)
+        texts = ((one.here, one.base, one.there) for _, one in asked if isinstance(one, _Both))
+        merged = merge_texts(texts, labels=LABELS)
+        for path, one in told:
+            results[path] = self._of_both(path, one, next(merged)) if isinstance(one, _Both) else one
+        return results
+
+    def _result(self, path: str, steps: Sequence[Step]) -> _Result | _Both:
         if repository_of(path)[0]:
             return _refused(path, _GIT)
         if len(steps) == 1 and steps[0].kind == "drop" and self._is_as_before(path, steps[0].found):
@@ -149,7 +173,10 @@ class ThreeWay:
             return _refused(path, _KINDS)
         key = (path, *_facts(found), *_facts(made))
         if key not in self._known:
-            self._known[key] = self._merged(path, found, made, is_mode_only=steps[0].kind == "mode")
+            result = self._merged(path, key, found, made, is_mode_only=steps[0].kind == "mode")
+            if isinstance(result, _Both):
+                return result
+            self._known[key] = result
         return self._known[key]
 
     def _is_as_before(self, path: str, found: os.stat_result | None) -> bool:
@@ -163,7 +190,9 @@ class ThreeWay:
             return False
         return (found.st_mode & 0o777, hashlib.sha256(here).hexdigest()) == (base.mode & 0o777, base.digest)
 
-    def _merged(self, path: str, found: os.stat_result, made: os.stat_result, *, is_mode_only: bool) -> _Result:
+    def _merged(
+        self, path: str, key: tuple[object, ...], found: os.stat_result, made: os.stat_result, *, is_mode_only: bool
+    ) -> _Result | _Both:
         ours, theirs = stat.S_IMODE(found.st_mode) & 0o777, stat.S_IMODE(made.st_mode) & 0o777
         try:
             here = found_content(f"{self._overlay.root}/{path}", found)
@@ -190,25 +219,19 @@ class ThreeWay:
             return _Result(None, mode, conflict, is_same=True) if mode == ours else _Result(content, mode, conflict)
         if hashlib.sha256(here).hexdigest() == base.digest:
             return _Result(None if mode == theirs else there, mode, conflict)
-        result = self._lines(path, here, base, there, mode, is_mode=mode == ours)
-        return result._replace(conflict=result.conflict or conflict)
-
-    def _lines(self, path: str, here: bytes, base: Base, there: bytes, mode: int, *, is_mode: bool) -> _Result:
         if base.content is None or not is_text(here) or not is_text(there):
             return _refused(path, _NO_TEXT)
-        try:
-            merged = merge_texts(here, base.content, there, labels=LABELS)
-            assert merged is not None, "all three are texts"
-            conflict = None
-            if merged.conflicts:
-                conflict = Conflict(path, _SAME_LINES, merged.hunks)
-                if self._choice in ("workspace", "try"):
-                    favor = "ours" if self._choice == "workspace" else "theirs"
-                    merged = merge_texts(here, base.content, there, labels=LABELS, favor=favor) or merged
-        except MergeFailed as error:
-            return _refused(path, f"and cannot be merged: {error}")
-        is_same = merged.content == here and is_mode
-        return _Result(None if is_same else merged.content, mode, conflict, is_same)
+        return _Both(key, here, base.content, there, mode, mode == ours, conflict)
+
+    def _of_both(self, path: str, both: _Both, merged: MergedText | MergeFailed | None) -> _Result:
+        if merged is None or isinstance(merged, MergeFailed):
+            self._known[both.key] = _refused(path, _NO_TEXT if merged is None else _UNMERGED.format(merged))
+            return self._known[both.key]
+        content = {"workspace": merged.ours, "try": merged.theirs}.get(self._choice or "", merged.content)
+        is_same = content == both.here and both.is_mode
+        conflict = Conflict(path, _SAME_LINES, merged.hunks) if merged.hunks else both.conflict
+        self._known[both.key] = _Result(None if is_same else content, both.mode, conflict, is_same)
+        return self._known[both.key]
 
     def _laid(self, step: Step, place: str, result: _Result) -> os.stat_result:
         """A merged file as a program could have left it."""
@@ -229,11 +252,15 @@ def between(one: tuple[Differences, Bases], other: tuple[Differences, Bases]) ->
     """What cannot be merged of the paths that two tries have both changed, neither of which need be in use."""
     (found, bases), (there, others) = one, other
     here, beside = _by_path(found), _by_path(there)
-    conflicts = (
-        _clash(path, (here[path], bases, found), (beside[path], others, there))
-        for path in sorted(here.keys() & beside.keys())
-    )
-    return tuple(conflict for conflict in conflicts if conflict is not None)
+    paths, conflicts = sorted(here.keys() & beside.keys()), list[Conflict]()
+    for at in range(0, len(paths), _AT_ONCE):
+        found_here = {
+            path: _clash(path, (here[path], bases, found), (beside[path], others, there))
+            for path in paths[at : at + _AT_ONCE]
+        }
+        clashes = found_here | _in_turn([clash for clash in found_here.values() if isinstance(clash, _Turn)])
+        conflicts += (clash for clash in clashes.values() if isinstance(clash, Conflict))
+    return tuple(conflicts)
 
 
 def with_markers(overlay: Overlay, paths: Iterable[str]) -> frozenset[str]:
@@ -260,9 +287,20 @@ def is_marked(text: bytes) -> bool:
     return bool(marks.intersection(text.replace(b"\r", b"").split(b"\n")))
 
 
+class _Turn(NamedTuple):
+    """A text that two tries have changed: that of the workspace, and what each made of which base."""
+
+    path: str
+    here: bytes
+    base: bytes
+    first: bytes
+    other: bytes
+    second: bytes
+
+
 def _clash(
     path: str, one: tuple[list[Step], Bases, Differences], other: tuple[list[Step], Bases, Differences]
-) -> Conflict | None:
+) -> Conflict | _Turn | None:
     (steps, bases, found), (others, beside, there) = one, other
     made = [step[-1].made for step in (steps, others)]
     if None in made and made[0] != made[1]:
@@ -274,37 +312,38 @@ def _clash(
         return None
     if kinds == {stat.S_IFLNK}:
         return None if steps[-1].target == others[-1].target else Conflict(path, _KINDS)
-    texts = [content_at(_file(side, steps), MOST) for side, steps in ((found, steps), (there, others))]
-    if texts[0] is not None and texts[0] == texts[1]:
+    first, second = (content_at(_file(side, steps), MOST) for side, steps in ((found, steps), (there, others)))
+    if first is not None and first == second:
         return None
-    return _in_turn(path, found.overlay.root, texts, (bases.of(path), beside.of(path)))
-
-
-def _in_turn(
-    path: str, root: str, texts: Sequence[bytes | None], bases: tuple[Base | None, Base | None]
-) -> Conflict | None:
-    """Whether the second text merges with the workspace when the first has been accepted, whatever that needs."""
-    (first, second), (base, other) = texts, bases
-    if base is None or other is None:
+    base, other_base = bases.of(path), beside.of(path)
+    if base is None or other_base is None:
         return Conflict(path, _NO_BASE)
-    here = content_at(f"{root}/{path}", MOST)
-    if None in (first, second, here, base.content, other.content):
+    here = content_at(f"{found.overlay.root}/{path}", MOST)
+    if first is None or second is None or here is None or base.content is None or other_base.content is None:
         return Conflict(path, _NO_TEXT)
-    assert first is not None
-    assert second is not None
-    assert here is not None
-    assert base.content is not None
-    assert other.content is not None
-    try:
-        accepted = merge_texts(here, base.content, first, favor="theirs")
-        merged = None if accepted is None else merge_texts(accepted.content, other.content, second, labels=LABELS)
-        alone = merge_texts(here, other.content, second) if merged is not None and merged.conflicts else None
-    except MergeFailed as error:
-        return Conflict(path, f"and cannot be merged: {error}")
-    if merged is None:
-        return Conflict(path, _NO_TEXT)
+    return _Turn(path, here, base.content, first, other_base.content, second)
+
+
+def _in_turn(turns: Sequence[_Turn]) -> dict[str, Conflict | None]:
+    """Whether the second texts merge with the workspace when the first have been accepted, whatever that needs."""
+    found = dict[str, Conflict | None]()
+    first = zip(turns, merge_texts((turn.here, turn.base, turn.first) for turn in turns), strict=True)
+    merged = dict(first)
+    accepted = {turn: text.theirs for turn, text in merged.items() if isinstance(text, MergedText)}
+    second = merge_texts(((text, turn.other, turn.second) for turn, text in accepted.items()), labels=LABELS)
+    merged |= zip(accepted, second, strict=True)
+    clashes = [turn for turn, text in merged.items() if isinstance(text, MergedText) and text.hunks]
+    alone = merge_texts((turn.here, turn.other, turn.second) for turn in clashes)
     # What conflicts with the workspace already is not for the other try to answer for.
-    return Conflict(path, _SAME_LINES, merged.hunks) if merged.conflicts > (alone.conflicts if alone else 0) else None
+    answered = dict(zip(clashes, alone, strict=True))
+    for turn, text in merged.items():
+        if isinstance(text, MergedText):
+            before = answered.get(turn)
+            hunks = len(before.hunks) if isinstance(before, MergedText) else 0
+            found[turn.path] = Conflict(turn.path, _SAME_LINES, text.hunks) if len(text.hunks) > hunks else None
+        else:
+            found[turn.path] = Conflict(turn.path, _NO_TEXT if text is None else _UNMERGED.format(text))
+    return found
 
 
 def _file(found: Differences, steps: Sequence[Step]) -> str:
