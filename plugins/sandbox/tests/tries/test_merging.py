@@ -16,8 +16,8 @@ from wink.errors import NothingTried, TryConflict
 from wink.workspace import Workspace
 from wink_sandbox import Command, Differences, Sandbox
 from wink_sandbox.tries import Accepted, Picked, Try, Unit, bring_back, dropped_tries
-from wink_sandbox.tries import _three_way as three_way
-from wink_sandbox.tries._three_way import Merge, ThreeWay
+from wink_sandbox.tries.merging import Merge, ThreeWay
+from wink_sandbox.tries.merging import _three_way as three_way
 
 LINES = [f"{number}\n" for number in range(1, 31)]
 TEXT = "".join(LINES)

@@ -19,7 +19,7 @@ from wink.errors import MergeRefused, TryBusy, TryConflict, UnknownTry
 from wink.workspace import Workspace
 from wink_sandbox import Command, Sandbox
 from wink_sandbox.tries import AcceptRefused, Picked, Try, Unit, Updated
-from wink_sandbox.tries._three_way import Merge, ThreeWay
+from wink_sandbox.tries.merging import Merge, ThreeWay
 
 LINES = [f"{number}\n" for number in range(1, 31)]
 CHANGES = {"os.rename", "os.link", "os.remove", "os.mkdir", "os.rmdir", "os.truncate", "os.chmod"}

@@ -23,11 +23,10 @@ if TYPE_CHECKING:
     from wink_sandbox.tries._check import CHECK_PROFILE, Check, CheckFailed, Ran
     from wink_sandbox.tries._home_pattern import HomePattern, home_pattern
     from wink_sandbox.tries._hunks import Hunk, Picked, Unit, split
-    from wink_sandbox.tries._lines import MergedText, MergeFailed, merge_texts
     from wink_sandbox.tries._persist import Persist, Persisted
-    from wink_sandbox.tries._three_way import Choice, Conflict
     from wink_sandbox.tries._unconfined import run_unconfined
     from wink_sandbox.tries._update import Updated
+    from wink_sandbox.tries.merging import Choice, Conflict, MergedText, MergeFailed, merge_texts
 
 __all__ = [
     "CHECK_PROFILE",
@@ -77,8 +76,8 @@ if not TYPE_CHECKING:  # `wink accept --patch` alone needs some of these, and wh
             "Hunk Picked Unit split": "_hunks",
             "Persist Persisted": "_persist",
             "HomePattern home_pattern": "_home_pattern",
-            "MergeFailed MergedText merge_texts": "_lines",
-            "Choice Conflict": "_three_way",
+            "MergeFailed MergedText merge_texts": "merging",
+            "Choice Conflict": "merging",
             "run_unconfined": "_unconfined",
             "Updated": "_update",
         },

@@ -31,9 +31,19 @@ from wink_sandbox.tries._beside import main_trees, outside
 from wink_sandbox.tries._choosing import chosen, is_at, plain
 from wink_sandbox.tries._facts import FOREVER, NO_PARTS, Facts
 from wink_sandbox.tries._marks import content_at, contents, digest_of, text_of
-from wink_sandbox.tries._refs import Arrived, RefMerge, Refs
-from wink_sandbox.tries._renames import Renames
-from wink_sandbox.tries._three_way import Choice, Conflict, Merge, ThreeWay, is_marked, regular_files, with_markers
+from wink_sandbox.tries.merging import (
+    Arrived,
+    Choice,
+    Conflict,
+    Merge,
+    RefMerge,
+    Refs,
+    Renames,
+    ThreeWay,
+    is_marked,
+    regular_files,
+    with_markers,
+)
 
 if TYPE_CHECKING:
     from wink.transactions import CommitEntry

@@ -21,8 +21,7 @@ from wink_sandbox.tries._layer import ACCEPTED
 
 if TYPE_CHECKING:
     from wink_sandbox.tries._facts import Facts
-    from wink_sandbox.tries._refs import Arrived
-    from wink_sandbox.tries._three_way import Conflict
+    from wink_sandbox.tries.merging import Arrived, Conflict
 
 _MOST_BYTES: Final = 1 << 30
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from wink.filesystem import FileTransaction
     from wink_sandbox import Differences, RemoteSetting
-    from wink_sandbox.tries._refs import Arrived, RefMerge, Refs
+    from wink_sandbox.tries.merging import Arrived, RefMerge, Refs
 
 _OUTSIDE: Final = "leads to {}, where git wrote something in the try that cannot be accepted: commit again afterwards"
 _UNCONFIRMED: Final = (
@@ -76,7 +76,7 @@ def main_trees(
 
     `confirm` is asked, once and for all, whether a git directory belongs to the workspace that does not say so itself.
     """
-    from wink_sandbox.tries._refs import Refs
+    from wink_sandbox.tries.merging import Refs
 
     mains, stays = dict[GitHome, MainTree](), list[tuple[str, str]]()
     layers = dict(layers_beside(overlay, facts))

@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     from wink_sandbox.tries._bases import Bases
     from wink_sandbox.tries._check import Check
     from wink_sandbox.tries._hunks import Picked, Unit
-    from wink_sandbox.tries._three_way import Choice, Conflict
     from wink_sandbox.tries._update import Updated
+    from wink_sandbox.tries.merging import Choice, Conflict
 
 DIRECTORY: Final = "tries"
 """Where tries are, in the workspace's state."""
@@ -273,9 +273,7 @@ class Try:
         Programs may run in it.
         """
         from wink_sandbox.tries._accept import conflicts
-        from wink_sandbox.tries._refs import is_merged
-        from wink_sandbox.tries._renames import Renames
-        from wink_sandbox.tries._three_way import ThreeWay
+        from wink_sandbox.tries.merging import Renames, ThreeWay, is_merged
 
         found = self.differences()
         changed = conflicts(found, self._facts, self._bases)
@@ -503,8 +501,7 @@ def clashes(listed: Iterable[Try]) -> dict[str, dict[str, tuple[Conflict, ...]]]
     Programs may run in them; one that cannot be read is left out.
     """
     from wink_sandbox.tries._bases import Bases
-    from wink_sandbox.tries._refs import is_merged
-    from wink_sandbox.tries._three_way import between
+    from wink_sandbox.tries.merging import between, is_merged
 
     found: dict[str, dict[str, tuple[Conflict, ...]]] = {}
     sides: dict[str, tuple[Differences, Bases]] = {}

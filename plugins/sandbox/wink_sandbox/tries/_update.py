@@ -24,8 +24,7 @@ from wink_sandbox.tries._bases import Bases
 from wink_sandbox.tries._facts import Facts
 from wink_sandbox.tries._layer import PENDING, UNDOING, seen
 from wink_sandbox.tries._marks import MOST_MERGED, content_at, mark_of
-from wink_sandbox.tries._refs import is_merged
-from wink_sandbox.tries._three_way import Conflict, ThreeWay, found_content
+from wink_sandbox.tries.merging import Conflict, ThreeWay, found_content, is_merged
 
 _DRAFT, _DONE = "update.draft", "update.done"
 _PLAN: Final = "plan.json"

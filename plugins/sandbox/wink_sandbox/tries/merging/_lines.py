@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple, TypeAlias
 
+from wink.trust import program
 from wink_sandbox import git_environment
 from wink_sandbox.tries._marks import is_text
 
@@ -183,7 +184,10 @@ class _Merge:
                 stream.write(_COMMIT % ref.encode())
                 if ref != "base":
                     stream.write(b"from refs/heads/base\n")
-                stream.writelines(_FILE % (self._names[at].encode(), len(versions[version]), versions[version]) for at, versions in self._texts.items())
+                stream.writelines(
+                    _FILE % (self._names[at].encode(), len(versions[version]), versions[version])
+                    for at, versions in self._texts.items()
+                )
         self._run("fast-import", "--quiet", said=f"{self._place}/stream")
 
     def _contents(self, style: str) -> tuple[dict[str, bytes], frozenset[str]]:
@@ -205,10 +209,13 @@ class _Merge:
     def _run(self, *words: str, said: str = os.devnull, fine: tuple[int, ...] = (0,)) -> bytes:
         config = [word for name, value in _CONFIG.items() for word in ("-c", f"{name}={value}")]
         asked = next(word for word in words if word in ("fast-import", "merge-tree", "ls-tree", "cat-file"))
+        git = program("git")
+        if git is None:
+            raise MergeFailed("git is not installed, which merges texts; apt-get install git")
         try:
             with open(said, "rb") as file:
                 done = subprocess.run(
-                    ["git", *config, *words],
+                    [git, *config, *words],
                     stdin=file,
                     capture_output=True,
                     env=git_environment(self._place),
@@ -216,8 +223,6 @@ class _Merge:
                     timeout=_SECONDS,
                     check=False,
                 )
-        except FileNotFoundError:
-            raise MergeFailed("git is not installed, which merges texts; apt-get install git") from None
         except subprocess.TimeoutExpired:
             raise MergeFailed(f"git {asked} was not done after {_SECONDS:.0f} s") from None
         if done.returncode == _USAGE:

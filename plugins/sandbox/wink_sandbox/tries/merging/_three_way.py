@@ -21,8 +21,8 @@ from wink.errors import RecordCorrupt
 from wink.state import opened_directory
 from wink_sandbox import Differences, Overlay, Step, remove_tree, repository_of
 from wink_sandbox.tries._bases import Bases
-from wink_sandbox.tries._lines import MergedText, MergeFailed, merge_texts
 from wink_sandbox.tries._marks import MOST, MOST_MERGED, content_at, is_text
+from wink_sandbox.tries.merging._lines import MergedText, MergeFailed, merge_texts
 
 Choice = Literal["markers", "workspace", "try"]
 """What is taken where both changed the same: both with git's markers, the workspace's lines, or those of the try."""

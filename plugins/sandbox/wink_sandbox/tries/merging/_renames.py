@@ -21,7 +21,7 @@ from wink_sandbox._upper import has_opaque
 from wink_sandbox.tries._bases import Base, Bases
 from wink_sandbox.tries._facts import Facts
 from wink_sandbox.tries._marks import MOST, content_at
-from wink_sandbox.tries._three_way import found_content, is_marked, merged_mode
+from wink_sandbox.tries.merging._three_way import found_content, is_marked, merged_mode
 
 _PLACE: Final = "renamed"
 _EMPTY: Final = hashlib.sha256(b"").hexdigest()
