@@ -194,7 +194,10 @@ def test_commits_from_a_remote_are_merged_too(place: Path) -> None:
     ("given", "said"),
     [
         (["tasks.jsonl"], "say which model"),
-        (["tasks.jsonl", "--model", "x:y", "--template", "nix:nix"], "No module named 'nix'"),
+        (["tasks.jsonl", "--model", "nobody:x"], "there is no model 'nobody:x'; the models are: scripted:FILE"),
+        (["tasks.jsonl", "--model", "openai"], "needs the name of a model, as in --model openai:NAME"),
+        (["models.jsonl"], "there is no model 'nobody:y'"),
+        (["tasks.jsonl", "--model", "openai:x", "--template", "nix:nix"], "No module named 'nix'"),
         (["tasks.jsonl", "--model", "x:y", "--batch-cost", "3"], "needs prices"),
         (["tasks.jsonl", "--model", "x:y", "--task-time", "soon"], "write 90, 15m or 2h"),
         (["tasks.jsonl", "--resume", "x"], "leave out TASKS"),
@@ -206,6 +209,9 @@ def test_commits_from_a_remote_are_merged_too(place: Path) -> None:
 def test_bad_input_gives_one_line_that_says_what_to_do(place: Path, given: list[str], said: str) -> None:
     """Before anything was begun."""
     write_table(place / "tasks.jsonl", [{"id": "a", "prompt": "x"}])
+    write_table(
+        place / "models.jsonl", [{"id": name, "prompt": "x", "model": f"{name}:y"} for name in ("openai", "nobody")]
+    )
     done = wink("batch", *given, cwd=place, status=2)
     assert len(done.stderr.splitlines()) == 1
     assert said in done.stderr

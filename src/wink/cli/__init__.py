@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from wink.cli._changed import Shown, echo_diff, echo_diff_text, echo_paths, paths_of
     from wink.cli._compose import compose, participants, workspace_options
     from wink.cli._main import COMMANDS, run, wink
-    from wink.cli._model import model_adapter
+    from wink.cli._model import model_adapter, model_offer
     from wink.cli._opening import check_settings, open_workspace
     from wink.cli._otel import traced
     from wink.cli._overrides_option import refuse_unknown_tag
@@ -64,6 +64,7 @@ __all__ = [
     "json_option",
     "main",
     "model_adapter",
+    "model_offer",
     "named_path",
     "nearest",
     "note_files",
@@ -105,6 +106,7 @@ _PLACES: Final = {
     "fit one_line visible": "_shorten",
     "installed_catalog persist_settings portable_names_for path_denials rule_policies settings_problem": "settings",
     "model_adapter": "_model",
+    "model_offer": "_model",
     "named_path shown_path shown_workspace told workspace_option": "_standing",
     "note_files": "_tools_file",
     "check_settings open_workspace": "_opening",

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from wink.cli import visible, wrong
+from wink.cli import installed_catalog, model_offer, visible, wrong
 from wink.errors import ExtraMissing, SourceUnavailable
 from wink_batch import (
     Driver,
@@ -190,6 +190,10 @@ def _check_models(tasks: Sequence[Task], given: dict[str, Any]) -> None:
         raise wrong(
             f"say which model is to do it with --model KIND:NAME, or in the column 'model'; it lacks for {names}"
         )
+    catalog = installed_catalog(os.getcwd())
+    models: list[str] = [given["model"] or "", *(one.model for one in tasks)]
+    for model in filter(None, dict.fromkeys(models)):
+        model_offer(model, catalog)
     if given["template"] is None and (odd := next((task for task in tasks if task.params), None)):
         raise wrong(f"task {odd.id!r} has params, but there is no --template to take them")
     places = _own_code(given)
