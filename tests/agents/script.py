@@ -12,11 +12,13 @@ from typing import Any
 class Turn:
     """What the model says in one turn: a text, and tool calls as (name, arguments).
 
-    A name is the tool's own; agents put something of their server's before it, and the model uses what it is offered.
+    A name is the tool's own; agents put something of their server's before it, and the model uses what it is offered. One that
+    `waits` is said when subagents have said all of theirs.
     """
 
     text: str = ""
     calls: Sequence[tuple[str, Mapping[str, object]]] = ()
+    waits: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,25 +72,36 @@ class ScriptedModel:
     """The turns that are left, and every request that was made.
 
     Real agents ask for more than turns of the conversation (titles, token counts, whether the server is there). Only a
-    request that offers tools counts as a turn; everything else gets a short, valid answer.
+    request that offers tools counts as a turn; everything else gets a short, valid answer. One without the `prompt` in it is a
+    subagent's, whose turns are those `aside`.
     """
 
     turns: list[Turn]
+    aside: list[Turn] = field(default_factory=list[Turn])
+    prompt: str = ""
     requests: list[tuple[Api, dict[str, Any]]] = field(default_factory=list[tuple[Api, dict[str, Any]]])
     calls: list[Call] = field(default_factory=list[Call])
     said: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
+    waiting: threading.Condition = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.waiting = threading.Condition(self.lock)
 
     def answer(self, api: Api, request: dict[str, Any]) -> Answer:
         """The next turn for a request that offers tools; after the last one the model has nothing to add."""
+        turns = self.turns if self.prompt in repr(request) else self.aside
         with self.lock:
             self.requests.append((api, request))
             offered = api.offered(request)
             if not offered:
                 return Answer("ok", ())
-            if not self.turns:
+            if not turns:
                 return Answer("Done.", ())
-            turn = self.turns.pop(0)
+            turn = turns.pop(0)
+            while turn.waits and self.aside and self.waiting.wait(60):
+                pass
+            self.waiting.notify_all()
             self.said += 1
             calls = tuple(
                 Call(f"call_{self.said:03}_{at:03}", wanted(name, offered), arguments)

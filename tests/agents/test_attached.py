@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -116,7 +117,7 @@ def claude(model: str, prompt: str, *more: str) -> tuple[list[str], dict[str, st
 
 @pytest.mark.timeout(400)
 def test_claude_code_is_judged_recorded_and_undone(attached: Attached) -> None:
-    """Its own tools read, edit, write, delete, fail, run two at once and are denied once; one call, a turn and its redo are exact."""
+    """Its own tools read, edit, write, delete, fail, run two at once, have a subagent and are denied; one call, a turn and its redo are exact."""
     root = attached.repository
     before = attached.files()
     attached.wink("attach", "claude-code")
@@ -133,17 +134,22 @@ def test_claude_code_is_judged_recorded_and_undone(attached: Attached) -> None:
                 "Two at once.",
                 [("Bash", {"command": "sleep 0.2; echo 1 > one.txt"}), ("Bash", {"command": "sleep 0.2; echo 2 > two.txt"})],
             ),
-            Turn("Done with the first."),
-            Turn("Once more.", [("Bash", {"command": "echo later >> new.txt"})]),
-            Turn("Done with the second."),
-        ]
+            Turn("I ask another.", [("Agent", {"description": "d", "prompt": "Help", "subagent_type": "general-purpose"})]),
+            Turn("Done with the first.", waits=True),
+        ],
+        aside=[Turn("I help.", [("Bash", {"command": "echo sub > sub.txt"})]), Turn("Helped.")],
+        prompt="Greet better",
     )  # fmt: skip
     with serving(model) as url:
         attached.run(*claude(url, "Greet better\nand so on"))
         first = attached.files()
+        model.turns += [
+            Turn("Once more.", [("Bash", {"command": "echo later >> new.txt"})]),
+            Turn("Done with the second."),
+        ]
         attached.run(*claude(url, "And more", "--continue"))
     assert first["greet.py"] == b'def greet():\n    return "good day"\n'
-    assert {"new.txt", "build/log", "half.txt", "one.txt", "two.txt"} <= first.keys()
+    assert {"new.txt", "build/log", "half.txt", "one.txt", "two.txt", "sub.txt"} <= first.keys()
     assert "notes.txt" not in first
 
     calls = attached.calls()
@@ -155,8 +161,12 @@ def test_claude_code_is_judged_recorded_and_undone(attached: Attached) -> None:
         ("Bash", "ok"),
         ("Bash", "ok"),
         ("Bash", "denied"),
-        *[("Bash", "ok")] * 3,
+        *[("Bash", "ok")] * 2,
+        ("Agent", "ok"),
+        *[("Bash", "ok")] * 2,
     ]
+    (by_another,) = [call for call in calls if call["prompt"].startswith("claude-code general-purpose ")]
+    assert [change["path"] for change in by_another["changes"]] == ["sub.txt"]
     assert "the secret stays where it is" in model.heard()
     log = attached.wink("log")
     assert "turn 1 of claude-code: Greet better\n" in log
@@ -246,7 +256,7 @@ def codex(attached: Attached, model: str, prompt: str) -> tuple[list[str], dict[
 
 @pytest.mark.timeout(400)
 def test_codex_is_judged_recorded_and_undone(attached: Attached) -> None:
-    """Its shell works, fails and is denied; one call, a turn and its redo are exact."""
+    """Its shell works, fails, patches, runs two at once, has a subagent and is denied; one call, a turn and its redo are exact."""
     before = attached.files()
     model = ScriptedModel(
         [
@@ -255,8 +265,15 @@ def test_codex_is_judged_recorded_and_undone(attached: Attached) -> None:
             Turn("I look for it.", [("exec_command", {"cmd": "cat secret"})]),
             Turn("I patch.", [("exec_command", {"cmd": PATCH.format(attached.repository)})]),
             Turn("I patch what is kept.", [("exec_command", {"cmd": PATCH.format(attached.repository / "kept")})]),
-            Turn("Done."),
-        ]
+            Turn(
+                "Two at once.",
+                [("exec_command", {"cmd": f"sleep 0.5; echo {one} > {one}.txt"}) for one in ("one", "two")],
+            ),
+            Turn("I ask another.", [("spawn_agent", {"message": "Help", "task_name": "helper"})]),
+            Turn("Done.", waits=True),
+        ],
+        aside=[Turn("I help.", [("exec_command", {"cmd": "echo sub > sub.txt"})]), Turn("Helped.")],
+        prompt="Tidy up",
     )
     with serving(model) as url:
         command, environment = codex(attached, url, "Tidy up")
@@ -264,14 +281,60 @@ def test_codex_is_judged_recorded_and_undone(attached: Attached) -> None:
         assert "codex trusts wink's hooks" in attached.wink("attach", "codex", "--yes", PATH=path)
         attached.run(command, environment)
     first = attached.files()
-    assert {"build/log", "half.txt", "new.txt"} <= first.keys()
+    assert {"build/log", "half.txt", "new.txt", "one.txt", "two.txt", "sub.txt"} <= first.keys()
     assert "kept/new.txt" not in first
 
-    told = [(call["tool"], call["outcome"]) for call in attached.calls() if call["tool"] != "between"]
-    assert told == [*[("Bash", "ok")] * 2, *[("Bash", "denied")] * 2, ("Bash", "ok")]  # no after-event for a patch
+    told = Counter((call["tool"], call["outcome"]) for call in attached.calls() if call["tool"] != "between")
+    assert told == {("Bash", "ok"): 6, ("Bash", "denied"): 2, ("spawn_agent", "ok"): 1}
+    (by_another,) = [call for call in attached.calls() if call["prompt"].startswith("codex default ")]
+    assert [change["path"] for change in by_another["changes"]] == ["sub.txt"]
     assert "the secret stays where it is" in model.heard()
-    assert "turn 1 of codex: Tidy up" in attached.wink("log")
+    log = attached.wink("log")
+    assert "turn 1 of codex: Tidy up" in log
+    assert "turn 2" not in log  # a subagent's task is no prompt of the person's
     attached.wink("undo", "--turn")
+    assert attached.files() == before
+    attached.wink("redo")
+    assert attached.files() == first
+
+
+@pytest.mark.timeout(400)
+def test_codex_goes_on_in_the_background_and_is_interrupted(attached: Attached) -> None:
+    """What a command writes after its poll is its own, where its words name it; what one that was ended had done is recorded and undone."""
+    before = attached.files()
+    model = ScriptedModel(
+        [
+            Turn("I build.", [("exec_command", {"cmd": "sleep 2; echo late > late.txt", "yield_time_ms": 250})]),
+            Turn(
+                "I wait.",
+                [("exec_command", {"cmd": "sleep 5; echo half > half.txt; sleep 100", "yield_time_ms": 30000})],
+            ),
+        ]
+    )
+    with serving(model) as url:
+        command, environment = codex(attached, url, "Build it")
+        path = f"{npm.program('codex').parent}:{npm.path()}"
+        attached.wink("attach", "codex", "--yes", PATH=path)
+        running = attached.start(command, environment)
+        until = time.monotonic() + 100
+        while not (attached.repository / "half.txt").exists() and running.poll() is None and time.monotonic() < until:
+            time.sleep(0.05)
+        running.send_signal(signal.SIGINT)
+        running.communicate(timeout=60)
+        model.turns.append(Turn("Done."))
+        command, environment = codex(attached, url, "And?")
+        attached.run([*command[:-1], "resume", "--last", "And?"], environment)
+
+    assert [(call["tool"], [change["path"] for change in call["changes"]]) for call in attached.calls()] == [
+        ("Bash", ["late.txt"]),
+        ("Bash", ["half.txt"]),
+    ]
+    first = attached.files()
+    assert first == {**before, "late.txt": b"late\n", "half.txt": b"half\n"}
+    attached.wink("undo", attached.calls()[0]["call"])
+    assert attached.files() == {**before, "half.txt": b"half\n"}
+    attached.wink("redo")
+    attached.wink("undo", "--turn", "1")
     assert attached.files() == before
     attached.wink("redo")
     assert attached.files() == first
@@ -385,10 +448,10 @@ def test_opencode_is_attached_for_one_run_and_interrupted(attached: Attached) ->
 
     assert not (attached.repository / ".opencode").exists()
     changed = [(call["tool"], [change["path"] for change in call["changes"]]) for call in attached.calls()]
-    assert [one for one in changed if one[1]] == [
+    assert sorted(one for one in changed if one[1]) == [
+        ("bash", ["half.txt"]),
         ("bash", ["now.txt"]),
         ("between", ["late.txt"]),
-        ("bash", ["half.txt"]),
     ]
     attached.wink("undo", "--turn")
     assert attached.files() == {**before, "late.txt": b"late\n"}

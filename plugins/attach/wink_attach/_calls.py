@@ -129,7 +129,7 @@ class Calls:
                 self._settle(
                     [one for one in self._open.values() if one.session == session and one.call_id in event.calls]
                 )
-            case "turn":
+            case "turn" if not event.subagent:  # what an agent tells another one is no prompt of the person's
                 return self._turn(agent, event, session)
             case "idle":
                 self._settle(
@@ -139,7 +139,7 @@ class Calls:
                 self._settle([one for one in self._open.values() if one.session == session])
                 self._between(session)
                 self._sessions.pop(session, None)
-            case "start" | "other":
+            case "start" | "turn" | "other":
                 if not self._writing():
                     self._between(session)
         return agent.answer(event, NOTHING, "")
