@@ -113,11 +113,22 @@ class Project:
         (found,) = (self.home / ".local/state/wink/attach/baselines").iterdir()
         return found
 
-    def kill_helper(self) -> None:
-        """End the helper without a word."""
+    @property
+    def state(self) -> Path:
+        """Where wink keeps what it knows of this workspace."""
+        (found,) = (self.root / ".wink").iterdir()
+        return found
+
+    def helper(self) -> int:
+        """The helper's process id."""
         (helper,) = [
             int(path.parent.name) for path in Path("/proc").glob("[0-9]*/cmdline") if _is_helper(path, self.root)
         ]
+        return helper
+
+    def kill_helper(self) -> None:
+        """End the helper without a word."""
+        helper = self.helper()
         os.kill(helper, 9)
         while not _is_gone(helper):
             time.sleep(0.01)

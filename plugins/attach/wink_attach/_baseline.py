@@ -232,7 +232,7 @@ def _opened(directory: str, workspace: str) -> tuple[sqlite3.Connection, dict[st
     while True:
         database = sqlite3.connect(f"{directory}/{_NAME}", isolation_level=None)
         try:
-            database.executescript("PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF;" + _TABLES)
+            database.executescript("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;" + _TABLES)
             known = database.execute("SELECT value FROM facts WHERE name = ?", (_WORKSPACE,)).fetchone()
             if known is None or known[0] == workspace:
                 database.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (_WORKSPACE, workspace))

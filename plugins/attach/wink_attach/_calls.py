@@ -120,6 +120,8 @@ class Calls:
         """Take one event, and give what its hook is to print."""
         event = agent.event(payload)
         session = session_name(agent.name, event.session)
+        if event.kind in ("start", "turn"):
+            self.settle_dead()
         match event.kind:
             case "before":
                 return self._before(agent, event, session, pid)

@@ -56,6 +56,8 @@ _MOST: Final = 64 << 20
 _LOG: Final = 1 << 20
 _OF_AN_EVENT: Final = "event: "
 _PARTS: Final = 5
+_SHELLS: Final = frozenset({"sh", "dash", "bash", "zsh", "fish", "ksh", "busybox"})
+_LONGEST_STAT: Final = 4096
 _PATIENCE: Final = 5.0
 
 
@@ -191,8 +193,10 @@ class Helper:
     def answer(self, connection: socket.socket) -> None:
         """Take one event and answer it; another user's gets nothing."""
         credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
-        if struct.unpack("3i", credentials)[1] != os.geteuid():
+        client, user, _ = struct.unpack("3i", credentials)
+        if user != os.geteuid():
             return
+        started_by = _agent_above(client)
         connection.settimeout(_PATIENCE)
         try:
             name, kind, root, pid, payload = (_part(connection) for _ in range(_PARTS))
@@ -203,7 +207,7 @@ class Helper:
             if kind == STOP:
                 self._is_over = True
             elif os.fsdecode(root) == self.root:
-                said = self._heard(os.fsdecode(name), payload, int(pid) if pid.isdigit() else 0)
+                said = self._heard(os.fsdecode(name), payload, int(pid) if pid.isdigit() else started_by)
         except Exception as error:  # the agent has to go on, whatever its hook was given
             status, said = self._failed(os.fsdecode(name), kind, error)
             if isinstance(error, sqlite3.Error) and is_damage(error):
@@ -238,6 +242,25 @@ class Helper:
         if not self._judge.is_closed() or (b"Pre" not in kind and b"efore" not in kind):
             return 0, b""
         return 2, f"wink has rules for this workspace, and {reason}".encode("utf-8", "backslashreplace")
+
+
+def _agent_above(pid: int) -> int:
+    """The process that has started a hook, past the shells between them; 0 where that cannot be told."""
+    try:
+        while pid > 1:
+            pid = int(_stat_of(pid)[1].split()[1])
+            if _stat_of(pid)[0] not in _SHELLS:
+                return pid if pid > 1 else 0
+    except (OSError, ValueError):
+        pass
+    return 0
+
+
+def _stat_of(pid: int) -> tuple[str, str]:
+    """A process's name, and what the kernel tells of it after that."""
+    with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+        name, _, rest = file.read(_LONGEST_STAT).partition("(")[2].rpartition(")")
+    return name, rest
 
 
 def stop(root: str) -> bool:

@@ -17,6 +17,7 @@ from wink_attach._keeper import Difference, Keeper
 
 _POSITION: Final = "position"
 _NAMED: Final = 5
+_LOST: Final = "the record has lost {} of its last entries, as when the power is cut: what they changed stays, and cannot be undone"
 
 Choice = Callable[[Sequence[Difference]], Sequence[Difference]]
 """Gives those of the differences that belong to a call."""
@@ -44,8 +45,10 @@ class Recorder:
 
     def __init__(self, workspace: Workspace, keeper: Keeper) -> None:
         self._workspace, self._keeper = workspace, keeper
-        known = keeper.baseline.fact(_POSITION)
-        self._position = workspace.record.last_position() if known is None else int(known)
+        known, last = keeper.baseline.fact(_POSITION), workspace.record.last_position()
+        self._position = last if known is None else min(int(known), last)
+        if known is not None and int(known) > last:
+            self.unchanged(Told("hook", "{}", "default", failure=_LOST.format(int(known) - last), effects="read"))
 
     def changed(self, told: Told, choose: Choice = tuple, *, always: bool = True) -> tuple[Difference, ...]:
         """Record a call with what is found to have changed and `choose` leaves to it; without `always` only if anything has.
