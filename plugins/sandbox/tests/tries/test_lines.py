@@ -6,6 +6,7 @@ import os
 import random
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -144,6 +145,16 @@ def test_a_text_that_git_gives_up_on_is_the_only_one(monkeypatch: pytest.MonkeyP
 
     assert (first, last) == (MergedText(*(b"a\nx\n2\n",) * 3), MergedText(*(b"b\nx\n2\n",) * 3))
     assert str(failed) == "git fast-import failed: no"
+
+
+def test_where_there_is_no_room_for_a_merge_that_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Of the text that needs one."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
+    monkeypatch.setattr("wink_sandbox.tries.merging._lines._MEMORY", str(tmp_path / "gone"))
+
+    (failed,) = merge_texts([(b"1\nx\n", b"x\n", b"x\n2\n")])
+
+    assert str(failed) == "No such file or directory"
 
 
 @pytest.mark.parametrize(

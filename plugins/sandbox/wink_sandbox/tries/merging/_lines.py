@@ -122,9 +122,10 @@ def _merged(texts: Mapping[int, Versions], labels: tuple[str, str, str]) -> dict
     try:
         with TemporaryDirectory(prefix="wink-merge-", dir=_memory()) as place:
             return dict(_Merge(place, texts).results(labels))
-    except MergeFailed as error:
+    except (MergeFailed, OSError) as error:
         if len(texts) == 1:
-            return dict.fromkeys(texts, error)
+            why = error if isinstance(error, MergeFailed) else MergeFailed(error.strerror or type(error).__name__)
+            return dict.fromkeys(texts, why)
     return {at: one for at, versions in texts.items() for one in _merged({at: versions}, labels).values()}
 
 
@@ -193,7 +194,7 @@ class _Merge:
     def _contents(self, style: str) -> tuple[dict[str, bytes], frozenset[str]]:
         """The merged files by name, and the names of those in conflict."""
         words = ("merge-tree", "--write-tree", "--no-messages", "--name-only", "-z", "ours", "theirs")
-        tree, *conflicts = self._run("-c", f"merge.conflictStyle={style}", *words, fine=(0, 1)).decode().split("\0")
+        tree, *conflicts = self._run(*words, style=style, fine=(0, 1)).decode().split("\0")
         listed = self._run("ls-tree", "-z", tree.strip()).decode().split("\0")[:-1]
         blobs = {name: facts.split()[2] for facts, _, name in (line.partition("\t") for line in listed)}
         with open(f"{self._place}/{style}", "x") as asked:
@@ -206,16 +207,18 @@ class _Merge:
             at = start + size + 1
         return contents, frozenset(conflicts) & contents.keys()
 
-    def _run(self, *words: str, said: str = os.devnull, fine: tuple[int, ...] = (0,)) -> bytes:
-        config = [word for name, value in _CONFIG.items() for word in ("-c", f"{name}={value}")]
-        asked = next(word for word in words if word in ("fast-import", "merge-tree", "ls-tree", "cat-file"))
+    def _run(
+        self, command: str, *words: str, said: str = os.devnull, style: str = "merge", fine: tuple[int, ...] = (0,)
+    ) -> bytes:
+        settings = _CONFIG | {"merge.conflictStyle": style}
+        config = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
         git = program("git")
         if git is None:
             raise MergeFailed("git is not installed, which merges texts; apt-get install git")
         try:
             with open(said, "rb") as file:
                 done = subprocess.run(
-                    [git, *config, *words],
+                    [git, *config, command, *words],
                     stdin=file,
                     capture_output=True,
                     env=git_environment(self._place),
@@ -224,12 +227,12 @@ class _Merge:
                     check=False,
                 )
         except subprocess.TimeoutExpired:
-            raise MergeFailed(f"git {asked} was not done after {_SECONDS:.0f} s") from None
+            raise MergeFailed(f"git {command} was not done after {_SECONDS:.0f} s") from None
         if done.returncode == _USAGE:
             raise MergeFailed("git is older than 2.38; upgrade it")
         if done.returncode not in fine:
             lines = done.stderr.decode("utf-8", "backslashreplace").strip().splitlines()
-            raise MergeFailed(f"git {asked} failed: {lines[0] if lines else f'exit status {done.returncode}'}")
+            raise MergeFailed(f"git {command} failed: {lines[0] if lines else f'exit status {done.returncode}'}")
         return done.stdout
 
 
