@@ -21,6 +21,8 @@ from wink.state import is_plain
 from wink_attach._settings import BUDGET
 from wink_attach._tree import Status, is_inner
 
+_PRAGMAS: Final = "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16000;"
+_STATUS: Final = f"[{', '.join(['%d'] * len(Status._fields))}]"
 _TABLES: Final = """
 CREATE TABLE IF NOT EXISTS files (path BLOB PRIMARY KEY, status TEXT NOT NULL, digest BLOB NOT NULL, target BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS blobs (digest BLOB PRIMARY KEY, size INTEGER NOT NULL, content BLOB NOT NULL);
@@ -103,7 +105,7 @@ class Baseline:
         self._begin()
         self._is_swept = False
         self.entries[path] = entry
-        row = os.fsencode(path), json.dumps(entry.status), entry.digest, os.fsencode(entry.target)
+        row = os.fsencode(path), _STATUS % entry.status, entry.digest, os.fsencode(entry.target)
         self._database.execute("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?)", row)
         if content is not None and entry.digest:
             done = self._database.execute(
@@ -232,7 +234,7 @@ def _opened(directory: str, workspace: str) -> tuple[sqlite3.Connection, dict[st
     while True:
         database = sqlite3.connect(f"{directory}/{_NAME}", isolation_level=None)
         try:
-            database.executescript("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;" + _TABLES)
+            database.executescript(_PRAGMAS + _TABLES)
             known = database.execute("SELECT value FROM facts WHERE name = ?", (_WORKSPACE,)).fetchone()
             if known is None or known[0] == workspace:
                 database.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (_WORKSPACE, workspace))

@@ -287,7 +287,7 @@ class Keeper:
         if known is None or path in self._dirty:
             return
         try:
-            found = self._look(path)
+            found = self._look(path, was_file=known.status.is_file)
         except OSError:
             found = None
         if found is None or found[0].status != known.status:
@@ -295,14 +295,15 @@ class Keeper:
             return
         self.baseline.put(path, *found)
 
-    def _look(self, path: str) -> tuple[Entry, bytes | None] | None:
-        """What is at a path now, and its content where that is to be kept."""
-        status = self._tree.status(path)
+    def _look(self, path: str, *, was_file: bool = False) -> tuple[Entry, bytes | None] | None:
+        """What is at a path now, and its content where that is to be kept; where a file was, one look does."""
+        found = self._tree.read(path) if was_file else None
+        status = self._tree.status(path) if found is None else found[0]
         if status is None:
             return None
-        if not status.is_file:
+        if not status.is_file:  # a FIFO is not opened: somebody may wait for its reader
             return Entry(status, target=self._tree.target(path) if not status.is_directory else ""), None
-        found = self._tree.read(path)
+        found = found or self._tree.read(path)
         if found is None:
             return Entry(status), None  # it may not be read, and is known by its times alone
         status, content, digest = found
