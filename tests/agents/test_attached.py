@@ -36,6 +36,14 @@ PATCH = """apply_patch <<'EOF'
 +new
 *** End Patch
 EOF"""
+EDIT = """apply_patch <<'EOF'
+*** Begin Patch
+*** Update File: {}
+@@
+-    return "hello"
++    return "good day"
+*** End Patch
+EOF"""
 OURS = (".claude/", ".codex/", ".opencode/", ".git/opencode")
 """What agents keep for themselves, which is no work of theirs."""
 
@@ -256,13 +264,15 @@ def codex(attached: Attached, model: str, prompt: str) -> tuple[list[str], dict[
 
 @pytest.mark.timeout(400)
 def test_codex_is_judged_recorded_and_undone(attached: Attached) -> None:
-    """Its shell works, fails, patches, runs two at once, has a subagent and is denied; one call, a turn and its redo are exact."""
+    """Its shell reads, works, fails, patches, runs two at once, has a subagent and is denied; one call, a turn and its redo are exact."""
     before = attached.files()
     model = ScriptedModel(
         [
+            Turn("I look at it.", [("exec_command", {"cmd": "cat greet.py"})]),
             Turn("I tidy up.", [("exec_command", {"cmd": "rm notes.txt && mkdir -p build && echo out > build/log"})]),
             Turn("I run it.", [("exec_command", {"cmd": "echo half > half.txt; exit 3"})]),
             Turn("I look for it.", [("exec_command", {"cmd": "cat secret"})]),
+            Turn("I change it.", [("exec_command", {"cmd": EDIT.format(attached.repository / "greet.py")})]),
             Turn("I patch.", [("exec_command", {"cmd": PATCH.format(attached.repository)})]),
             Turn("I patch what is kept.", [("exec_command", {"cmd": PATCH.format(attached.repository / "kept")})]),
             Turn(
@@ -285,7 +295,16 @@ def test_codex_is_judged_recorded_and_undone(attached: Attached) -> None:
     assert "kept/new.txt" not in first
 
     told = Counter((call["tool"], call["outcome"]) for call in attached.calls() if call["tool"] != "between")
-    assert told == {("Bash", "ok"): 6, ("Bash", "denied"): 2, ("spawn_agent", "ok"): 1}
+    assert told == {("Bash", "ok"): 8, ("Bash", "denied"): 2, ("spawn_agent", "ok"): 1}
+    calls = attached.calls()
+    (editing,) = [call for call in calls if [change["path"] for change in call["changes"]] == ["greet.py"]]
+    assert '+    return "good day"' in attached.wink("diff", editing["call"])
+    (deleting,) = [call for call in calls if "rm notes.txt" in str(call["arguments"])]
+    attached.wink("undo", deleting["call"])
+    back = attached.files()
+    assert back.pop("notes.txt") == before["notes.txt"]
+    assert {**back, "build/log": b"out\n"} == first
+    attached.wink("redo")
     (by_another,) = [call for call in attached.calls() if call["prompt"].startswith("codex default ")]
     assert [change["path"] for change in by_another["changes"]] == ["sub.txt"]
     assert "the secret stays where it is" in model.heard()
