@@ -98,6 +98,14 @@ class Attached:
             running.kill()
         assert running.returncode == 0, "\n".join(said)
 
+    def interrupt(self, command: list[str], environment: Mapping[str, str]) -> None:
+        """Let the agent work until `half.txt` is there, and press Ctrl-C."""
+        running, until = self.start(command, environment), time.monotonic() + 100
+        while not (self.repository / "half.txt").exists() and running.poll() is None and time.monotonic() < until:
+            time.sleep(0.05)
+        running.send_signal(signal.SIGINT)
+        running.communicate(timeout=60)
+
 
 @pytest.fixture
 def attached(repository: Path, home: Path) -> Iterator[Attached]:
@@ -225,12 +233,7 @@ def test_claude_code_goes_on_in_the_background_and_is_interrupted(attached: Atta
         ]
     )
     with serving(model) as url:
-        running = attached.start(*claude(url, "Build it"))
-        until = time.monotonic() + 100
-        while not (attached.repository / "half.txt").exists() and running.poll() is None and time.monotonic() < until:
-            time.sleep(0.05)
-        running.send_signal(signal.SIGINT)
-        running.communicate(timeout=60)
+        attached.interrupt(*claude(url, "Build it"))
         model.turns.append(Turn("Done."))
         attached.run(*claude(url, "And?", "--continue"))
 
@@ -334,12 +337,7 @@ def test_codex_goes_on_in_the_background_and_is_interrupted(attached: Attached) 
         command, environment = codex(attached, url, "Build it")
         path = f"{npm.program('codex').parent}:{npm.path()}"
         attached.wink("attach", "codex", "--yes", PATH=path)
-        running = attached.start(command, environment)
-        until = time.monotonic() + 100
-        while not (attached.repository / "half.txt").exists() and running.poll() is None and time.monotonic() < until:
-            time.sleep(0.05)
-        running.send_signal(signal.SIGINT)
-        running.communicate(timeout=60)
+        attached.interrupt(command, environment)
         model.turns.append(Turn("Done."))
         command, environment = codex(attached, url, "And?")
         attached.run([*command[:-1], "resume", "--last", "And?"], environment)
@@ -455,12 +453,7 @@ def test_opencode_is_attached_for_one_run_and_interrupted(attached: Attached) ->
     with serving(model) as url:
         command, environment = opencode(attached, url, "Build it")
         command = [sys.executable, "-m", "wink", "attach", "opencode", "--", *command]
-        running = attached.start(command, environment)
-        until = time.monotonic() + 100
-        while not (attached.repository / "half.txt").exists() and running.poll() is None and time.monotonic() < until:
-            time.sleep(0.05)
-        running.send_signal(signal.SIGINT)
-        running.communicate(timeout=60)
+        attached.interrupt(command, environment)
         model.turns.append(Turn("Done."))
         command, environment = opencode(attached, url, "And?", "--continue")
         attached.run([sys.executable, "-m", "wink", "attach", "opencode", "--", *command], environment)

@@ -32,6 +32,7 @@ def within(path: str, at: str) -> str:
 
 
 def place_in(at: str, name: str) -> str:
+    """The path in the workspace of what has a name in a git directory."""
     return f"{at}/{name}" if at else name
 
 
@@ -54,6 +55,7 @@ def read(base: str, path: str, most: int = _MOST_BYTES) -> bytes | None:
 
 
 def text_of(content: bytes | None) -> str:
+    """What a small file says, without what surrounds it; nothing where there is none, or too much."""
     return "" if content is None or len(content) > _LONGEST else content.decode("utf-8", "surrogateescape").strip()
 
 
@@ -82,10 +84,12 @@ def without_refs(content: bytes, refs: Iterable[str]) -> bytes:
 
 
 def files_below(place: str) -> Iterator[str]:
+    """The paths of the regular files below a directory, from there."""
     return (path for path, found in walk_tree(place, closed=False) if stat.S_ISREG(found.st_mode))
 
 
 def status_of(place: str) -> os.stat_result | None:
+    """What is at a place itself, no link followed; None for nothing, or where that cannot be told."""
     try:
         return os.lstat(place)
     except OSError:
@@ -93,12 +97,15 @@ def status_of(place: str) -> os.stat_result | None:
 
 
 def is_directory(found: os.stat_result | None) -> bool:
+    """Whether something is there, and a directory."""
     return found is not None and stat.S_ISDIR(found.st_mode)
 
 
 def directories_above(paths: Iterable[str]) -> frozenset[str]:
+    """Every directory above any of some relative paths."""
     return frozenset(above for path in paths for above in parents_of(path))
 
 
 def parents_of(path: str) -> Iterator[str]:
+    """The directories above a relative path, the uppermost first."""
     return (path[:at] for at in range(len(path)) if path[at] == "/")
