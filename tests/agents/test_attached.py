@@ -357,6 +357,67 @@ def test_codex_goes_on_in_the_background_and_is_interrupted(attached: Attached) 
     assert attached.files() == first
 
 
+def trust_in_codex(attached: Attached, program: str, environment: Mapping[str, str], hooks: Path) -> None:
+    """Let Codex trust a file of hooks, as its dialog does."""
+    with subprocess.Popen(
+        [program, "app-server"],
+        env={"PATH": npm.path(), "HOME": str(attached.home), **environment},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+
+        def ask(method: str, **params: Any) -> Any:
+            server.stdin.write(json.dumps({"id": method, "method": method, "params": params}) + "\n")
+            server.stdin.flush()
+            return next(told["result"] for told in map(json.loads, server.stdout) if told.get("id") == method)
+
+        ask("initialize", clientInfo={"name": "test", "version": "0"})
+        (found,) = ask("hooks/list", cwds=[str(attached.repository)])["data"]
+        state = {
+            one["key"]: {"trusted_hash": one["currentHash"]}
+            for one in found["hooks"]
+            if one["sourcePath"] == str(hooks)
+        }
+        assert len(state) == 1
+        ask("config/batchWrite", edits=[{"keyPath": "hooks.state", "value": state, "mergeStrategy": "upsert"}])
+        server.kill()
+
+
+@pytest.mark.timeout(400)
+def test_codex_has_hooks_for_one_run(attached: Attached) -> None:
+    """They run beside the user's own, which stay as trusted as they were; no file of the project's or of Codex's home is written."""
+    before = attached.files()
+    model = ScriptedModel(
+        [
+            Turn("I look for it.", [("exec_command", {"cmd": "cat secret"})]),
+            Turn("I work.", [("exec_command", {"cmd": "echo new > new.txt"})]),
+            Turn("Done."),
+        ]
+    )
+    with serving(model) as url:
+        command, environment = codex(attached, url, "Work")
+        home = attached.home / ".codex"
+        hook = [{"hooks": [{"type": "command", "command": f"echo own >> {attached.home}/ran", "timeout": 5}]}]
+        for place in (home, attached.repository / ".codex"):
+            place.mkdir(exist_ok=True)
+            (place / "hooks.json").write_text(json.dumps({"hooks": {"PreToolUse": hook}}))
+        trust_in_codex(attached, command[0], environment, home / "hooks.json")
+        written = {path: path.read_bytes() for path in (home / "config.toml", home / "hooks.json")}
+        attached.run([sys.executable, "-m", "wink", "attach", "codex", "--", *command], environment)
+    assert attached.files() == {**before, "new.txt": b"new\n"}
+    assert [(call["tool"], call["outcome"]) for call in attached.calls()] == [("Bash", "denied"), ("Bash", "ok")]
+    assert "the secret stays where it is" in model.heard()
+    assert (
+        attached.home / "ran"
+    ).read_text() == "own\n" * 2  # the user's, and not that of the project, which nobody trusts
+    assert {path: path.read_bytes() for path in written} == written
+    attached.wink("undo", "--turn")
+    assert attached.files() == before
+
+
 def opencode(attached: Attached, model: str, prompt: str, *more: str) -> tuple[list[str], dict[str, str]]:
     """opencode's command line for one prompt, and its environment."""
     prepared = clients.opencode(clients.Place(attached.home, attached.repository, model), "{}", prompt)

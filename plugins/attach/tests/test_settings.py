@@ -275,3 +275,23 @@ def test_codex_is_not_told_to_trust_what_a_project_has_planted(tmp_path: Path, m
     hooks.write_text(json.dumps(planted))
     with pytest.raises(Exception, match="does not see wink's hooks"):
         Codex().untrusted(scope)
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["npx", "codex"], "'npx' is not Codex"),
+        (["codex", "-c", "hooks.Stop=[]"], "sets hooks already"),
+        (["codex", "exec", "--config=hooks={}", "go"], "sets hooks already"),
+        (["codex", "-c", 'model="x"', "-chooks.Stop=[]"], "sets hooks already"),
+        (["/nowhere/codex", "exec", "hooks are broken"], "'/nowhere/codex' cannot be started"),
+    ],
+)
+def test_codex_takes_hooks_for_one_run_where_nothing_else_sets_any(
+    tmp_path: Path, words: list[str], problem: str
+) -> None:
+    """Two settings of one name would be one; and another program would take what is meant for Codex as its own."""
+    scope = Scope(str(tmp_path), str(tmp_path), os.environ)
+
+    with pytest.raises(Exception, match=problem):
+        Codex().once(scope, hook_command, str(tmp_path / "once"), words)

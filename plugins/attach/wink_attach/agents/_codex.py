@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Final, cast
 
 from wink.cli import wrong
@@ -35,6 +37,10 @@ _TOOLS: Final[Mapping[str, tuple[str, str]]] = {
     "spawn_agent": ("agent", "read"),
 }
 _SECONDS: Final = 30
+_FLAGS: Final = "/<session-flags>/config.toml"
+"""Where Codex says that hooks of its command line stand."""
+_OF_HOOKS: Final = re.compile(r"(--config|-c)[ =]?\s*[\"']?hooks\b")
+"""An option that gives Codex a setting of hooks, as one word or as two."""
 _SHORT: Final = 3
 """Seconds that Codex gives the hooks at the end of a session."""
 
@@ -89,12 +95,15 @@ class Codex:
 
     def attach(self, scope: Scope, command: Command) -> Edit:
         """The hooks with wink's in them."""
+        return edited(_place(scope), self._hooks(scope, command), agent=self.name, root=scope.root)
+
+    def _hooks(self, scope: Scope, command: Command) -> dict[str, Any]:
         hooks: dict[str, Any] = {}
         for event in _KINDS:
             seconds = _SHORT if event in ("SessionEnd", "Interrupt") else 30
             one = {"type": "command", "command": command(self.name, event, scope.root), "timeout": seconds}
             hooks[event] = {"hooks": [one]}
-        return edited(_place(scope), hooks, agent=self.name, root=scope.root)
+        return hooks
 
     def detach(self, scope: Scope) -> Edit:
         """The hooks without wink's."""
@@ -103,17 +112,34 @@ class Codex:
     def once(
         self, scope: Scope, command: Command, place: str, words: Sequence[str]
     ) -> tuple[Sequence[str], Mapping[str, str]]:
-        """Not possible without a home of Codex's that is not the user's."""
-        del scope, command, place, words
-        raise wrong(
-            "Codex takes no hooks for one run; `wink attach codex` attaches it, and `wink detach codex` takes it back"
-        )
+        """With hooks among this run's own settings, and these alone trusted there: its home stays the user's."""
+        del place
+        if not os.path.basename(words[0]).startswith("codex"):
+            raise wrong(
+                f"{words[0]!r} is not Codex; write `wink attach codex -- codex …`, with the program's own path if need be"
+            )
+        if any(_OF_HOOKS.match(f"{before} {one}") or _OF_HOOKS.match(one) for before, one in pairwise(words)):
+            raise wrong(
+                "this command line sets hooks already, and Codex takes one word on them; put wink's in by `wink attach codex`"
+            )
+        hooks = self._hooks(scope, command)
+        given = [f"hooks.{event}=[{_toml(group)}]" for event, group in hooks.items()]
+        program = os.path.abspath(words[0]) if os.sep in words[0] else words[0]
+        began = [program, *(word for one in given for word in ("-c", one))]
+        state = {key: {"trusted_hash": digest} for key, digest in self._skipped(scope, _FLAGS, began)}
+        began += ["-c", f"hooks.state={_toml(state)}"]
+        if len(state) != len(hooks) or self._skipped(scope, _FLAGS, began):
+            raise wrong("Codex does not take hooks for one run here; `wink attach codex` attaches it")
+        return (*began, *words[1:]), {}
 
     def untrusted(self, scope: Scope) -> list[tuple[str, str]]:
         """The hooks of wink's that Codex skips until they are trusted: key and hash of each; raises `WrongInput`."""
-        place = os.path.realpath(_place(scope))
+        return self._skipped(scope, os.path.realpath(_place(scope)), ["codex"])
+
+    def _skipped(self, scope: Scope, place: str, words: Sequence[str]) -> list[tuple[str, str]]:
+        """Those that wink wrote at a place of hooks, and that Codex, begun with these words, would skip."""
         commands = {event[0].lower() + event[1:]: hook_command(self.name, event, scope.root) for event in _KINDS}
-        with _AppServer(scope) as server:
+        with _AppServer(scope, words) as server:
             # A workspace can bring hooks of its own, in other files too: only what wink itself has written is trusted.
             ours = [
                 one
@@ -130,7 +156,7 @@ class Codex:
 
     def trust(self, scope: Scope, hooks: Sequence[tuple[str, str]]) -> None:
         """Let Codex run these hooks from now on, as its own dialog does; raises `WrongInput`."""
-        with _AppServer(scope) as server:
+        with _AppServer(scope, ["codex"]) as server:
             state = {key: {"trusted_hash": digest} for key, digest in hooks}
             edit = {"keyPath": "hooks.state", "value": state, "mergeStrategy": "upsert"}
             server.ask("config/batchWrite", {"edits": [edit]})
@@ -139,11 +165,11 @@ class Codex:
 class _AppServer:
     """`codex app-server`, which says what Codex makes of hooks, and writes what it trusts."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: Scope, words: Sequence[str]) -> None:
         self._number = 0
         try:
             self._process = subprocess.Popen(
-                ["codex", "app-server"],
+                [*words, "app-server"],
                 cwd=scope.home,
                 env=dict(scope.environ),
                 stdin=subprocess.PIPE,
@@ -153,7 +179,7 @@ class _AppServer:
             )
         except OSError:
             raise wrong(
-                "Codex is not on the PATH, so its hooks cannot be trusted; start it, and trust them there"
+                f"{words[0]!r} cannot be started, so its hooks cannot be trusted; start Codex, and trust them there"
             ) from None
 
     def __enter__(self) -> _AppServer:  # noqa: PYI034  # nobody derives from it
@@ -208,3 +234,14 @@ def _place(scope: Scope) -> str:
     if scope.root is None:
         return os.path.join(scope.environ.get("CODEX_HOME") or f"{scope.home}/.codex", "hooks.json")
     return f"{scope.root}/.codex/hooks.json"
+
+
+def _toml(value: object) -> str:
+    """A value as TOML on one line, whose strings are those of JSON but for DEL."""
+    if isinstance(value, dict):
+        return (
+            "{" + ", ".join(f"{_toml(key)} = {_toml(one)}" for key, one in cast("dict[str, Any]", value).items()) + "}"
+        )
+    if isinstance(value, list):
+        return "[" + ", ".join(_toml(one) for one in cast("list[Any]", value)) + "]"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
