@@ -388,7 +388,7 @@ def trust_in_codex(attached: Attached, program: str, environment: Mapping[str, s
 
 @pytest.mark.timeout(400)
 def test_codex_has_hooks_for_one_run(attached: Attached) -> None:
-    """They run beside the user's own, which stay as trusted as they were; no file of the project's or of Codex's home is written."""
+    """They run though the project switches hooks off, and beside the user's own, which stay as trusted as they were; no file of the project's or of Codex's home is written."""
     before = attached.files()
     model = ScriptedModel(
         [
@@ -405,6 +405,7 @@ def test_codex_has_hooks_for_one_run(attached: Attached) -> None:
             place.mkdir(exist_ok=True)
             (place / "hooks.json").write_text(json.dumps({"hooks": {"PreToolUse": hook}}))
         trust_in_codex(attached, command[0], environment, home / "hooks.json")
+        (attached.repository / ".codex/config.toml").write_text("[features]\nhooks = false\n")
         written = {path: path.read_bytes() for path in (home / "config.toml", home / "hooks.json")}
         attached.run([sys.executable, "-m", "wink", "attach", "codex", "--", *command], environment)
     assert attached.files() == {**before, "new.txt": b"new\n"}

@@ -283,6 +283,7 @@ def test_codex_is_not_told_to_trust_what_a_project_has_planted(tmp_path: Path, m
         (["npx", "codex"], "'npx' is not Codex"),
         (["codex", "-c", "hooks.Stop=[]"], "sets hooks already"),
         (["codex", "exec", "--config=hooks={}", "go"], "sets hooks already"),
+        (["codex", "--disable", "hooks"], "sets hooks already"),
         (["codex", "-c", 'model="x"', "-chooks.Stop=[]"], "sets hooks already"),
         (["/nowhere/codex", "exec", "hooks are broken"], "'/nowhere/codex' cannot be started"),
     ],

@@ -39,7 +39,7 @@ _TOOLS: Final[Mapping[str, tuple[str, str]]] = {
 _SECONDS: Final = 30
 _FLAGS: Final = "/<session-flags>/config.toml"
 """Where Codex says that hooks of its command line stand."""
-_OF_HOOKS: Final = re.compile(r"(--config|-c)[ =]?\s*[\"']?hooks\b")
+_OF_HOOKS: Final = re.compile(r"((--config|-c)[ =]?\s*[\"']?(features\.)?|--disable[ =])hooks\b")
 """An option that gives Codex a setting of hooks, as one word or as two."""
 _SHORT: Final = 3
 """Seconds that Codex gives the hooks at the end of a session."""
@@ -125,8 +125,10 @@ class Codex:
         hooks = self._hooks(scope, command)
         given = [f"hooks.{event}=[{_toml(group)}]" for event, group in hooks.items()]
         program = os.path.abspath(words[0]) if os.sep in words[0] else words[0]
+        # A project's file of settings may switch all hooks off, and the user's may have done so with these of another run.
+        given.append("features.hooks=true")
         began = [program, *(word for one in given for word in ("-c", one))]
-        state = {key: {"trusted_hash": digest} for key, digest in self._skipped(scope, _FLAGS, began)}
+        state = {key: {"enabled": True, "trusted_hash": digest} for key, digest in self._skipped(scope, _FLAGS, began)}
         began += ["-c", f"hooks.state={_toml(state)}"]
         if len(state) != len(hooks) or self._skipped(scope, _FLAGS, began):
             raise wrong("Codex does not take hooks for one run here; `wink attach codex` attaches it")
