@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from wink.errors import MaskPatternError
 from wink.filesystem import Stamp
 from wink.record.masking._rules import ENDINGS, EXACT_NAMES, GATE, NAMED, SHAPES
+from wink.record.masking._spellings import quoted, spellings
 
 if TYPE_CHECKING:
     from wink.record._slices import Encoded
@@ -43,7 +44,8 @@ class Masking:
 
     `patterns` are regular expressions in RE2's syntax; where one has a group, only that is masked. `names` are names of
     arguments and fields whose values are masked, whatever case and punctuation they are written with. `values` are secrets
-    themselves, which are found as they are, quoted in JSON or in an address, and in Base64. Raises `MaskPatternError`.
+    themselves, which are found as they are, quoted or escaped, as in JSON or in an address, in hexadecimal and in Base64, and
+    split over lines. Raises `MaskPatternError`.
 
     >>> rules = Masking(names=["pin"], values=["correct horse"])
     >>> rules.text("use Authorization: Bearer abcdefgh12345678 or 'correct horse'")
@@ -147,20 +149,19 @@ class Masking:
 
     def _replaced(self, data: bytes) -> bytes:
         if self._rules is None:
-            self._rules = (*map(_expression, self._given()), *_built_in())
+            self._rules = (*map(_expression, self._given(None)), *_built_in())
         for rule in self._rules:
             data = _replace(rule, data)
         return data
 
-    def _given(self) -> tuple[str, ...]:
-        """The expressions beside those that are built in."""
-        forms = sorted({form for value in self._values for form in _forms(value)}, key=len, reverse=True)
-        either = ("|".join(map(_quoted, forms)),) if forms else ()
-        return (*either, *self._patterns)
+    def _given(self, most: int | None) -> tuple[str, ...]:
+        """The expressions beside those that are built in; of values only the first characters, where `most` is given."""
+        forms = [form for value in self._values for form in spellings(value, most)]
+        return (*(["|".join(forms)] if forms else ()), *self._patterns)
 
     def _compiled(self) -> Any:
         """The one search that comes first; it is made when the first text is looked at, and the others when it finds something."""
-        given = self._given()
+        given = self._given(SHORTEST)
         own = "|".join(_loose(name) for name in sorted(self._own))
         self._gate = _gate() if not given and not own else _expression(_either(given, own))
         return self._gate
@@ -187,24 +188,7 @@ def _plain(name: str) -> str:
 
 def _loose(name: str) -> str:
     """An expression for a name with any punctuation in it."""
-    return r"[\W_]{0,2}".join(_quoted(letter) for letter in name)
-
-
-def _quoted(text: str) -> str:
-    return re.sub(
-        r"([^\w])", lambda found: "".join(rf"\x{byte:02x}" for byte in found[1].encode()), text, flags=re.ASCII
-    )
-
-
-def _forms(value: str) -> set[str]:
-    """How a value may be written down."""
-    from base64 import b64encode
-    from urllib.parse import quote
-
-    in_json = {json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
-    again = {json.dumps(form)[1:-1] for form in in_json}
-    raw = value.encode("utf-8", "surrogatepass")
-    return {value, *in_json, *again, quote(raw, safe=""), quote(raw), b64encode(raw).decode()}
+    return r"[\W_]{0,2}".join(quoted(letter) for letter in name)
 
 
 def _expression(pattern: str) -> Any:
