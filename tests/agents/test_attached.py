@@ -536,3 +536,80 @@ def test_opencode_is_attached_for_one_run_and_interrupted(attached: Attached) ->
 def bash(command: str) -> tuple[str, dict[str, str]]:
     """A call of opencode's shell."""
     return "bash", {"command": command, "description": "d"}
+
+
+Started = tuple[list[str], dict[str, str]]
+
+
+def asked(agent: str, attached: Attached, model: str, prompt: str, *, goes_on: bool = False) -> Started:
+    """How an agent is started with a prompt, in a new conversation or in its last one."""
+    on = ["--continue"] if goes_on else []
+    if agent == "claude-code":
+        return claude(model, prompt, *on)
+    if agent == "opencode":
+        return opencode(attached, model, prompt, *on)
+    command, environment = codex(attached, model, prompt)
+    return [*command[:-1], "resume", "--last", prompt] if goes_on else command, environment
+
+
+def shell(agent: str, command: str) -> tuple[str, dict[str, str]]:
+    """A call of an agent's shell."""
+    if agent == "codex":
+        return "exec_command", {"cmd": command}
+    return ("Bash", {"command": command, "description": "d"}) if agent == "claude-code" else bash(command)
+
+
+WORDS = {
+    "claude-code": ("-p", "Otherwise", "--model", "claude-sonnet-4-5", "--allowedTools", "Bash"),
+    "codex": ("exec", "Otherwise"),
+    "opencode": ("run", "Otherwise"),
+}
+"""What a person adds to the command line."""
+
+
+@pytest.mark.timeout(500)
+@pytest.mark.parametrize("agent", WORDS)
+def test_files_and_conversation_go_back_to_the_end_of_a_turn(attached: Attached, agent: str) -> None:
+    """The model is not sent what was taken back, the files are those of the moment, and what a person wrote meanwhile stays."""
+    model = ScriptedModel(
+        [
+            Turn("The first.", [shell(agent, "echo 1 > one.txt; echo 1 >> notes.txt")]),
+            Turn("First answer."),
+            Turn("The second.", [shell(agent, "echo 2 > two.txt; echo 2 >> notes.txt")]),
+            Turn("Second answer."),
+            Turn("The third.", [shell(agent, "echo 3 >> one.txt")]),
+            Turn("Third answer."),
+        ]
+    )
+    with serving(model) as url:
+        command, environment = asked(agent, attached, url, "Do the first thing")
+        path = f"{Path(sys.executable).parent}:{Path(command[0]).parent}:{npm.path()}"
+        more = {**environment, "PATH": path}
+        attached.wink("attach", agent, *(["--yes"] if agent == "codex" else []), PATH=path)
+        attached.run(command, environment)
+        first = attached.files()
+        for prompt in ("Do the second thing", "Do the third thing"):
+            attached.run(*asked(agent, attached, url, prompt, goes_on=True))
+        third = attached.files()
+        (attached.repository / "mine.txt").write_text("mine")
+
+        shown = attached.wink("rewind", "--to", "1", "--dry-run", **more)
+        assert [line.partition(": ")[0] for line in shown.splitlines()[:2]] == ["turn 2 would go", "turn 3 would go"]
+        assert "Do the second thing" in shown
+        assert attached.files() == third | {"mine.txt": b"mine"}
+        told = json.loads(attached.wink("rewind", "--to", "1", "--json", "--", *WORDS[agent], **more))
+        assert told["turns"] == [2, 3]
+        assert told["ready"]
+        assert attached.files() == first | {"mine.txt": b"mine"}
+
+        model.turns[:] = [Turn("Otherwise.", [shell(agent, "echo other > other.txt")]), Turn("Other answer.")]
+        model.requests.clear()
+        attached.run(told["command"], more)
+    heard = model.heard()
+    assert all(text in heard for text in ("Do the first thing", "First answer.", "Otherwise"))
+    assert not any(text in heard for text in ("second thing", "Second answer", "third thing", "Third answer"))
+    assert attached.files() == first | {"mine.txt": b"mine", "other.txt": b"other\n"}
+    assert "turn 4 of " in attached.wink("log")
+    attached.wink("undo", "--turn", "4")
+    attached.wink("undo", told["undone"]["call"])
+    assert attached.files() == third | {"mine.txt": b"mine"}

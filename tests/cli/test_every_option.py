@@ -204,6 +204,8 @@ GROUPS = {
         wink attach claude-code --yes
         wink attach claude-code --user --dry-run # 0 1 2
         wink diff --turn # 0 1 2
+        wink rewind --to 1 --workspace . --in-place --dry-run --json -- -p more # 0 2
+        wink rewind --to 1 --go # 0 2
         wink detach claude-code --workspace . --dry-run --json
         wink detach claude-code --user --dry-run # 0 1 2
         wink detach claude-code

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
         Event,
         Kind,
         Meaning,
+        Resuming,
+        Resumption,
         Scope,
         Trusting,
         Verdict,
@@ -36,6 +38,8 @@ __all__ = [
     "Event",
     "Kind",
     "Meaning",
+    "Resuming",
+    "Resumption",
     "Scope",
     "Trusting",
     "Verdict",
@@ -50,7 +54,7 @@ if not TYPE_CHECKING:  # each is imported when it is asked for: whoever reads th
     __getattr__ = lazily(
         __name__,
         {
-            "NOTHING Action Agent Command Edit Event Kind Meaning Scope Trusting Verdict mapping text": "_agent",
+            "NOTHING Action Agent Command Edit Event Kind Meaning Resuming Resumption Scope Trusting Verdict mapping text": "_agent",
             "edited parsed read_settings": "_hooks_file",
         },
     )

@@ -20,7 +20,7 @@ class Event(NamedTuple):
 
     `call_id` is the same before and after a call. `failure` says in words that a call failed, `reply` what it came to.
     `calls` are the ids of a batch. `is_moved_on` tells that the call goes on in the background after it has ended. `directory`
-    is where the agent works, from which relative paths lead.
+    is where the agent works, from which relative paths lead. `mark` is the agent's own id of a turn, by which it can come back.
     """
 
     kind: Kind
@@ -35,6 +35,7 @@ class Event(NamedTuple):
     calls: tuple[str, ...] = ()
     is_moved_on: bool = False
     directory: str = ""
+    mark: str = ""
 
 
 class Meaning(NamedTuple):
@@ -137,6 +138,32 @@ class Trusting(Protocol):
 
     def trust(self, scope: Scope, hooks: Sequence[tuple[str, str]]) -> None:
         """Let the agent run these from now on; raises `WrongInput`."""
+        ...
+
+
+class Resumption(NamedTuple):
+    """The command line that goes on with a conversation at a moment, and what is to be known of it besides, if anything.
+
+    It is not `ready` where something is missing in it that the person has to give, as `note` says.
+    """
+
+    words: tuple[str, ...]
+    note: str = ""
+    is_ready: bool = True
+
+
+@runtime_checkable
+class Resuming(Protocol):
+    """An agent whose conversation can be taken back to a moment from outside; what `Agent` has besides."""
+
+    def resumed(
+        self, scope: Scope, conversation: str, kept: str, gone: str, words: Sequence[str], *, in_place: bool
+    ) -> Resumption:
+        """What goes on after the turn marked `kept`, without the one marked `gone` that came next, and all after it.
+
+        In a copy of the conversation, or `in_place`; `words` are the person's, for the end of the command line. Raises
+        `WrongInput` where there is no way back.
+        """
         ...
 
 

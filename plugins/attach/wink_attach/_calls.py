@@ -39,6 +39,7 @@ _UNSETTLED: Final = "the agent told nothing of its end"
 _UNSEEN: Final = "its beginning was not seen"
 _SHOWN: Final = 20
 _LONGEST: Final = 1 << 16
+_UUID: Final = 36
 _WAIT: Final = 1.5
 """Seconds that a call waits for the first look at the files, so that what it changes can be taken back."""
 
@@ -166,7 +167,10 @@ class Calls:
             self._recorder.taken_back(known.told) if known.told is not None else (self._recorder.position(), ())
         )
         known.told, known.background = position, set()
-        known.run = f"t{self._workspace.record.turn(session, agent.name, event.prompt)}"
+        number = self._workspace.record.turn(
+            session, agent.name, event.prompt, conversation=event.session, mark=event.mark
+        )
+        known.run = f"t{number}"
         return agent.answer(event, NOTHING, _taken_back(paths))
 
     def _before(self, agent: Agent, event: Event, session: str, pid: int) -> bytes:
@@ -337,8 +341,9 @@ def session_name(agent: str, session: str) -> str:
     """
     plain = re.sub(r"[^a-z0-9]+", "-", session.lower()).strip("-")
     if len(plain) > 8:
+        # The first digits of an id that is made of the time are those of any other of that minute.
         plain = (
-            plain[:8].strip("-")
+            (plain[-8:] if len(plain) == _UUID else plain[:8]).strip("-")
             if re.fullmatch(r"[0-9a-f-]+", plain)
             else hashlib.sha256(session.encode("utf-8", "replace")).hexdigest()[:8]
         )

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from wink.cli._tools_file import note_files
     from wink.cli._views import Checkup, Finding, Pending
     from wink.cli._wrong import WrongInput, nearest, readable, wrong
+    from wink.cli.past import doubts, echo_reverted, json_of_reverted
     from wink.cli.settings import (
         installed_catalog,
         path_denials,
@@ -53,14 +54,17 @@ __all__ = [
     "WrongInput",
     "check_settings",
     "compose",
+    "doubts",
     "echo_diff",
     "echo_diff_text",
     "echo_json",
     "echo_paths",
+    "echo_reverted",
     "fit",
     "installed_catalog",
     "json_of_change",
     "json_of_reasons",
+    "json_of_reverted",
     "json_option",
     "main",
     "model_adapter",
@@ -105,6 +109,7 @@ _PLACES: Final = {
     "echo_json json_of_change json_of_reasons json_option opened_for_reading when": "_calls",
     "fit one_line visible": "_shorten",
     "installed_catalog persist_settings portable_names_for path_denials rule_policies settings_problem": "settings",
+    "doubts echo_reverted json_of_reverted": "past",
     "model_adapter": "_model",
     "model_offer": "_model",
     "named_path shown_path shown_workspace told workspace_option": "_standing",

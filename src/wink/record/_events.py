@@ -34,7 +34,7 @@ LAST: Final = "SELECT (SELECT ifnull(max(seq), 0) FROM calls), (SELECT ifnull(ma
 BEFORE: Final = "SELECT ? AS call, ifnull(max(seq), 0) FROM events WHERE position < ?"
 """Call and event of the place right after a call: what is said to have happened before it is before this place, too."""
 TURN: Final = "turn-begun"
-"""The kind of event that a turn of an attached agent begins with; `data` has its number, the agent and the prompt's first line."""
+"""The kind of event that a turn of an attached agent begins with; `data` is what a `Turn` has."""
 _TURNS: Final = (
     f"SELECT seq, position, at, kind, session, run, data FROM events WHERE kind = '{TURN}' ORDER BY seq DESC LIMIT ?"
 )
@@ -82,13 +82,18 @@ class Noted:
 
 
 class Turn(NamedTuple):
-    """What a person asked an agent for, whose calls have `run` as their run; `prompt` is its first line."""
+    """What a person asked an agent for, whose calls have `run` as their run; `prompt` is its first line.
+
+    `conversation` is the agent's own id of what it belongs to, and `mark` that of the place in it; empty where it tells none.
+    """
 
     number: int
     session: str
     agent: str
     prompt: str
     at: datetime
+    conversation: str = ""
+    mark: str = ""
 
     @property
     def run(self) -> str:
@@ -100,7 +105,15 @@ def read_turns(ask: Ask, limit: int) -> tuple[Turn, ...]:
     """The last turns, newest first."""
     found = [_noted(*row) for row in ask(_TURNS, limit)]
     return tuple(
-        Turn(int(one.data["turn"]), one.session, str(one.data["agent"]), str(one.data["prompt"]), one.at)
+        Turn(
+            int(one.data["turn"]),
+            one.session,
+            str(one.data["agent"]),
+            str(one.data["prompt"]),
+            one.at,
+            str(one.data.get("conversation", "")),
+            str(one.data.get("mark", "")),
+        )
         for one in found
     )
 

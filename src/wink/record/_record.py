@@ -176,16 +176,18 @@ class Record:
         if self.watcher is not None:
             self.watcher(False)
 
-    def turn(self, session: str, agent: str, prompt: str) -> int:
+    def turn(self, session: str, agent: str, prompt: str, *, conversation: str = "", mark: str = "") -> int:
         """Note that a person has asked an agent for something; gives the turn's number, by which its calls have `t1` as their run.
 
-        Of `prompt` the first line is kept. Raises `CommitFailed`.
+        Of `prompt` the first line is kept; what the agent calls its conversation, and this place in it, as it is. Raises `CommitFailed`.
         """
         first = self._ledger.masking.text(prompt.strip().partition("\n")[0][:_PROMPT])
 
         def work(connection: sqlite3.Connection) -> int:
             number = 1 + next((turn.number for turn in read_turns(self._ledger.ask, 1)), 0)
-            write_event(connection, TURN, self._ledger.now(), session, 0, turn=number, agent=agent, prompt=first)
+            place = {"conversation": conversation, "mark": mark} if conversation and mark else {}
+            now = self._ledger.now()
+            write_event(connection, TURN, now, session, 0, turn=number, agent=agent, prompt=first, **place)
             return number
 
         return self._ledger.change(work)

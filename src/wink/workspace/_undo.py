@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import timedelta
 from functools import partial
@@ -279,6 +279,16 @@ def choose_turn(record: Record) -> tuple[Past, ...]:
         if found := _standing(record, CallFilter(run=turn.run), f"in turn {turn.number}"):
             return found
     raise NothingToUndo("there is nothing to undo in any turn")
+
+
+def choose_turns(record: Record, numbers: Collection[int]) -> tuple[Past, ...]:
+    """What stands of the calls of these turns, newest first."""
+    undone = record.undone()
+    calls = [past for number in numbers for past in record.past_of(CallFilter(run=f"t{number}"))]
+    found = [past for past in calls if past.position not in undone and _counts(record, past)]
+    if not found:
+        raise NothingToUndo("there is nothing to undo in these turns")
+    return tuple(sorted(found, key=lambda past: past.position, reverse=True))
 
 
 def _last(found: Iterable[Past], n: int, whose: str) -> tuple[Past, ...]:

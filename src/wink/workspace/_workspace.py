@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager, nullcontext
 from datetime import timedelta
 from functools import partial
@@ -269,7 +269,7 @@ class Workspace:
         session: str | None = None,
         agent: str | None = None,
         run: str | None = None,
-        turn: int | None = None,
+        turn: int | Collection[int] | None = None,
         dry_run: bool = False,
         confirm: Callable[[Reverted], object] | None = None,
         force: bool = False,
@@ -277,7 +277,7 @@ class Workspace:
         """Take back one call by its number, or the last `n` that changed anything, 1 by default, as one call that can be undone too.
 
         With `session`, attached `agent` or `run`, such as `r1`, all calls of that one, or the last `n` of them, whatever others
-        have done elsewhere since; with `turn` those of one turn of an attached agent, or with 0 of the last turn that has any.
+        have done elsewhere since; with `turn` those of one turn of an attached agent, or of several, or with 0 of the last turn that has any.
 
         Files, session state and what the session knows of files go back together. Later calls stay; where they, or a person,
         wrote to the same file or item since, nothing is changed and `UndoConflict` names what is in the way; with `force` files
@@ -285,9 +285,9 @@ class Workspace:
         tells. `confirm` is told what is about to be done, when nobody else can change it any more; where it raises, nothing
         is. Raises `NothingToUndo`, `UnknownCall` and `WorkspaceBusy`.
         """
-        from wink.workspace._undo import choose_call, choose_last, choose_of, choose_turn, verb_for
+        from wink.workspace._undo import choose_call, choose_last, choose_of, choose_turn, choose_turns, verb_for
 
-        named = ("session", session), ("agent", agent), ("run", f"t{turn}" if turn else run)
+        named = ("session", session), ("agent", agent), ("run", f"t{turn}" if turn and isinstance(turn, int) else run)
         of = {kind: name for kind, name in named if name is not None}
         with self._lease_unless(dry_run):
             if call is not None:
@@ -295,6 +295,8 @@ class Workspace:
                 targets = choose_call(self._record, call, found.transaction, committed=found.committed)
             elif of:
                 targets = choose_of(self._record, of, n)
+            elif turn is not None and not isinstance(turn, int):
+                targets = choose_turns(self._record, turn)
             else:
                 targets = choose_turn(self._record) if turn == 0 else choose_last(self._record, 1 if n is None else n)
             arguments = {"calls": [f"c{past.call}" for past in targets]}

@@ -6,13 +6,15 @@ comes next settles such calls. A `<task-notification>` comes as a prompt, and is
 
 from __future__ import annotations
 
+import glob
 import json
 import os
+import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from wink.cli import wrong
-from wink_attach._agent import Command, Edit, Event, Kind, Meaning, Scope, Verdict, mapping, text
+from wink_attach._agent import Command, Edit, Event, Kind, Meaning, Resumption, Scope, Verdict, mapping, text
 from wink_attach._hooks_file import edited
 from wink_attach._place import write_own
 
@@ -40,6 +42,12 @@ _TOOLS: Final[Mapping[str, tuple[str, str]]] = {
     "Agent": ("agent", "read"),
     "Task": ("agent", "read"),
 }
+
+
+_PROGRAM: Final = ("claude",)
+_LINE: Final = 1 << 26
+"""Bytes of a transcript's line that are read at once."""
+_ALONE: Final = "`wink undo --turn` takes the files back alone"
 
 
 class ClaudeCode:
@@ -71,6 +79,7 @@ class ClaudeCode:
             else (),
             is_moved_on=bool(mapping(reply).get("backgroundTaskId")),
             directory=text(payload.get("cwd"), 4096),
+            mark=text(payload.get("prompt_id"), 200),
         )
 
     def meaning(self, event: Event) -> Meaning:
@@ -109,6 +118,22 @@ class ClaudeCode:
         write_own(f"{place}.json", json.dumps({"hooks": hooks}))
         return (words[0], "--settings", f"{place}.json", *words[1:]), {}
 
+    def resumed(
+        self, scope: Scope, conversation: str, kept: str, gone: str, words: Sequence[str], *, in_place: bool
+    ) -> Resumption:
+        """From the answer before the prompt that goes; it goes back to a message with `-p` only, and not in its screen."""
+        del kept
+        answer = last_answer(_transcript(scope, conversation), gone)
+        command = [*_PROGRAM, "--resume", conversation, "--resume-session-at", answer]
+        new = conversation if in_place else str(uuid.uuid4())
+        command += [] if in_place else ["--fork-session", "--session-id", new]
+        note = f"afterwards `claude --resume {new}` opens it on its screen"
+        is_ready = not {"-p", "--print"}.isdisjoint(words)
+        if not is_ready:
+            words = (*words, "-p", "what to do instead")
+            note = f"Claude Code goes back to a message only with -p; {note}"
+        return Resumption((*command, *words), note, is_ready)
+
     def _hooks(self, scope: Scope, command: Command) -> dict[str, Any]:
         hooks: dict[str, Any] = {}
         for event in _KINDS:
@@ -130,10 +155,46 @@ def meant(tools: Mapping[str, tuple[str, str]], event: Event) -> Meaning:
     return Meaning(known[0], known[1], event.arguments)  # type: ignore[arg-type]
 
 
+def _home(scope: Scope) -> str:
+    return scope.environ.get("CLAUDE_CONFIG_DIR") or f"{scope.home}/.claude"
+
+
 def _place(scope: Scope) -> str:
     if scope.root is None:
-        return os.path.join(scope.environ.get("CLAUDE_CONFIG_DIR") or f"{scope.home}/.claude", "settings.json")
+        return os.path.join(_home(scope), "settings.json")
     return f"{scope.root}/.claude/settings.local.json"
+
+
+def _transcript(scope: Scope, conversation: str) -> str:
+    """Where Claude Code keeps a conversation; raises `WrongInput` where it does not."""
+    found = glob.glob(f"{glob.escape(_home(scope))}/projects/*/{glob.escape(conversation)}.jsonl")
+    if not found or "/" in conversation:
+        raise wrong(f"Claude Code does not keep the conversation {conversation} any more; {_ALONE}")
+    return found[0]
+
+
+def last_answer(transcript: str, gone: str) -> str:
+    """The id of the last answer before the prompt with an id, in a transcript, where each line names the one before it.
+
+    Raises `WrongInput` where there is none.
+    """
+    above = dict[str, tuple[str, bool]]()
+    with open(transcript, "rb") as stream:
+        while line := stream.readline(_LINE):
+            try:
+                told = mapping(json.loads(line))
+            except ValueError:
+                continue
+            one, before = text(told.get("uuid"), 100), text(told.get("parentUuid"), 100)
+            if told.get("promptId") != gone or told.get("type") != "user":
+                above[one] = before, told.get("type") == "assistant" and not told.get("isSidechain")
+                continue
+            while before in above:
+                at, (before, is_answer) = before, above.pop(before)
+                if is_answer:
+                    return at
+            break
+    raise wrong(f"there is no answer before that turn in {transcript}; {_ALONE}")
 
 
 def _said(reply: object) -> str:

@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Any, Final, cast
 
 from wink.cli import wrong
-from wink_attach._agent import Command, Edit, Event, Kind, Meaning, Scope, Verdict, mapping, text
+from wink_attach._agent import Command, Edit, Event, Kind, Meaning, Resumption, Scope, Verdict, mapping, text
 from wink_attach._hooks_file import edited
 from wink_attach._place import hook_command
 from wink_attach.agents._claude_code import meant
@@ -64,6 +64,7 @@ class Codex:
             prompt=text(payload.get("prompt")),
             subagent=" ".join(filter(None, (text(payload.get("agent_type"), 100), text(payload.get("agent_id"), 100)))),
             directory=text(payload.get("cwd"), 4096),
+            mark=text(payload.get("turn_id"), 200),
         )
 
     def meaning(self, event: Event) -> Meaning:
@@ -133,6 +134,19 @@ class Codex:
         if len(state) != len(hooks) or self._skipped(scope, _FLAGS, began):
             raise wrong("Codex does not take hooks for one run here; `wink attach codex` attaches it")
         return (*began, *words[1:]), {}
+
+    def resumed(
+        self, scope: Scope, conversation: str, kept: str, gone: str, words: Sequence[str], *, in_place: bool
+    ) -> Resumption:
+        """In a copy that its app server makes, and that ends with the turn that is kept."""
+        del gone
+        if in_place:
+            raise wrong("Codex goes back in a copy of the conversation only; leave out --in-place")
+        with _AppServer(scope, ["codex"]) as server:
+            made = server.ask("thread/fork", {"threadId": conversation, "lastTurnId": kept})
+        new = text(mapping(made.get("thread")).get("id"), 200)
+        first, rest = (["exec"], words[1:]) if words[:1] == ("exec",) else ([], words)
+        return Resumption(("codex", *first, "resume", new, *rest))
 
     def untrusted(self, scope: Scope) -> list[tuple[str, str]]:
         """The hooks of wink's that Codex skips until they are trusted: key and hash of each; raises `WrongInput`."""

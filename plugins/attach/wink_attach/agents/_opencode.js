@@ -64,7 +64,7 @@ export const Wink = async ({ client, directory }) => {
       if (from.agent_id) return
       const texts = output.parts.filter((part) => part.type === "text")
       const prompt = texts.filter((part) => !part.synthetic).map((part) => part.text).join("\n")
-      const told = await ask("UserPromptSubmit", { ...from, prompt }, directory)
+      const told = await ask("UserPromptSubmit", { ...from, prompt, turn_id: output.message?.id }, directory)
       const last = texts[texts.length - 1]
       if (told.note && last) output.parts.push({ ...last, id: `${last.id}w`, synthetic: true, text: told.note })
     },

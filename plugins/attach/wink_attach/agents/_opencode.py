@@ -12,10 +12,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from wink.cli import wrong
-from wink_attach._agent import Command, Edit, Event, Kind, Meaning, Scope, Verdict, mapping, text
+from wink_attach._agent import Command, Edit, Event, Kind, Meaning, Resumption, Scope, Verdict, mapping, text
 from wink_attach._hooks_file import whole_file
 from wink_attach._place import hook_command, write_own
 from wink_attach.agents._claude_code import meant
+from wink_attach.agents._opencode_server import forked
 from wink_attach.agents._patch import patch
 
 _KINDS: Final[Mapping[str, Kind]] = {
@@ -67,6 +68,7 @@ class OpenCode:
             prompt=text(payload.get("prompt")),
             subagent=text(payload.get("agent_id"), 100),
             directory=text(payload.get("cwd"), 4096),
+            mark=text(payload.get("turn_id"), 200),
         )
 
     def meaning(self, event: Event) -> Meaning:
@@ -106,6 +108,20 @@ class OpenCode:
             raise wrong(f"{_CONTENT} is no JSON object with a list of plugins; unset it, or put one there") from None
         write_own(f"{place}.js", _source(scope, command))
         return words, {_CONTENT: json.dumps({**settings, "plugin": plugins})}
+
+    def resumed(
+        self, scope: Scope, conversation: str, kept: str, gone: str, words: Sequence[str], *, in_place: bool
+    ) -> Resumption:
+        """In a copy that its server makes, of what is before the message that goes.
+
+        Its own way back in place is not taken: it puts back files as well, also those that somebody else has changed since.
+        """
+        del kept
+        if in_place:
+            raise wrong("opencode goes back in a copy of the conversation only; leave out --in-place")
+        new = forked(scope, conversation, gone)
+        first, rest = (["run"], words[1:]) if words[:1] == ("run",) else ([], words)
+        return Resumption(("opencode", *first, "--session", new, *rest))
 
 
 def _source(scope: Scope, command: Command) -> str:

@@ -1,1 +1,1 @@
-"""`wink attach` and `wink detach`, and what `wink doctor` is told."""
+"""`wink attach`, `wink detach` and `wink rewind`, and what `wink doctor` is told."""

@@ -10,7 +10,7 @@ from wink.cli._calls import call_number, echo_json, json_of_reasons, json_option
 from wink.cli._shorten import one_line
 from wink.cli._standing import named_path, shown_path, workspace_option
 from wink.cli._wrong import wrong
-from wink.cli.past._undo import json_of_reverted, tell
+from wink.cli.past._undo import echo_reverted, json_of_reverted
 from wink.cli.work import counting
 from wink.limits import utc_now
 
@@ -112,4 +112,4 @@ def restore(to: str, paths: tuple[str, ...], workspace: str, dry_run: bool, as_j
         if as_json:
             echo_json(**json_of_reverted(done))
         else:
-            tell(done, "would restore" if dry_run else "restored", opened)
+            echo_reverted(done, "would restore" if dry_run else "restored", opened)

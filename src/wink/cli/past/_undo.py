@@ -92,16 +92,16 @@ def undo(
         else:
             from wink.record import CallFilter
 
-            guesses = list(_guesses(done, opened, CallFilter(session, run=run, agent=agent)))
+            guesses = list(doubts(done, opened, CallFilter(session, run=run, agent=agent)))
         if as_json:
             echo_json(**json_of_reverted(done), notes=guesses)
             return
-        tell(done, "undone" if not dry_run else "would undo", opened)
+        echo_reverted(done, "undone" if not dry_run else "would undo", opened)
         for line in guesses:
             click.echo(one_line(f"  {line}"))
 
 
-def _guesses(done: Reverted, opened: Workspace, wanted: CallFilter) -> Iterator[str]:
+def doubts(done: Reverted, opened: Workspace, wanted: CallFilter) -> Iterator[str]:
     """Say of which changes it is not known whether they are an agent's own, taken back or not, and what stays since it was not kept."""
     undone = opened.record.undone()
     page = opened.record.queries.page(wanted, limit=None, brief=True, width=0)
@@ -128,7 +128,7 @@ def redo(workspace: str, session: str | None, dry_run: bool, as_json: bool) -> N
         if as_json:
             echo_json(**json_of_reverted(done))
         else:
-            tell(done, "redone" if not dry_run else "would redo", opened)
+            echo_reverted(done, "redone" if not dry_run else "would redo", opened)
 
 
 def json_of_reverted(done: Reverted) -> dict[str, object]:
@@ -144,7 +144,7 @@ def json_of_reverted(done: Reverted) -> dict[str, object]:
     }
 
 
-def tell(done: Reverted, what: str, opened: Workspace) -> None:
+def echo_reverted(done: Reverted, what: str, opened: Workspace) -> None:
     """Say what was taken back, or show what would be."""
     from wink.cli._changed import Shown, echo_diff, echo_paths
 
