@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         Edit,
         Event,
         Kind,
+        Limited,
         Meaning,
         Resuming,
         Resumption,
@@ -37,6 +38,7 @@ __all__ = [
     "Edit",
     "Event",
     "Kind",
+    "Limited",
     "Meaning",
     "Resuming",
     "Resumption",
@@ -54,7 +56,7 @@ if not TYPE_CHECKING:  # each is imported when it is asked for: whoever reads th
     __getattr__ = lazily(
         __name__,
         {
-            "NOTHING Action Agent Command Edit Event Kind Meaning Resuming Resumption Scope Trusting Verdict mapping text": "_agent",
+            "NOTHING Action Agent Command Edit Event Kind Limited Meaning Resuming Resumption Scope Trusting Verdict mapping text": "_agent",
             "edited parsed read_settings": "_hooks_file",
         },
     )

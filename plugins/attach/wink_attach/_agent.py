@@ -44,7 +44,8 @@ class Meaning(NamedTuple):
     `also` is what it is besides, and what denies one of them denies the call. `doubt` says in words that it does more to files
     than could be read out of it: where a rule is about paths it is denied then.
     `shows` is set where it shows lines of whatever files it finds: the directory or file it looks into, empty for where the
-    agent works, and a glob that those files fit, empty for all.
+    agent works, and a glob that those files fit, empty for all. `unseen` says in words that it does what no event tells of: where
+    rules deny or ask it is denied.
     """
 
     tool: str
@@ -53,6 +54,7 @@ class Meaning(NamedTuple):
     also: tuple[Meaning, ...] = ()
     doubt: str = ""
     shows: tuple[str, str] | None = None
+    unseen: str = ""
 
 
 class Verdict(NamedTuple):
@@ -164,6 +166,16 @@ class Resuming(Protocol):
         In a copy of the conversation, or `in_place`; `words` are the person's, for the end of the command line. Raises
         `WrongInput` where there is no way back.
         """
+        ...
+
+
+@runtime_checkable
+class Limited(Protocol):
+    """An agent with which not everything is possible; what `Agent` has besides."""
+
+    @property
+    def limits(self) -> Sequence[str]:
+        """What is not, one line each, for whoever attaches it."""
         ...
 
 

@@ -19,6 +19,7 @@ import re
 from collections import deque
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from itertools import count
 from typing import Any, Final
 
 from wink.dataclass import dataclass, field
@@ -95,7 +96,6 @@ class _Session:
     """What is known of an agent's session."""
 
     run: str = ""
-    told: int | None = None
     background: set[str] = field(default_factory=set[str])
 
 
@@ -162,11 +162,11 @@ class Calls:
         self._settle([one for one in self._open.values() if one.session == session])
         if not self._writing():
             self._between(session)
-        known = self._session(session)
-        position, paths = (
-            self._recorder.taken_back(known.told) if known.told is not None else (self._recorder.position(), ())
-        )
-        known.told, known.background = position, set()
+        known, baseline = self._session(session), self._keeper.baseline
+        told = baseline.fact(f"told:{session}")  # kept, since a session that has ended may go on, before another helper
+        position, paths = (self._recorder.position(), ()) if told is None else self._recorder.taken_back(int(told))
+        baseline.note(f"told:{session}", str(position))
+        known.background = set()
         number = self._workspace.record.turn(
             session, agent.name, event.prompt, conversation=event.session, mark=event.mark
         )
@@ -183,8 +183,10 @@ class Calls:
                 "deny", f"{verdict.reason}; it needs a person's approval, which cannot be had here", verdict.policy
             )
         one = self._opened(agent, event, meaning, session, pid)
-        if one.key in self._open and event.call_id:
-            return agent.answer(event, verdict, "")  # told twice
+        if one.key in self._open:
+            if event.call_id:
+                return agent.answer(event, verdict, "")  # told twice
+            one.key = next(key for key in (f"{one.key}#{at}" for at in count(2)) if key not in self._open)
         if verdict.action == "deny":
             decision = verdict.policy, False, verdict.reason, False
             self._recorder.unchanged(
@@ -206,6 +208,8 @@ class Calls:
 
     def _after(self, agent: Agent, event: Event, session: str) -> None:
         key = _key(session, event)
+        if not event.call_id:  # of calls in the same words, the one that began first
+            key = next((known for known in self._open if known.partition("#")[0] == key), key)
         one = self._open.pop(key, None)
         if one is None and event.call_id and key in self._ended:
             return  # hooks of the project and of the user's own settings tell it twice

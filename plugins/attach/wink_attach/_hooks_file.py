@@ -13,11 +13,12 @@ import os
 import stat
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Final, NamedTuple, cast
 
 from wink.bounded import content
 from wink.cli import wrong
-from wink.cli.json_text import Change, applied, inverse, parts, top, with_items, with_members, without
+from wink.cli.json_text import Change, applied, inverse, parts, plain, top, with_items, with_members, without
 from wink_attach._agent import Edit
 from wink_attach._place import home_of_ours, hook_command, identity, made_private, write_own
 
@@ -29,6 +30,7 @@ class _Memory(NamedTuple):
 
     `digest` is that of what it held then, `back` leads from there to what it held before, and `is_made` says that there was no
     file. `kept` are the events, and "" for all of the hooks, that stood there already, `commands` what wink has written.
+    `above` are the directories that had to be made for it, the innermost first.
     """
 
     digest: str = ""
@@ -36,6 +38,7 @@ class _Memory(NamedTuple):
     is_made: bool = False
     kept: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
+    above: tuple[str, ...] = ()
 
 
 class _Ours(NamedTuple):
@@ -83,7 +86,9 @@ def edited(path: str, hooks: Mapping[str, Any], *, agent: str, root: str | None 
         raise wrong(f"{path} would be longer than {_MOST} bytes; make it shorter first")
     commands = {one["command"] for group in hooks.values() for one in group["hooks"]} | {*ours.memory.commands}
     kept = () if base is None or "hooks" not in parsed(path, base) else ("", *_groups(path, base))
-    memory = _Memory(_digest(after), tuple(inverse(base or "", changes)), base is None, kept, tuple(sorted(commands)))
+    above = ours.memory.above if before is not None else _missing(path)
+    back = tuple(inverse(base or "", changes))
+    memory = _Memory(_digest(after), back, base is None, kept, tuple(sorted(commands)), above)
     return Edit(path, before, after, is_beneath, json.dumps(memory._asdict()))
 
 
@@ -92,22 +97,27 @@ def whole_file(path: str, text: str, *, root: str | None = None, wanted: bool = 
 
     Raises `WrongInput` where another one is to be replaced, and for a link on the way below the workspace `root`.
     """
-    for above in () if root is None else (os.path.dirname(path), os.path.dirname(os.path.dirname(path))):
-        if os.path.islink(above):
-            raise wrong(f"{above} is a link, and hooks are not written through links; put a directory there")
-    before = read_settings(path)
-    is_ours = before is not None and (before == text or _digest(before) == _remembered(path).digest)
+    directory = path
+    while root is not None and (directory := os.path.dirname(directory)) != root:
+        if os.path.islink(directory):
+            raise wrong(f"{directory} is a link, and hooks are not written through links; put a directory there")
+    before, known = read_settings(path), _remembered(path)
+    is_ours = before is not None and (before == text or _digest(before) == known.digest)
     if not wanted:
         return Edit(path, before, None if is_ours else before, root is not None)
     if before is not None and not is_ours:
         raise wrong(f"{path} is not as wink has written it; move it away first")
-    return Edit(path, before, text, root is not None, json.dumps(_Memory(_digest(text), is_made=True)._asdict()))
+    memory = _Memory(_digest(text), is_made=True, above=_missing(path) if before is None else known.above)
+    return Edit(path, before, text, root is not None, json.dumps(memory._asdict()))
 
 
 def parsed(path: str, content: str | None) -> dict[str, Any]:
-    """The settings in a file; raises `WrongInput`."""
+    """The settings in a file, which may have comments; raises `WrongInput`."""
     try:
-        found: Any = json.loads(content) if content and content.strip() else {}
+        bare = plain(content or "")
+        if bare.commas:
+            raise ValueError
+        found: Any = json.loads(bare.text) if bare.text.strip() else {}
     except (ValueError, RecursionError):
         raise wrong(f"{path} is no JSON; fix it first, or move it away") from None
     if not isinstance(found, dict):
@@ -143,6 +153,9 @@ def write_settings(edit: Edit) -> None:
         _write(edit, edit.after)
     elif edit.before is not None:
         os.unlink(edit.path)
+        for directory in _remembered(edit.path).above:
+            with suppress(OSError):  # somebody has put something else into it
+                os.rmdir(directory)
     if not edit.memory and os.path.lexists(memory):
         os.unlink(memory)
 
@@ -167,9 +180,12 @@ def _write(edit: Edit, text: str) -> None:
 
 def _attached(base: str | None, found: Mapping[str, list[Any]], hooks: Mapping[str, Any]) -> list[Change]:
     """The changes that put groups of hooks behind those that are there."""
-    if base is None or not base.strip():
+    whole, base = base or "", plain(base or "").text
+    if not base.strip():
         text = json.dumps({"hooks": {event: [group] for event, group in hooks.items()}}, indent=2) + "\n"
-        return [Change(0, len(base or ""), text)]
+        is_told = bool(whole.strip())  # by comments alone
+        line = "\n" if is_told and not whole.endswith("\n") else ""
+        return [Change(len(whole) if is_told else 0, len(whole), line + text)]
     fresh = {event: [group] for event, group in hooks.items() if event not in found}
     place = next((one.at for one in parts(base, top(base)) if one.key == "hooks"), None)
     if place is None:
@@ -187,22 +203,23 @@ def _detached(text: str | None, found: Mapping[str, list[Any]], ours: _Ours) -> 
     memory = ours.memory
     if _digest(text) == memory.digest:
         return None if memory.is_made else applied(text, memory.back)
-    (at,) = (number for number, one in enumerate(parts(text, top(text))) if one.key == "hooks")
-    place = parts(text, top(text))[at].at
+    bare = plain(text).text
+    (at,) = (number for number, one in enumerate(parts(bare, top(bare))) if one.key == "hooks")
+    place = parts(bare, top(bare))[at].at
     changes: list[Change] = []
     gone: set[int] = set()
-    for number, event in enumerate(parts(text, place)):
-        inner, is_empty = _without_ours(text, event.at, event.key, ours)
+    for number, event in enumerate(parts(bare, place)):
+        inner, is_empty = _without_ours(bare, event.at, event.key, ours)
         if is_empty and event.key not in memory.kept:
             gone.add(number)
         else:
             changes += inner
     if gone and len(gone) == len(found) and "" not in memory.kept:
-        changes = without(text, top(text), {at})
+        changes = without(bare, top(bare), {at})
     else:
-        changes += without(text, place, gone)
+        changes += without(bare, place, gone)
     left = applied(text, changes)
-    return None if memory.is_made and not json.loads(left) else left
+    return None if memory.is_made and "".join(left.split()) == "{}" else left
 
 
 def _without_ours(text: str, at: int, event: str, ours: _Ours) -> tuple[list[Change], bool]:
@@ -246,13 +263,22 @@ def _groups(path: str, text: str | None) -> dict[str, list[Any]]:
     if not isinstance(hooks, dict) or not all(isinstance(one, list) for one in cast("dict[str, Any]", hooks).values()):
         raise wrong(f"{path}: hooks are not as the agent wants them; fix them first")
     if text and "hooks" in settings:
-        outer = parts(text, top(text))
-        inner = parts(text, next(one.at for one in outer if one.key == "hooks"))
+        bare = plain(text).text
+        outer = parts(bare, top(bare))
+        inner = parts(bare, next(one.at for one in outer if one.key == "hooks"))
         named = Counter(one.key for one in outer if one.key == "hooks") + Counter(one.key for one in inner)
         twice = next((key for key, count in named.items() if count > 1), None)
         if twice is not None:
             raise wrong(f"{path} has {twice!r} twice in one object; fix it first")
     return cast("dict[str, list[Any]]", hooks)
+
+
+def _missing(path: str) -> tuple[str, ...]:
+    """The directories above a file that are not there, the innermost first."""
+    found: list[str] = []
+    while (path := os.path.dirname(path)) and not os.path.lexists(path):
+        found.append(path)
+    return tuple(found)
 
 
 def _memory_place(path: str) -> str:
@@ -264,6 +290,7 @@ def _remembered(path: str) -> _Memory:
     try:
         known: dict[str, Any] = json.loads(content(_memory_place(path), most=_MOST))
         known["back"] = tuple(Change(*one) for one in known["back"])
+        known["above"] = tuple(known.get("above", ()))
         return _Memory(**known)
     except (OSError, ValueError, TypeError, KeyError):
         return _Memory()

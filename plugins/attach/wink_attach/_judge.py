@@ -70,6 +70,8 @@ class Judge:
             told = found if found.action == "deny" or told.action == "allow" else told
             if told.action == "deny":
                 return told
+        if meaning.unseen and self.is_closed():
+            return Verdict("deny", f"{event.tool} is denied: {meaning.unseen}", "rules")
         if meaning.shows is not None:
             self._hidden = self._hidden.now(rules)
             path = self._hidden.within(self._workspace.root, event.directory, meaning.shows, self._baseline.entries)

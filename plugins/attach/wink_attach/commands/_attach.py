@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from wink.cli import echo_json, json_option, visible, workspace_option, wrong
-from wink_attach._agent import Agent, Edit, Scope, Trusting
+from wink_attach._agent import Agent, Edit, Limited, Scope, Trusting
 from wink_attach._helper import stop
 from wink_attach._hooks_file import write_settings
 from wink_attach._judge import Judge
@@ -21,7 +21,7 @@ from wink_attach._place import baseline_directory, hook_command, install_client,
 from wink_attach.commands._running import run_attached
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 _user = click.option("--user", is_flag=True, help="For all projects of yours, in the agent's own user settings.")
 _dry_run = click.option("--dry-run", is_flag=True, help="Only show what would be written.")
@@ -82,7 +82,8 @@ def attach(
     write_settings(edit)
     if as_json:
         is_active = not isinstance(chosen, Trusting) or _settle_trust(chosen, agent, scope, yes=yes, asks=False)
-        echo_json(**_json_of(agent, edit), dry_run=False, hooks_run=place, active=is_active)
+        limits = list(_limits(chosen))
+        echo_json(**_json_of(agent, edit), dry_run=False, hooks_run=place, active=is_active, limits=limits)
         return
     where = "all your projects" if user else root
     click.echo(
@@ -90,6 +91,8 @@ def attach(
     )
     if isinstance(chosen, Trusting) and _settle_trust(chosen, agent, scope, yes=yes):
         click.echo(f"{agent} trusts wink's hooks")
+    for limit in _limits(chosen):
+        click.echo(f"not with {agent}: {limit}")
     click.echo("start it anew; then `wink log` shows its calls, and `wink undo --turn` takes a turn of its back")
 
 
@@ -114,11 +117,7 @@ def detach(agent: str, workspace: str, user: bool, dry_run: bool, as_json: bool)
             echo_json(**_json_of(agent, edit), dry_run=True)
         return
     write_settings(edit)
-    if not any(
-        is_attached(agent_named(root, name), scope_of(root, user=one))
-        for name in agent_names(root)
-        for one in (False, True)
-    ):
+    if not any(_may_be_attached(root, name, user=one) for name in agent_names(root) for one in (False, True)):
         _forget(root)
     if as_json:
         echo_json(**_json_of(agent, edit), dry_run=False)
@@ -135,6 +134,14 @@ def is_attached(agent: Agent, scope: Scope) -> bool:
     """Whether hooks of wink's are in an agent's configuration."""
     edit = agent.detach(scope)
     return edit.before != edit.after
+
+
+def _may_be_attached(root: str, name: str, *, user: bool) -> bool:
+    """Whether hooks of wink's are, or could be, in an agent's configuration, which may be none."""
+    try:
+        return is_attached(agent_named(root, name), scope_of(root, user=user))
+    except click.UsageError:
+        return True
 
 
 def is_complete(agent: Agent, scope: Scope) -> bool:
@@ -182,6 +189,11 @@ def _list(root: str, *, as_json: bool) -> None:
     if not found:
         first = (agent_names(root) or ["AGENT"])[0]
         click.echo(f"no agent is attached here; `wink attach {first}` attaches one")
+
+
+def _limits(agent: Agent) -> Sequence[str]:
+    """What is not possible with an agent."""
+    return agent.limits if isinstance(agent, Limited) else ()
 
 
 def _json_of(agent: str, edit: Edit) -> dict[str, object]:
