@@ -22,6 +22,7 @@ PACKAGES = {
     "opencode": ("opencode-ai@1.18.33", "opencode"),
     "gemini": ("@google/gemini-cli@0.61.0", "gemini"),
     "qwen": ("@qwen-code/qwen-code@0.24.4", "qwen"),
+    "goose": (f"@aaif/goose-binary-{sys.platform}-{MACHINE}@1.52.0", f"goose-binary-{sys.platform}-{MACHINE}"),
     "conformance": ("@modelcontextprotocol/conformance@0.2.0-alpha.12", "conformance"),
     "inspector": ("@modelcontextprotocol/inspector@2.12.0", "mcp-inspector"),
 }

@@ -73,12 +73,13 @@ class ScriptedModel:
 
     Real agents ask for more than turns of the conversation (titles, token counts, whether the server is there). Only a
     request that offers tools counts as a turn; everything else gets a short, valid answer. One without the `prompt` in it is a
-    subagent's, whose turns are those `aside`.
+    subagent's, whose turns are those `aside`. With `own`, tools are the agent's, called by exactly their names.
     """
 
     turns: list[Turn]
     aside: list[Turn] = field(default_factory=list[Turn])
     prompt: str = ""
+    own: bool = False
     requests: list[tuple[Api, dict[str, Any]]] = field(default_factory=list[tuple[Api, dict[str, Any]]])
     calls: list[Call] = field(default_factory=list[Call])
     said: int = 0
@@ -104,7 +105,7 @@ class ScriptedModel:
             self.waiting.notify_all()
             self.said += 1
             calls = tuple(
-                Call(f"call_{self.said:03}_{at:03}", wanted(name, offered), arguments)
+                Call(f"call_{self.said:03}_{at:03}", Offered(name) if self.own else wanted(name, offered), arguments)
                 for at, (name, arguments) in enumerate(turn.calls)
             )
             self.calls.extend(calls)

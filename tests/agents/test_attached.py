@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +44,7 @@ EDIT = """apply_patch <<'EOF'
 +    return "good day"
 *** End Patch
 EOF"""
-OURS = (".claude/", ".codex/", ".opencode/", ".git/opencode")
+OURS = (".claude/", ".codex/", ".opencode/", ".git/opencode", ".gemini/", ".qwen/", ".agents/")
 """What agents keep for themselves, which is no work of theirs."""
 
 
@@ -87,6 +87,7 @@ class Attached:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            start_new_session=True,
         )
 
     def run(self, command: list[str], environment: Mapping[str, str]) -> None:
@@ -103,8 +104,12 @@ class Attached:
         running, until = self.start(command, environment), time.monotonic() + 100
         while not (self.repository / "half.txt").exists() and running.poll() is None and time.monotonic() < until:
             time.sleep(0.05)
-        running.send_signal(signal.SIGINT)
-        running.communicate(timeout=60)
+        assert running.poll() is None, "\n".join(running.communicate())
+        os.killpg(running.pid, signal.SIGINT)  # as a terminal does: some start themselves once more
+        try:
+            running.communicate(timeout=60)
+        finally:
+            running.kill()
 
 
 @pytest.fixture
@@ -115,7 +120,7 @@ def attached(repository: Path, home: Path) -> Iterator[Attached]:
     settings.write_text(RULES)
     made = Attached(repository, home)
     yield made
-    for name in ("claude-code", "codex", "opencode"):
+    for name in ("claude-code", "codex", "opencode", "gemini-cli", "qwen-code", "goose"):
         made.wink("detach", name)
 
 
@@ -538,6 +543,293 @@ def bash(command: str) -> tuple[str, dict[str, str]]:
     return "bash", {"command": command, "description": "d"}
 
 
+def gemini(attached: Attached, model: str, prompt: str, *more: str) -> tuple[list[str], dict[str, str]]:
+    """gemini-cli's command line for one prompt, and its environment; the folder is trusted, so that a project's hooks run."""
+    settings = {
+        "security": {"auth": {"selectedType": "gemini-api-key"}},
+        "privacy": {"usageStatisticsEnabled": False},
+        "general": {"enableAutoUpdate": False},
+    }
+    clients.Place(attached.home, attached.repository, model).write(
+        attached.home / ".gemini/settings.json", json.dumps(settings)
+    )
+    command = [str(npm.program("gemini")), "--model", "gemini-2.5-pro", "--yolo", *more, "--prompt", prompt]
+    return command, {
+        "GEMINI_API_KEY": "scripted",
+        "GOOGLE_GEMINI_BASE_URL": model,
+        "GEMINI_CLI_TRUST_WORKSPACE": "true",
+    }
+
+
+def qwen(attached: Attached, model: str, prompt: str, *more: str) -> tuple[list[str], dict[str, str]]:
+    """qwen-code's command line for one prompt, and its environment."""
+    prepared = clients.qwen(clients.Place(attached.home, attached.repository, model), "{}", prompt)
+    return [str(npm.program("qwen")), "--yolo", *more, "--prompt", prompt], dict(prepared.environment)
+
+
+def goose(attached: Attached, model: str, prompt: str, *more: str) -> tuple[list[str], dict[str, str]]:
+    """goose's command line for one prompt, and its environment."""
+    del attached
+    command = [
+        str(npm.program("goose")),
+        "run",
+        "--with-builtin",
+        "developer",
+        "--name",
+        "one",
+        *more,
+        "--text",
+        prompt,
+    ]
+    return command, {
+        "OPENAI_API_KEY": "scripted",
+        "OPENAI_HOST": model,
+        "GOOSE_PROVIDER": "openai",
+        "GOOSE_MODEL": "scripted",
+        "GOOSE_MODE": "auto",
+        "GOOSE_DISABLE_KEYRING": "1",
+        "GOOSE_TELEMETRY_ENABLED": "false",
+    }
+
+
+def shell(command: str, *, is_background: bool = False) -> tuple[str, dict[str, object]]:
+    """A call of the shell of gemini-cli and qwen-code."""
+    return "run_shell_command", {"command": command, "description": "d", "is_background": is_background}
+
+
+BUILDING = (
+    Turn("I build.", [shell("sleep 2; echo late > late.txt", is_background=True)]),
+    Turn("I wait.", [shell("true; sleep 4; echo half > half.txt; sleep 30")]),
+)
+Start = Callable[..., tuple[list[str], dict[str, str]]]
+
+
+def works(attached: Attached, start: Start, model: ScriptedModel, more: Turn, *goes_on: str) -> list[dict[str, Any]]:
+    """Let an agent work for two prompts; one call, each turn and the redo of both are exact. Gives its calls."""
+    before = attached.files()
+    with serving(model) as url:
+        attached.run(*start(attached, url, "Greet better\nand so on"))
+        first = attached.files()
+        deleting = next(call for call in attached.calls() if "rm notes.txt" in str(call["arguments"]))
+        assert "-keep me" in attached.wink("diff", deleting["call"])
+        attached.wink("undo", deleting["call"])
+        assert attached.files() == {
+            **{path: content for path, content in first.items() if path != "build/log"}, "notes.txt": before["notes.txt"],
+        }  # fmt: skip
+        attached.wink("redo")
+        assert attached.files() == first
+        model.turns += [more, Turn("Done with the second.")]
+        attached.run(*start(attached, url, "And more", *goes_on))
+    assert first["greet.py"] == b'def greet():\n    return "good day"\n'
+    assert {"new.txt", "build/log", "half.txt", "one.txt", "two.txt"} <= first.keys()
+    assert not {"notes.txt", "kept/new.txt"} & first.keys()
+    assert "the secret stays where it is" in model.heard()
+    assert ", seen to work" in attached.wink("attach")
+
+    calls = [call for call in attached.calls() if call["tool"] not in ("between", "undo", "redo")]
+    log = attached.wink("log")
+    assert "turn 1 of " in log
+    assert ": Greet better\n" in log
+    assert ": And more\n" in log
+    assert "turn 3" not in log  # a subagent's task is no prompt of the person's
+    attached.wink("undo", "--turn")
+    assert attached.files() == first
+    attached.wink("undo", "--turn", "1")
+    assert attached.files() == before
+    attached.wink("redo")
+    assert attached.files() == first
+    return calls
+
+
+@pytest.mark.timeout(400)
+def test_gemini_cli_is_judged_recorded_and_undone(attached: Attached) -> None:
+    """Its own tools read, edit, write, delete, fail, run two at once, also in the same words, have a subagent and are denied."""
+    assert "a subagent's calls are recorded as its own" in attached.wink("attach", "gemini-cli")
+    greet = str(attached.repository / "greet.py")
+
+    def replace(old: str, new: str) -> tuple[str, dict[str, str]]:
+        return "replace", {"file_path": greet, "old_string": old, "new_string": new, "instruction": "i"}
+
+    model = ScriptedModel(
+        [
+            Turn("I look at it.", [("read_file", {"file_path": greet})]),
+            Turn("I change it.", [replace("hello", "good day")]),
+            Turn("I write one.", [("write_file", {"file_path": "new.txt", "content": "new\n"})]),
+            Turn("I tidy up.", [shell("rm notes.txt && mkdir -p build && echo out > build/log")]),
+            Turn("I run it.", [shell("echo half > half.txt; exit 3")]),
+            Turn("I look for it.", [shell("cat secret")]),
+            Turn("I keep it.", [("write_file", {"file_path": "kept/new.txt", "content": "new\n"})]),
+            Turn("I change what is not there.", [replace("no", "yes")]),
+            Turn("Two at once.", [shell("sleep 0.5; echo 1 > one.txt"), shell("sleep 0.5; echo 2 > two.txt")]),
+            Turn("The same twice.", [shell("sleep 0.5; echo 3 >> three.txt")] * 2),
+            Turn("I ask another.", [("invoke_agent", {"agent_name": "generalist", "prompt": "Help"})]),
+            Turn("Done with the first."),
+        ],
+        aside=[Turn("I help.", [shell("echo sub > sub.txt")]), Turn("Helped.")],
+        prompt="Greet better",
+        own=True,
+    )
+    more = Turn("Once more.", [shell("echo later >> new.txt")])
+    calls = works(attached, gemini, model, more, "--resume", "latest")
+
+    assert Counter((call["tool"], call["outcome"]) for call in calls) == {
+        ("read_file", "ok"): 1,
+        ("replace", "ok"): 2,
+        ("write_file", "ok"): 1,
+        ("write_file", "denied"): 1,
+        ("run_shell_command", "ok"): 8,
+        ("run_shell_command", "denied"): 1,
+        ("invoke_agent", "ok"): 1,
+    }
+    assert "The user has taken changes back with wink" in model.heard()
+    assert "exit status 3" in attached.wink("show", calls[4]["call"])
+    assert "Could not find an exact match" in attached.wink("show", calls[7]["call"])
+    twice = [call for call in calls if "three.txt" in str(call["arguments"])]
+    assert [[change["path"] for change in call["changes"]] for call in twice] == [["three.txt"], []]
+    (by_another,) = [call for call in calls if "sub.txt" in str(call["arguments"])]
+    assert [change["path"] for change in by_another["changes"]] == ["sub.txt"]
+
+
+def interrupted(
+    attached: Attached, name: str, start: Start, turns: Sequence[Turn], *goes_on: str, is_told: bool = False
+) -> None:
+    """What a call that was ended had done is recorded and undone: what it names, and all that changed meanwhile where its end `is_told`."""
+    before = attached.files()
+    aside = [Turn("I help.", [("shell", {"command": "echo sub > sub.txt"})]), Turn("Helped.")]
+    model = ScriptedModel([*turns], aside, "Build it", own=True)
+    with serving(model) as url:
+        attached.interrupt(*start(attached, url, "Build it"))
+        model.turns.clear()
+        attached.run(*start(attached, url, "And?", *goes_on))
+
+    changed = [(call["tool"], [change["path"] for change in call["changes"]]) for call in attached.calls()]
+    late = {} if is_told else {"late.txt": b"late\n"}
+    own = ["half.txt", "late.txt"] if is_told else ["half.txt"]
+    expected = [("between", [path]) for path in late] + [(name, own)]
+    assert sorted(one for one in changed if one[1] and one[0] != "delegate") == expected
+    attached.wink("undo", "--turn", "1")
+    assert attached.files() == before | late
+    attached.wink("redo")
+    assert attached.files()["half.txt"] == b"half\n"
+
+
+@pytest.mark.timeout(400)
+def test_gemini_cli_goes_on_in_the_background_and_is_interrupted(attached: Attached) -> None:
+    """What a command writes after its end is nobody's for sure."""
+    attached.wink("attach", "gemini-cli")
+    interrupted(attached, "run_shell_command", gemini, BUILDING, "--resume", "latest")
+
+
+@pytest.mark.timeout(400)
+def test_qwen_code_is_judged_recorded_and_undone(attached: Attached) -> None:
+    """Its own tools read, edit, write, delete, fail, are called two at once, have a subagent and are denied."""
+    attached.wink("attach", "qwen-code")
+    greet = str(attached.repository / "greet.py")
+    new, kept = (str(attached.repository / name) for name in ("new.txt", "kept/new.txt"))
+    model = ScriptedModel(
+        [
+            Turn("I look at it.", [("read_file", {"file_path": greet})]),
+            Turn("I change it.", [("edit", {"file_path": greet, "old_string": "hello", "new_string": "good day"})]),
+            Turn("I write one.", [("write_file", {"file_path": new, "content": "new\n"})]),
+            Turn("I tidy up.", [shell("rm notes.txt && mkdir -p build && echo out > build/log")]),
+            Turn("I run it.", [shell("echo half > half.txt; exit 3")]),
+            Turn("I look for it.", [shell("cat secret")]),
+            Turn("I keep it.", [("write_file", {"file_path": kept, "content": "new\n"})]),
+            Turn("I change what is not there.", [("edit", {"file_path": greet, "old_string": "no", "new_string": "yes"})]),
+            Turn("Two at once.", [shell("sleep 0.2; echo 1 > one.txt"), shell("sleep 0.2; echo 2 > two.txt")]),
+            Turn("I ask another.", [("agent", {"description": "d", "prompt": "Help", "subagent_type": "general-purpose"})]),
+            Turn("Done with the first.", waits=True),
+        ],
+        aside=[Turn("I help.", [shell("echo sub > sub.txt")]), Turn("Helped.")],
+        prompt="Greet better",
+        own=True,
+    )  # fmt: skip
+    more = Turn("Once more.", [shell("echo later >> new.txt")])
+    calls = works(attached, qwen, model, more, "--continue")
+
+    assert Counter((call["tool"], call["outcome"]) for call in calls) == {
+        ("read_file", "ok"): 1,
+        ("edit", "ok"): 2,
+        ("write_file", "ok"): 1,
+        ("write_file", "denied"): 1,
+        ("run_shell_command", "ok"): 6,
+        ("run_shell_command", "denied"): 1,
+        ("agent", "ok"): 1,
+    }
+    assert "The user has taken changes back with wink" in model.heard()
+    assert "exit status 3" in attached.wink("show", calls[4]["call"])
+    assert "guessed" not in attached.wink("log")  # it runs two calls one after the other
+    (by_another,) = [call for call in calls if call["prompt"].startswith("qwen-code general-purpose-")]
+    assert [change["path"] for change in by_another["changes"]] == ["sub.txt"]
+
+
+@pytest.mark.timeout(400)
+def test_qwen_code_goes_on_in_the_background_and_is_interrupted(attached: Attached) -> None:
+    """What a command writes after its end is nobody's for sure; attached for one run, nothing is written into the project."""
+
+    def once(attached: Attached, model: str, prompt: str, *more: str) -> tuple[list[str], dict[str, str]]:
+        command, environment = qwen(attached, model, prompt, *more)
+        return [sys.executable, "-m", "wink", "attach", "qwen-code", "--", *command], environment
+
+    interrupted(attached, "run_shell_command", once, BUILDING, "--continue", is_told=True)
+    assert not (attached.repository / ".qwen").exists()
+
+
+@pytest.mark.timeout(400)
+def test_goose_is_judged_recorded_and_undone(attached: Attached) -> None:
+    """Its own tools read, edit, write, delete, fail, run two at once and are denied, and so is a subagent, of which nothing is told."""
+    assert "say it in your next prompt" in attached.wink("attach", "goose")
+    greet = str(attached.repository / "greet.py")
+    model = ScriptedModel(
+        [
+            Turn("I look at it.", [("shell", {"command": "cat greet.py"})]),
+            Turn("I change it.", [("edit", {"path": greet, "before": "hello", "after": "good day"})]),
+            Turn("I write one.", [("write", {"path": "new.txt", "content": "new\n"})]),
+            Turn("I tidy up.", [("shell", {"command": "rm notes.txt && mkdir -p build && echo out > build/log"})]),
+            Turn("I run it.", [("shell", {"command": "echo half > half.txt; exit 3"})]),
+            Turn("I look for it.", [("shell", {"command": "cat secret"})]),
+            Turn("I keep it.", [("write", {"path": "kept/new.txt", "content": "new\n"})]),
+            Turn("I change what is not there.", [("edit", {"path": greet, "before": "no", "after": "yes"})]),
+            Turn("Two at once.", [("shell", {"command": f"sleep 0.5; echo {one} > {one}.txt"}) for one in ("one", "two")]),
+            Turn("I ask another.", [("delegate", {"instructions": "Help"})]),
+            Turn("Done with the first."),
+        ],
+        prompt="Greet better",
+        own=True,
+    )  # fmt: skip
+    more = Turn("Once more.", [("shell", {"command": "echo later >> new.txt"})])
+    calls = works(attached, goose, model, more, "--resume")
+
+    assert Counter((call["tool"], call["outcome"]) for call in calls) == {
+        ("edit", "ok"): 2,
+        ("write", "ok"): 1,
+        ("write", "denied"): 1,
+        ("shell", "ok"): 6,
+        ("shell", "denied"): 1,
+        ("delegate", "denied"): 1,
+    }
+    assert "goose does not say why" in attached.wink("show", calls[4]["call"])
+    assert "goose tells wink nothing of what its subagents do" in model.heard()
+
+
+@pytest.mark.timeout(400)
+def test_goose_goes_on_in_the_background_and_is_interrupted(attached: Attached) -> None:
+    """What a command writes after its end is nobody's for sure; without rules a subagent's work is one call."""
+    (attached.home / ".config/wink/wink.toml").unlink()
+    attached.wink("attach", "goose")
+    late = {"command": "(sleep 2; echo late > late.txt) >/dev/null 2>&1 &"}
+    waiting = {"command": "sleep 4; echo half > half.txt; sleep 30"}
+    turns = [
+        Turn("I ask another.", [("delegate", {"instructions": "Help"})]),
+        Turn("I build.", [("shell", late)]),
+        Turn("I wait.", [("shell", waiting)]),
+    ]
+    interrupted(attached, "shell", goose, turns, "--resume")
+    (asked,) = [call for call in attached.calls() if call["tool"] == "delegate"]
+    assert [change["path"] for change in asked["changes"]] == ["sub.txt"]
+
+
+
 Started = tuple[list[str], dict[str, str]]
 
 
@@ -552,7 +844,7 @@ def asked(agent: str, attached: Attached, model: str, prompt: str, *, goes_on: b
     return [*command[:-1], "resume", "--last", prompt] if goes_on else command, environment
 
 
-def shell(agent: str, command: str) -> tuple[str, dict[str, str]]:
+def shell_of(agent: str, command: str) -> tuple[str, dict[str, str]]:
     """A call of an agent's shell."""
     if agent == "codex":
         return "exec_command", {"cmd": command}
@@ -573,11 +865,11 @@ def test_files_and_conversation_go_back_to_the_end_of_a_turn(attached: Attached,
     """The model is not sent what was taken back, the files are those of the moment, and what a person wrote meanwhile stays."""
     model = ScriptedModel(
         [
-            Turn("The first.", [shell(agent, "echo 1 > one.txt; echo 1 >> notes.txt")]),
+            Turn("The first.", [shell_of(agent, "echo 1 > one.txt; echo 1 >> notes.txt")]),
             Turn("First answer."),
-            Turn("The second.", [shell(agent, "echo 2 > two.txt; echo 2 >> notes.txt")]),
+            Turn("The second.", [shell_of(agent, "echo 2 > two.txt; echo 2 >> notes.txt")]),
             Turn("Second answer."),
-            Turn("The third.", [shell(agent, "echo 3 >> one.txt")]),
+            Turn("The third.", [shell_of(agent, "echo 3 >> one.txt")]),
             Turn("Third answer."),
         ]
     )
@@ -602,7 +894,7 @@ def test_files_and_conversation_go_back_to_the_end_of_a_turn(attached: Attached,
         assert told["ready"]
         assert attached.files() == first | {"mine.txt": b"mine"}
 
-        model.turns[:] = [Turn("Otherwise.", [shell(agent, "echo other > other.txt")]), Turn("Other answer.")]
+        model.turns[:] = [Turn("Otherwise.", [shell_of(agent, "echo other > other.txt")]), Turn("Other answer.")]
         model.requests.clear()
         attached.run(told["command"], more)
     heard = model.heard()

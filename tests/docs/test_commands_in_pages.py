@@ -17,7 +17,7 @@ OF_OTHERS = {
     # options of other programs that pages tell of
     "--allowed-mcp-server-names", "--allowed-tools", "--allow-dangerously-skip-permissions", "--allowedTools", "--append",
     "--approval-mode", "--check", "--disallowedTools", "--keep", "--life", "--mcp-config", "--no-pager", "--strict-mcp-config", "--only",
-    "--output", "--permission-mode", "--resume-session-at", "--rewind-files", "--sandbox", "--submodule", "--settings", "--tools", "--every", "--fault", "--group", "--minutes", "--pairs", "--replay", "--seed", "--way", "--worktree",
+    "--output", "--permission-mode", "--resume-session-at", "--rewind-files", "--sandbox", "--skip-trust", "--submodule", "--settings", "--tools", "--every", "--fault", "--group", "--minutes", "--pairs", "--replay", "--seed", "--way", "--worktree",
 }  # fmt: skip
 
 EXAMPLES = {"recap", "notes.recap"}

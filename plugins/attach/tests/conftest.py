@@ -16,7 +16,13 @@ import pytest
 from tests.states import paths_of
 
 AGENT = "claude-code"
-FILES = {"claude-code": ".claude/settings.local.json", "codex": ".codex/hooks.json"}
+FILES = {
+    "claude-code": ".claude/settings.local.json",
+    "codex": ".codex/hooks.json",
+    "gemini-cli": ".gemini/settings.json",
+    "goose": ".agents/plugins/wink/hooks/hooks.json",
+    "qwen-code": ".qwen/settings.json",
+}
 _SECONDS = 120
 
 
