@@ -685,7 +685,9 @@ def test_gemini_cli_is_judged_recorded_and_undone(attached: Attached) -> None:
     assert "exit status 3" in attached.wink("show", calls[4]["call"])
     assert "Could not find an exact match" in attached.wink("show", calls[7]["call"])
     twice = [call for call in calls if "three.txt" in str(call["arguments"])]
-    assert [[change["path"] for change in call["changes"]] for call in twice] == [["three.txt"], []]
+    first, second = ([change["path"] for change in call["changes"]] for call in twice)
+    assert first == ["three.txt"]
+    assert second in ([], ["three.txt"])  # as one has written before the other has ended, or not
     (by_another,) = [call for call in calls if "sub.txt" in str(call["arguments"])]
     assert [change["path"] for change in by_another["changes"]] == ["sub.txt"]
 
