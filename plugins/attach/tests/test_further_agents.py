@@ -295,6 +295,8 @@ def test_gemini_cli_calls_without_ids_are_told_apart_by_their_words(
     project.kill_helper()
     told = heard(project, "BeforeAgent", prompt="On")["hookSpecificOutput"]
     assert "other.txt, same.txt" in told["additionalContext"]
+    # Where an event is none, a call is denied; a prompt, which gemini-cli would forget, is not.
+    assert [project.raw(event, b"[]").returncode for event in ("BeforeTool", "BeforeAgent")] == [2, 0]
 
 
 def test_qwen_code_begins_no_turn_before_each_request(project: Project) -> None:

@@ -28,6 +28,7 @@ from wink.workspace import Workspace
 from wink_attach._agent import Agent
 from wink_attach._baseline import Baseline, is_damage
 from wink_attach._calls import Calls
+from wink_attach._client import BEFORE
 from wink_attach._judge import Judge
 from wink_attach._keeper import Keeper
 from wink_attach._place import (
@@ -239,7 +240,7 @@ class Helper:
         reason = f"an event of {name} could not be dealt with: {type(error).__name__}: {error}"[:500]
         with suppress(Exception):
             self._recorder.unchanged(Told("hook", "{}", "default", failure=reason, effects="read"))
-        if not self._judge.is_closed() or (b"Pre" not in kind and b"efore" not in kind):
+        if not self._judge.is_closed() or kind not in BEFORE:
             return 0, b""
         return 2, f"wink has rules for this workspace, and {reason}".encode("utf-8", "backslashreplace")
 
