@@ -831,7 +831,6 @@ def test_goose_goes_on_in_the_background_and_is_interrupted(attached: Attached) 
     assert [change["path"] for change in asked["changes"]] == ["sub.txt"]
 
 
-
 Started = tuple[list[str], dict[str, str]]
 
 

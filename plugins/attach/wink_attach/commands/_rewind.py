@@ -91,9 +91,7 @@ def rewind(
     if dry_run:
         return
     if on is None:
-        click.echo(
-            f"{turn.agent} has no way back in a conversation: it is told at its next prompt which files are not what it left"
-        )
+        click.echo(f"{turn.agent} has no way back in a conversation: the files alone are what they were")
         return
     if not go:
         click.echo(f"the conversation goes on after turn {turn.number} with\n  {shlex.join(on.words)}")
