@@ -432,13 +432,16 @@ def conformance(session: nox.Session) -> None:
 def laws(session: nox.Session) -> None:
     """Anything that can happen to files, on every filesystem at once, and to a workspace and two tries, each against a dictionary.
 
-    Takes minutes. What is given goes to the first; `python -m plugins.sandbox.tests.tries_laws.run` is the second.
+    Takes minutes. What is given goes to the first; `python -m plugins.sandbox.tests.tries_laws.run` is the second, and a third holds
+    who wrote each line against who did.
     """
     session.install("-e", ".", *groups("test"))
     session.run(
         "pytest", "tests/filesystem/test_machine.py", "--timeout=7200", *session.posargs, env={"WINK_LAWS": "2000"}
     )
     session.run("python", "-m", "plugins.sandbox.tests.tries_laws.run")
+    blame = "plugins/history/tests/test_blame_laws.py"
+    session.run("pytest", blame, "--timeout=7200", env={"WINK_BLAME_EXAMPLES": "500"})
 
 
 @nox.session(python=MAIN, default=False)

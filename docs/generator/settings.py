@@ -31,7 +31,7 @@ VARIABLES: Final = {
     "WINK_PLUGINS": "the plugins of other packages that may be used, with commas between them; empty: none. "
     "wink's own stay, but for those with a `-` before their name: `mine,-shell`",
     "WINK_DISABLE_PLUGINS": "plugins that are never imported, with commas between them",
-    "WINK_PAGER": "the pager of `wink diff`, `log` and `show` on a terminal, before `PAGER`",
+    "WINK_PAGER": "the pager of `wink diff`, `log`, `show` and `blame` on a terminal, before `PAGER`",
 }
 RULE: Final = {
     # what a rule's fields are in a file; `Rule` says the same in sentences

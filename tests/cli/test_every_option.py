@@ -75,6 +75,8 @@ GROUPS = {
         timeout -s INT 3 wink watch --workspace . --session s --since beginning --json # 0 124 130
         wink status --workspace . --json
         wink diff --workspace . --session s --ignored --all --color always
+        wink blame --workspace . hello.txt:1
+        wink blame hello.txt --at c1 --json
         wink diff --stat
         wink diff --name-only
         wink diff --json

@@ -74,6 +74,7 @@ LOOKING: Sequence[Command] = (
     Command("show", ("show", "c5"), says=_names),
     Command("diff", ("diff", "c3..c7")),
     Command("diff of a call", ("diff", "c5")),
+    Command("blame", ("blame", "a.txt")),
     Command("diff of a try", ("diff", "--try", "default")),
     Command("tries", ("tries",)),
     Command("tries that were dropped", ("tries", "--dropped")),

@@ -58,6 +58,27 @@ def test_calls_are_recorded_and_a_turn_is_undone_and_redone(attached: Project) -
     assert attached.prompt("Go on") == {}
 
 
+def test_each_line_is_blamed_on_its_turn_and_what_the_person_wrote_on_somebody(attached: Project) -> None:
+    """No call of an attached agent leaves a gap, since the files are looked at before and after; a move is followed."""
+    attached.prompt("First")
+    attached.bash("t1", "echo two >> a.txt")
+    (attached.root / "a.txt").write_text("one\nmine\ntwo\n")
+    attached.prompt("Second")
+    attached.bash("t2", "mv a.txt b.txt; true")
+    attached.bash("t3", "echo three >> b.txt")
+    attached.hook("Stop")
+
+    rows = [json.loads(line) for line in attached.wink("blame", "b.txt", "--json").splitlines()]
+
+    numbers = {call["id"]: call["call"] for call in attached.calls()}
+    assert [(row["text"], row["by"], row["agent"], row["turn"]) for row in rows] == [
+        ("one", "before", None, None), ("mine", "others", None, None),
+        ("two", "call", "claude-code", 1), ("three", "call", "claude-code", 2),
+    ]  # fmt: skip
+    assert [row["call"] for row in rows[2:]] == [numbers["t1"], numbers["t3"]]
+    assert rows[1]["after"] == numbers["t1"]
+
+
 def test_one_call_of_several_is_undone(attached: Project) -> None:
     """The others stand."""
     attached.prompt("Go")

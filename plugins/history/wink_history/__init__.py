@@ -9,6 +9,7 @@ from wink_history._folding import Folding
 
 if TYPE_CHECKING:
     from wink_history._archive import Archive
+    from wink_history._blame import Author, BlameError, Line, blame
     from wink_history._everything import TakenIn, take_in
     from wink_history._git import git_on_store
     from wink_history._listing import Item
@@ -18,12 +19,16 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Archive",
+    "Author",
+    "BlameError",
     "Folding",
     "Item",
+    "Line",
     "Progress",
     "Store",
     "TakenIn",
     "Tree",
+    "blame",
     "git_on_store",
     "repository",
     "take_in",
@@ -32,6 +37,7 @@ __all__ = [
 # Most workspaces are opened and closed without a look at their history (PEP 562).
 _LATER = {
     "Archive": "_archive",
+    "Author BlameError Line blame": "_blame",
     "Item": "_listing",
     "Progress Tree": "_scan",
     "Store": "_store",

@@ -44,9 +44,11 @@ class Archive:
     def _left(self, staged: str) -> BinaryIO | None:
         """A pre-image that nobody has folded, out of the commit of the call that had left it, as long as that is there."""
         found = self._record.folds.left_by(staged)
-        if found is None:
-            return None
-        commit, path, digest = found
+        content = None if found is None else self.left(*found)
+        return None if content is None else Archived(content, None)
+
+    def left(self, commit: str, path: str, digest: str) -> bytes | None:
+        """What a commit, by its id in hexadecimal, has at a path; None where that has another SHA-256, or was given up."""
         try:
             with self._lock:
                 store = self._store = self._store or Store(self._state)
@@ -54,7 +56,7 @@ class Archive:
                 entry = tree.get(tree_path(path))
             # Another file's content, or the line that stands for one which is not kept, has another digest.
             is_file = entry is not None and entry[0] in (FILE, EXECUTABLE)
-            return Archived(self.read(entry[1].hex(), digest), None) if entry is not None and is_file else None
+            return self.read(entry[1].hex(), digest) if entry is not None and is_file else None
         except (HistoryDamaged, Malformed, ValueError):
             return None  # it has been given up
 

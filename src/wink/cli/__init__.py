@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from wink.cli._opening import check_settings, open_workspace
     from wink.cli._otel import traced
     from wink.cli._overrides_option import refuse_unknown_tag
+    from wink.cli._pager import paged
     from wink.cli._participants import Participants
     from wink.cli._shorten import fit, one_line, visible
     from wink.cli._standing import named_path, shown_path, shown_workspace, told, workspace_option
@@ -75,6 +76,7 @@ __all__ = [
     "one_line",
     "open_workspace",
     "opened_for_reading",
+    "paged",
     "participants",
     "paths_of",
     "persist_settings",
@@ -103,6 +105,7 @@ _PLACES: Final = {
     "COMMANDS run wink": "_main",
     "Checkup Finding Pending": "_views",
     "Participants": "_participants",
+    "paged": "_pager",
     "WrongInput nearest readable wrong": "_wrong",
     "compose participants workspace_options": "_compose",
     "Shown echo_diff echo_diff_text echo_paths paths_of": "_changed",
