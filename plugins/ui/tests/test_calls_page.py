@@ -94,6 +94,29 @@ def test_a_call_tells_all_that_is_known_of_it(workspace: Workspace, visit: Visit
     assert "workspace" in prompt
 
 
+def test_beside_a_diff_stands_who_wrote_each_line(workspace: Workspace, visit: Visit, place: Path) -> None:
+    """As the file was after the call, and beside all changes as it is now; nothing where there is no text."""
+    worked(workspace)
+    (place / "README.md").write_text("<b>\n")
+    visitor = visit()
+
+    assert 'href="/calls/4/files/0/blame">Who wrote each line' in visitor.get("/calls/4", part=True)
+    assert 'href="/calls/4/files/0/blame">Who wrote each line' in visitor.get("/calls/4/files/0")
+    page = visitor.get("/calls/4/files/0/blame")
+    told = text_of(page)
+    assert "Who wrote each line, as it was after c4" in told
+    assert 'c4 run r1: edit_file 6 whole, _, cents = text.strip().partition(".")' in told
+    assert "before wink 1" in told
+    assert page.count('href="/calls/4"') == 2  # the lines that it wrote have it once, and so has the way back
+    changes = visitor.get("/changes?session=default")
+    assert 'href="/blame?file=invoice%2Fmoney.py">Who wrote each line' in changes
+    assert "c7 run r1: edit_file" in text_of(visitor.get("/blame?file=invoice/money.py"))
+    assert "&lt;b&gt;" in visitor.get("/blame?file=README.md")
+    assert "is not there, and no call has changed it" in visitor.get("/blame?file=none", 422)
+    assert "is outside the workspace" in visitor.get("/blame?file=../none", 422)
+    visitor.get("/calls/4/files/9/blame", 404)
+
+
 def test_what_was_denied_says_by_whom_and_why(workspace: Workspace, visit: Visit) -> None:
     """And that it could not be done."""
     worked(workspace)

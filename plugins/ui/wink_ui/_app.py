@@ -30,7 +30,16 @@ from wink.errors import (
 from wink.workspace import Workspace
 from wink_ui._acts import ACTS, act
 from wink_ui._asked import LONGEST_FORM, Answer, Asked, fields_of
-from wink_ui._calls import call, file_of_call, prompt_of_call, rows, show_glance, timeline
+from wink_ui._calls import (
+    blame_of_call,
+    blame_of_file,
+    call,
+    file_of_call,
+    prompt_of_call,
+    rows,
+    show_glance,
+    timeline,
+)
 from wink_ui._changed import all_changes, one_change
 from wink_ui._gate import Gate
 from wink_ui._live import Live, look
@@ -115,6 +124,7 @@ def routes_of(page: Page) -> list[BaseRoute]:
     return [
         *_answered(page, "GET", {"/": timeline, "/rows": rows, "/glance": show_glance}),
         *_answered(page, "GET", {"/calls/{call:int}": call, "/calls/{call:int}/files/{file:int}": file_of_call}),
+        *_answered(page, "GET", {"/calls/{call:int}/files/{file:int}/blame": blame_of_call, "/blame": blame_of_file}),
         *_answered(page, "GET", {"/calls/{call:int}/prompt": prompt_of_call}),
         *_answered(
             page, "GET", {"/waiting": waiting, "/tries/{try}": one_try, "/tries/{try}/files/{file:int}": file_of_try}

@@ -11,8 +11,9 @@ from wink.errors import UnknownCall
 from wink.filesystem import FileChange
 from wink.record import WORDS, CallView, PromptRow, Said
 from wink.workspace import UNSEEN, Workspace
-from wink_ui._asked import Asked
-from wink_ui._diffs import LONGEST, file_diff
+from wink_history import blame
+from wink_ui._asked import Asked, path_of
+from wink_ui._diffs import LONGEST, file_diff, lines_as_html
 from wink_ui._glance import glance
 from wink_ui._groups import LISTED, listed, sort_out
 from wink_ui._pages import address, answer, picture
@@ -63,7 +64,33 @@ def file_of_call(asked: Asked) -> Response:
     if asked.value("side"):
         return picture(asked, change)
     back = f"/calls/{row.position}"
-    return answer(asked, "file.html", diff=file_diff(change, LONGEST), back=back, name=f"c{row.position}")
+    diff, whose = file_diff(change, LONGEST), f"{back}/files/{number}/blame"
+    return answer(asked, "file.html", diff=diff, back=back, name=f"c{row.position}", whose=whose)
+
+
+def blame_of_call(asked: Asked) -> Response:
+    """Who wrote each line of one file of a call, as it was after the call."""
+    row = _row(asked)
+    number = int(asked.place["file"])
+    if number >= len(row.changes):
+        raise UnknownCall(row.position)
+    return _blamed(asked, row.changes[number].path, row.position, back=f"/calls/{row.position}")
+
+
+def blame_of_file(asked: Asked) -> Response:
+    """Who wrote each line of a file as it is now."""
+    return _blamed(asked, path_of(asked.value("file")), None, back="/")
+
+
+def _blamed(asked: Asked, path: str, at: int | None, *, back: str) -> Response:
+    lines = blame(asked.workspace, path, at=at)
+    shown = lines[:LONGEST]
+    text = b"".join(line.text for line in shown).decode("utf-8", "backslashreplace")
+    rows = zip(shown, lines_as_html(path, text), strict=False)
+    name = "Calls" if at is None else f"c{at}"
+    return answer(
+        asked, "blame.html", path=path, rows=list(rows), more=len(lines) - len(shown), at=at, back=back, name=name
+    )
 
 
 def prompt_of_call(asked: Asked) -> Response:

@@ -89,11 +89,20 @@ def _side(path: str, lines: Sequence[bytes], whole: list[Markup] | None, first: 
     if whole is not None:
         return whole[first:last]
     part = [_text([line]).removesuffix("\n") for line in lines[first:last]]
-    return coloured(path, "\n".join(part)) or [
+    return _as_html(path, part)
+
+
+def lines_as_html(path: str, text: str) -> list[Markup]:
+    """The lines of a text, coloured by the language of the file where it is not too long."""
+    return _as_html(path, text.split("\n"))
+
+
+def _as_html(path: str, lines: Sequence[str]) -> list[Markup]:
+    return coloured(path, "\n".join(lines)) or [
         shown(line)
         if len(line) <= _WIDEST
         else shown(line[:_WIDEST]) + Markup(" … {} more characters").format(len(line) - _WIDEST)
-        for line in part
+        for line in lines
     ]
 
 

@@ -86,7 +86,12 @@ def file_of_try(asked: Asked) -> Response:
     if asked.value("side"):
         return picture(asked, changes[number])
     return answer(
-        asked, "file.html", diff=file_diff(changes[number], LONGEST), back=f"/tries/{tried.name}", name=tried.name
+        asked,
+        "file.html",
+        diff=file_diff(changes[number], LONGEST),
+        back=f"/tries/{tried.name}",
+        name=tried.name,
+        whose="",
     )
 
 
