@@ -24,6 +24,8 @@ MEANINGS: Final = {
     "history": "how much of the past is kept: `keep`, with `calls`, `days` and `bytes`; see [what is kept](#what-is-kept)",
     "persist": "files of your home that a program in `wink try` may change for real, a list; only in your own settings; see "
     "[what an agent keeps](../guide/run-programs.md#what-an-agent-keeps)",
+    "network": "the hosts that a program in `wink try` reaches where its profile has the network, a list, or `true` or `false`; a workspace that is not trusted "
+    "can only take hosts away; see [the network by name](../guide/run-programs.md#the-network-by-name)",
     "rules": "an array of tables, each [a rule](#a-rule)",
     "rules_default": 'what becomes of a call that no rule is about: `"allow"` unless given, `"ask"` or `"deny"`',
 }

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Done
 
-from wink.cli.settings._file_settings import max_file_bytes_for, portable_names_for
+from wink.cli.settings._file_settings import max_file_bytes_for, network_settings, portable_names_for
 from wink.errors import SettingsError
 
 
@@ -89,3 +89,40 @@ def test_commands_keep_to_the_bound(cli: Callable[..., Done], place: Path) -> No
 
     assert "'new.txt' would have 11 bytes, more than the 10 that a file may have" in refused.out + refused.err
     assert (refused.status, written.status) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("workspace", "own", "expected"),
+    [
+        ("", "", None),
+        ("", "network = true", True),
+        ("network = true", "", None),
+        ("network = false", "", False),
+        ("network = false", 'network = ["a.org"]', False),
+        ("network = true", 'network = ["a.org"]', ("a.org",)),
+        ('network = ["a.org"]', "", ("a.org",)),
+        ('network = ["a.org"]', "network = true", ("a.org",)),
+        ('network = ["a.org"]', "network = false", False),
+        ('network = ["a.org"]', 'network = ["a.org", "b.org"]', ("a.org",)),
+        ('network = ["c.org"]', 'network = ["a.org", "b.org"]', ("a.org", "b.org")),
+        ("[tool.wink]\nnetwork = []", 'network = ["a.org"]', ()),
+    ],
+)
+def test_a_workspace_can_only_take_hosts_away(
+    homes: Path, workspace: str, own: str, expected: bool | tuple[str, ...] | None
+) -> None:
+    """An agent could have written its file."""
+    (homes / "work/wink.toml").write_text(workspace)
+    (homes / "home/.config/wink/wink.toml").write_text(own)
+
+    found = network_settings(homes / "work", {"HOME": str(homes / "home")})
+
+    assert found.network == expected
+
+
+@pytest.mark.parametrize("value", ['"a.org"', "1", '["a.org", 1]', "{ a = 1 }"])
+def test_what_is_no_list_of_hosts_is_refused(homes: Path, value: str) -> None:
+    (homes / "work/wink.toml").write_text(f"network = {value}")
+
+    with pytest.raises(SettingsError, match=r"\$\.network: must be true, false or a list of at most 1000 hosts"):
+        network_settings(homes / "work", {"HOME": str(homes / "home")})

@@ -29,6 +29,7 @@ from wink_sandbox._rules import git_directory_of, repository_of, steering
 from wink_sandbox._sandbox import PROGRAMS, Sandbox, bubblewrap, opened, run_request, words_of
 from wink_sandbox._scratch import Scratch
 from wink_sandbox._upper import DEEPEST, Step, is_opaque, unhide
+from wink_sandbox.network import Contact, Traffic
 from wink_sandbox.programs import (
     ENVIRONMENT,
     MIB,
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from wink_sandbox._probe import Feature, Report, probe
     from wink_sandbox._settings_files import SettingsProblem, unreadable_settings
     from wink_sandbox._unguarded import Unguarded
+    from wink_sandbox.network import Listed
     from wink_sandbox.programs import mount
 
 __all__ = [
@@ -78,6 +80,7 @@ __all__ = [
     "Beside",
     "Channel",
     "Command",
+    "Contact",
     "CopyGuard",
     "CopyLost",
     "CopyOfTry",
@@ -90,6 +93,7 @@ __all__ = [
     "Guarded",
     "Keeper",
     "Limits",
+    "Listed",
     "Mount",
     "Notes",
     "OnOutput",
@@ -110,6 +114,7 @@ __all__ = [
     "Step",
     "Stop",
     "Streams",
+    "Traffic",
     "Unguarded",
     "allowed",
     "beside",
@@ -177,6 +182,7 @@ _LATER = {
     "SettingsProblem unreadable_settings": "_settings_files",
     "mount": "programs",
     "Unguarded": "_unguarded",
+    "Listed": "network",
 }
 
 if not TYPE_CHECKING:

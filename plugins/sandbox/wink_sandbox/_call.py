@@ -83,10 +83,10 @@ class OverlayIsolation:
     """`wink.tools.Isolation` by the guard that this host can do: an overlay, or else a copy.
 
     A process sees the workspace at its own path, reads the system and where Python's modules are, and has a home and a `/tmp` of its
-    own, and no network unless it is given one.
+    own, and no network unless it is given one, or some hosts of it.
     """
 
-    def __init__(self, *, network: bool = False, limits: Limits | None = None) -> None:
+    def __init__(self, *, network: bool | tuple[str, ...] = False, limits: Limits | None = None) -> None:
         self._network = network
         self._limits = limits or Limits(wall_seconds=None)
 

@@ -12,6 +12,7 @@ from wink.errors import ProgramNotStarted, SandboxUnavailable
 from wink.state import user_directory
 from wink_sandbox._overlay import Overlay, is_directory
 from wink_sandbox._written import Watcher
+from wink_sandbox.network import PORT, proxied, variables
 from wink_sandbox.programs import (
     SYSTEM,
     Command,
@@ -64,10 +65,13 @@ class Sandbox:
         Raises `SandboxUnavailable` and `ProgramNotStarted`. `beat` is called a few times a second.
         """
         launcher.start()  # what it holds programs to is left out of the request
-        return run_request(
-            lambda: self.request(command, overlay),
-            lambda request: self._run(request, command, overlay, stop, on_output, beat),
-        )
+
+        def once(request: Request) -> Ended:
+            with proxied(self.profile.network) as way:
+                ended = self._run(request, command, overlay, stop, on_output, beat, way.gate if way else None)
+            return replace(ended, traffic=way.traffic()) if way else ended
+
+        return run_request(lambda: self.request(command, overlay), once)
 
     def _run(
         self,
@@ -77,13 +81,14 @@ class Sandbox:
         stop: Stop | None,
         on_output: OnOutput | None,
         beat: Callable[[], object] | None,
+        gate: int | None,
     ) -> Ended:
         limits = self.profile.limits
         streams = Streams()
         try:
             with launcher.group.limited(limits):
                 try:
-                    channel = launcher.launch(request, streams.theirs)
+                    channel = launcher.launch(request, streams.theirs, gate)
                 except BaseException:
                     streams.close(streams.feed)
                     raise
@@ -118,13 +123,14 @@ class Sandbox:
         masked = [f"{root}/{name}" for name in self.masked if is_directory(f"{source}/{name}")]
         own = _own(profile, source, root)
         cwd = f"{root}/{command.cwd}" if command.cwd else root
+        hosts = () if isinstance(profile.network, bool) else profile.network
         return Request(
             bwrap=bubblewrap(),
             argv=command.argv,
             view=view(
                 root,
                 cwd,
-                command.env,
+                {**command.env, **variables(hosts)},
                 profile,
                 masked=[*masked, *own],
                 interactive=interactive or terminal,
@@ -137,6 +143,7 @@ class Sandbox:
             filter=(filter_of_calls() or b"").hex(),
             places=[*masked, *own],
             covered=listening(profile, root),
+            port=PORT if hosts else 0,
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 from tests.states import program_has
 
-from wink.errors import UndoConflict
+from wink.errors import PromptValidationError, UndoConflict
 from wink.runtime import ToolCall
 from wink.workspace import Workspace
 from wink_shell import CommandResult, ShellConfig
@@ -423,3 +424,47 @@ def test_a_name_that_is_no_text_is_kept_and_told_as_git_writes_it(agent: Any) ->
     assert (agent.root / os.fsdecode(b"a\xffb")).read_text() == "x"
     agent.workspace.undo()
     assert sorted(path.name for path in agent.root.iterdir()) == [".wink", "README.md", "src"]
+
+
+def test_a_command_reaches_listed_hosts_and_the_reply_says_what_it_asked_for(make: Callable[..., Any]) -> None:
+    """The model reads it, and the record keeps it with the call."""
+    agent = make(network=("example.org", "*.github.com:443"))
+
+    value = agent.run("curl -sS https://elsewhere.test/ || true; curl -sS --noproxy '*' http://1.1.1.1/ || true")
+
+    (contact,) = value.traffic.contacts
+    assert (contact.host, contact.port, contact.outcome) == ("elsewhere.test", 443, "refused: not listed")
+    assert value.traffic.unrouted > 0
+    assert "\n\nnetwork:\n  elsewhere.test:443 refused: not listed\n" in value.render()
+    assert "reach `example.org`, `*.github.com:443` through the proxy" in agent.prompt.render().text
+
+
+def test_an_entry_that_is_no_host_is_refused() -> None:
+    """And so is a list where nothing would hold a command to it."""
+    with pytest.raises(PromptValidationError, match=r"network: 'http://a.org' "):
+        ShellConfig(network=("http://a.org",))
+    with pytest.raises(PromptValidationError, match="only where there is a sandbox"):
+        ShellConfig(network=("a.org",), sandbox="none")
+
+
+@pytest.mark.parametrize(
+    ("own", "workspace", "expected"),
+    [
+        (["a.org", "b.org"], ["b.org"], ("b.org",)),
+        (True, ["b.org"], ("b.org",)),
+        (["a.org"], False, False),
+        (["a.org"], [], ()),
+        (["a.org"], ["b.org"], ("a.org",)),
+        (["a.org"], True, ("a.org",)),
+        (False, ["b.org"], False),
+    ],
+)
+def test_a_workspace_takes_hosts_away_and_adds_none(own: Any, workspace: Any, expected: Any) -> None:
+    """In whichever of its two forms the setting is."""
+    from wink.plugins import Catalog, Settings, Table
+
+    tables = (Table("shell", {"network": own}, "own"), Table("shell", {"network": workspace}, "w", tighten_only=True))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        section = Catalog.installed(Settings(tables=tables)).use("section", "shell.commands")
+    assert section.config.network == expected

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from wink_shell._config import ShellConfig
 
 _GUIDANCE = """\
@@ -15,12 +17,18 @@ Processes that are still running when the command ends are killed, so nothing ca
 
 _BARE = "Commands are not confined, and what they change stays, also when they fail: be careful."
 
+_HOSTS: Final = 20
+
 
 def guidance(config: ShellConfig) -> str:
     """How to use the tool under these settings."""
     parts = [_GUIDANCE, _BARE if config.sandbox == "none" else _ATOMIC]
     if config.sandbox != "none":
         reach = "reach the network" if config.network else "see only the workspace and the system: there is no network"
+        if not isinstance(config.network, bool) and config.network:
+            hosts = ", ".join(f"`{host}`" for host in config.network[:_HOSTS])
+            more = f" and {len(config.network) - _HOSTS} more" if len(config.network) > _HOSTS else ""
+            reach = f"reach {hosts}{more} through the proxy that HTTP_PROXY and HTTPS_PROXY name, and no other hosts"
         parts.append(
             f"Commands {reach}, `/tmp` and the home directory are empty, and nothing outside of the workspace can be changed."
         )

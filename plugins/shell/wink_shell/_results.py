@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Final, Literal
 
 from wink.dataclass import dataclass
 from wink.filesystem import FileChange, is_git_data, quoted_path
+from wink_sandbox import Traffic
+
+_LINES: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +27,8 @@ class CommandResult:
 
     `exit_code` is None where it did not exit by itself; `reason` tells why then. `kept` says whether the changes were
     made to the workspace. `changes` lists the first of `changed`; `left_out` are paths that stay out, those that
-    decide what the next program loads, and links that lead out of the workspace, with what there is to say of them.
+    decide what the next program loads, and links that lead out of the workspace, with what there is to say of them. `traffic` is
+    what the command asked of the network, where only some hosts are listed.
     """
 
     exit_code: int | None
@@ -37,6 +41,7 @@ class CommandResult:
     changes: tuple[FileNote, ...] = ()
     left_out: tuple[FileNote, ...] = ()
     guard: str = "overlay"
+    traffic: Traffic | None = None
 
     def render(self) -> str:
         r"""The outcome first, then what was said, then what was changed.
@@ -62,6 +67,9 @@ class CommandResult:
             parts[0] += "; no output, and no file was changed"
         if self.left_out:
             parts.append("\n".join(["note:", *(f"  {note.path} {note.note}" for note in self.left_out)]))
+        if self.traffic is not None and (lines := tuple(self.traffic.lines())):
+            shown = [*lines[:_LINES], *([f"... and {len(lines) - _LINES} more"] if len(lines) > _LINES else [])]
+            parts.append("\n".join(["network:", *(f"  {line}" for line in shown)]))
         return "\n\n".join(parts)
 
     @property

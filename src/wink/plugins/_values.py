@@ -10,7 +10,7 @@ from wink.plugins._settings import DISTRIBUTION, Table
 _TIGHTER: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     "lower": lambda new, old: new <= old,
     "higher": lambda new, old: new >= old,
-    "fewer": lambda new, old: set(new) <= set(old),
+    "fewer": lambda new, old: old is True or not new or (new is not True and set(new) <= set(old or ())),
     "more": lambda new, old: set(new) >= set(old),
     "any": lambda new, old: True,  # noqa: ARG005
 }

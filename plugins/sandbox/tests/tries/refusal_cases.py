@@ -161,6 +161,12 @@ CASES: Final = {
     "An entry of persist that is refused": Case((2, 0), f"grep two ~/.tool/token; {_OVER}", _SETTINGS),
     "What is no list of entries": Case((2, 0), f"grep two ~/.token; {_OVER}", _SETTINGS),
     "An entry of persist in the workspace": Case((0, 0), f"grep two ~/.token; {_OVER}"),
+    "A host that is not listed": Case((0, 0, 0), f"{_TAKEN}; {_OVER}"),
+    "A program that heeds no proxy": Case((7, 0, 0), f"{_TAKEN}; {_OVER}"),
+    "Hosts and no network at once": Case((2, 2, 0, 0), f"{_TAKEN}; {_OVER}"),
+    "An entry that is no host": Case((2, 2, 0, 0), f"{_TAKEN}; {_OVER}", _SETTINGS),
+    "What is no list of hosts": Case((2, 0, 0), f"{_TAKEN}; {_OVER}", _SETTINGS),
+    "Hosts that the workspace adds": Case((0, 0, 0), f"{_TAKEN}; {_OVER}", _SETTINGS),
     "Links that lead out": Case((0, 0, 0), f"test -L up; test ! -L root; test ! -L src/1; {_OVER}"),
     "What decides what is loaded next": Case(
         (0, 0, 0),

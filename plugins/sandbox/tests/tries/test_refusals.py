@@ -94,6 +94,8 @@ def test_every_entry_has_a_case_and_every_case_an_entry() -> None:
 OTHER_FILES = {
     # programs in calls of tools, and what `wink doctor` says
     "_call.py", "_copy.py", "_copy_guard.py", "_guard.py", "_probe.py", "_unguarded.py", "_written.py",
+    # what a client that speaks no HTTP or SOCKS is answered
+    "_http.py", "_socks.py",
     # no refusals
     "__init__.py", "_hunks.py", "_launcher.py", "_mounting.py", "_output.py", "_profiles.py",
 }  # fmt: skip
@@ -113,7 +115,11 @@ OTHER_TEXTS = {
     "wrote too much",
     # a word before a program starts, when nothing has been refused
     "scripts in {0}/bin, as pip, name the workspace's own path, and what they change there is real; {0}/bin/python -m pip changes the copy",
-    # what there is more of
+    # what a client is answered that asks for a tunnel with a body
+    "a CONNECT has no body",
+    # what there is more of, and what was let through
+    "… more to other hosts, or with other outcomes",
+    ", … bytes sent, … bytes received",
     "; and … more",
 }
 

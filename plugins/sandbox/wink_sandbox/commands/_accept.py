@@ -36,6 +36,7 @@ from wink.filesystem import FileChange, path_in_json, quoted_path
 from wink.limits import utc_now
 from wink_sandbox import GitOutside
 from wink_sandbox.commands._checking import check_of
+from wink_sandbox.commands._network import json_of_traffic
 from wink_sandbox.commands._patch import check_terminal, pick
 from wink_sandbox.commands._remotes import GitDirectories, Remotes
 from wink_sandbox.commands._telling import (
@@ -298,6 +299,7 @@ def _list_one(
                 "started_at": run.started_at.isoformat(),
                 "seconds": run.seconds,
                 "status": run.status,
+                **({} if run.traffic is None else {"network": json_of_traffic(run.traffic)}),
             }
             for run in one.runs
         ]
@@ -328,6 +330,8 @@ def _list_one(
             is_running = number == len(runs) and one.overlay.is_in_use()
             status = "is running" if is_running else "ended from outside"
         click.echo(visible(f"  {when(run.started_at, now)}  {status}  {fit(shlex.join(run.argv), 80)}"))
+        for line in () if run.traffic is None else tuple(run.traffic.lines())[:_NAMED]:
+            click.echo(visible(f"    {line}"))
     for name, conflicts in clashing.items():
         other = f"the try {name!r}" if name else "the workspace"
         tell_paths(f"conflicts with {other}", tuple(one.path for one in conflicts), most=_NAMED)

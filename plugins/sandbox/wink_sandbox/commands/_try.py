@@ -22,6 +22,7 @@ from wink.cli import (
 from wink.errors import MergeRefused, TryConflict, WinkError
 from wink.filesystem import FileChange, is_git_data, quoted_path
 from wink_sandbox import steering
+from wink_sandbox.commands._network import ANY, WithNetwork, network_of
 from wink_sandbox.commands._telling import tell_accepted, tell_home, tell_lost, tell_refusals, tell_refused, tell_tried
 from wink_sandbox.tries import PROFILES, Try
 
@@ -36,7 +37,7 @@ _NO_AGENT = "git began a commit and made none; if it was to be signed: no progra
 _REFUSED, _KILLED = 2, 130
 
 
-@click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.command(cls=WithNetwork, context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.argument("command", nargs=-1, required=True, metavar="-- COMMAND [ARGUMENT]...")
 @workspace_option
 @click.option(
@@ -55,7 +56,13 @@ _REFUSED, _KILLED = 2, 130
     show_default=True,
     help="; ".join(f"{name}: {one.summary}" for name, one in PROFILES.items()),
 )
-@click.option("--network/--no-network", default=None, help="Whether it reaches the network, whatever the profile says.")
+@click.option(
+    "--network",
+    multiple=True,
+    metavar="[HOST[:PORT]]",
+    help="Let it reach the network whatever the profile says, or HOST alone, through a proxy; may be repeated.",
+)
+@click.option("--no-network", is_flag=True, help="Keep it from the network, whatever the profile says.")
 @click.option(
     "--unconfined",
     is_flag=True,
@@ -80,7 +87,8 @@ def try_(
     name: str,
     keep_on_success: bool,
     profile: str,
-    network: bool | None,
+    network: tuple[str, ...],
+    no_network: bool,
     unconfined: bool,
     read: tuple[str, ...],
     quiet: bool,
@@ -101,13 +109,14 @@ def try_(
     for path in read:
         if not os.path.exists(path):
             raise wrong(f"--read {path!r} does not exist")
-    if unconfined and (network is False or read or profile != next(iter(PROFILES))):
-        raise wrong("--unconfined confines nothing; give it without --profile, --no-network and --read")
+    if unconfined and (no_network or any(one != ANY for one in network) or read or profile != next(iter(PROFILES))):
+        raise wrong("--unconfined confines nothing; give it without --profile, --no-network, a host and --read")
     if "/" not in command[0] and shutil.which(command[0]) is None:
         raise wrong(f"there is no program {command[0]!r} on the PATH")
     with open_workspace(workspace) as opened:
         tried, portable, entries = Try(opened, name), portable_names_for(opened.root), persisted(profile, opened.root)
-        asked = Asked(command, profile, network, read, entries, quiet)
+        reached = None if unconfined else network_of(profile, network, no_network, opened.root)
+        asked = Asked(command, profile, reached, read, entries, quiet)
         with tried.use() as overlay:
             status, found, home, is_kept = None, None, (), False
             left: tuple[tuple[str, str], ...] = ()

@@ -21,8 +21,20 @@ from wink.errors import SandboxUnavailable
 from wink.filesystem import quoted_path
 from wink.limits import utc_now
 from wink.trust import allowed, is_inside
-from wink_sandbox import Command, Mount, Overlay, Profile, Sandbox, bubblewrap, check_mounts, launcher, objection
+from wink_sandbox import (
+    Command,
+    Mount,
+    Overlay,
+    Profile,
+    Sandbox,
+    Traffic,
+    bubblewrap,
+    check_mounts,
+    launcher,
+    objection,
+)
 from wink_sandbox.commands._keeping import shown_entries, tell_persisted
+from wink_sandbox.commands._network import shown_network, tell_traffic
 from wink_sandbox.commands._telling import tell_notes
 from wink_sandbox.tries import PROFILES, Run, Try, home_of, private_places, profile_named, run_here
 
@@ -53,10 +65,17 @@ class Asked(NamedTuple):
 
     argv: tuple[str, ...]
     profile: str
-    network: bool | None
+    network: bool | tuple[str, ...] | None
     read: tuple[str, ...]
     entries: tuple[HomePattern, ...]
     quiet: bool
+
+
+class _Ended(NamedTuple):
+    """How a program ended: its exit status, None where it was ended from outside, and what it asked of the network."""
+
+    status: int | None = None
+    traffic: Traffic | None = None
 
 
 def run_confined(tried: Try, overlay: Overlay, asked: Asked) -> tuple[int | None, bool]:
@@ -94,8 +113,8 @@ def run_confined(tried: Try, overlay: Overlay, asked: Asked) -> tuple[int | None
             from wink_sandbox.tries import Persist
 
             persist = Persist(overlay, home, asked.entries)
-        ended.append(run_here(sandbox, command, overlay, mounts))
-    return ended[-1], persist is not None and tell_persisted(persist.keep(), quiet=asked.quiet)
+        ended.append(_run(sandbox, command, overlay, mounts, asked))
+    return ended[-1].status, persist is not None and tell_persisted(persist.keep(), quiet=asked.quiet)
 
 
 def run_on_copy(tried: Try, overlay: Overlay, asked: Asked) -> int | None:
@@ -111,10 +130,10 @@ def run_on_copy(tried: Try, overlay: Overlay, asked: Asked) -> int | None:
         tell_notes(tuple(sorted(copy.left_out)), err=True)
         _tell_strays("an earlier program left beside the copy", copy.strays_before)
         status, running = run_unconfined(command, copy.shown, overlay.lock)
-        ended.append(status)
+        ended.append(_Ended(status))
     for name in running:
         click.echo(one_line(f"wink: {name} is another user's, and runs on: {_RUNS_ON}"), err=True)
-    return _LOST if copy.strays and ended[-1] == 0 else ended[-1]
+    return _LOST if copy.strays and ended[-1].status == 0 else ended[-1].status
 
 
 @contextmanager
@@ -166,8 +185,16 @@ def _run_copied(
     mounts = tuple(Mount(place, (place,), "", "") for place in home)
     with tried.copied() as copy, _noted(tried, asked.argv) as ended:
         tell_notes(tuple(sorted(copy.left_out)), err=True)
-        ended.append(run_here(sandbox, command, copy.shown, mounts))
-    return ended[-1], False
+        ended.append(_run(sandbox, command, copy.shown, mounts, asked))
+    return ended[-1].status, False
+
+
+def _run(sandbox: Sandbox, command: Command, overlay: Overlay, mounts: tuple[Mount, ...], asked: Asked) -> _Ended:
+    """Run it, and say what it asked of the network."""
+    ended = _Ended(*run_here(sandbox, command, overlay, mounts))
+    if ended.traffic is not None:
+        tell_traffic(ended.traffic, quiet=asked.quiet)
+    return ended
 
 
 def _around(home: str, places: Iterable[str]) -> Iterator[str]:
@@ -211,13 +238,13 @@ def _no_overlay(overlay: Overlay) -> str:
 
 
 @contextmanager
-def _noted(tried: Try, argv: tuple[str, ...], home: str = "") -> Generator[list[int | None]]:
+def _noted(tried: Try, argv: tuple[str, ...], home: str = "") -> Generator[list[_Ended]]:
     """Keep that a program runs, and how it ended, which whoever runs it adds to the list."""
     started, clock = utc_now(), time.monotonic()
-    ended: list[int | None] = []
+    ended: list[_Ended] = []
     tried.note(Run(argv, started, 0.0, None), home)
     yield ended
-    tried.note(Run(argv, started, time.monotonic() - clock, ended[-1]))
+    tried.note(Run(argv, started, time.monotonic() - clock, *ended[-1]))
 
 
 def _tell_overlay(made: Profile, root: str, mounts: Iterable[Mount], asked: Asked) -> None:
@@ -234,8 +261,10 @@ def _tell_start(made: Profile, asked: Asked, places: str, copied: str = "") -> N
     """Say in a line what a program sees."""
     is_machine = PROFILES[asked.profile].machine
     shown = " and ".join(("machine" if is_machine else "system", *map(quoted_path, asked.read)))
-    network, rest = "on" if made.network else "off", "" if is_machine else ", the rest of the machine"
-    sees = f"network {network}, {places}, {shown} read-only; hidden: .wink, socket files{rest}{copied}"
+    rest = "" if is_machine else ", the rest of the machine"
+    sees = (
+        f"network {shown_network(made.network)}, {places}, {shown} read-only; hidden: .wink, socket files{rest}{copied}"
+    )
     with suppress(OSError):  # nobody needs to read it
         click.echo(one_line(f"wink: workspace {shown_workspace()}, profile {asked.profile}: {sees}"), err=True)
 

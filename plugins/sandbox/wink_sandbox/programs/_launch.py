@@ -42,7 +42,8 @@ class Request:
 
     `view` are bubblewrap's options, `limits` RLIMIT names, `filter` is what `filter_of_calls` gives, in hexadecimal, and
     `places` are paths that must be what they are called, once all is mounted: no links that lead elsewhere. `covered` are
-    files that are not to be seen, and may be gone by then.
+    files that are not to be seen, and may be gone by then. `port` is where a proxy listens in a network namespace that has
+    no other way out; 0 where there is none.
     """
 
     bwrap: str
@@ -54,6 +55,7 @@ class Request:
     filter: str = ""
     places: Sequence[str] = ()
     covered: Sequence[str] = ()
+    port: int = 0
 
 
 class Channel:
@@ -99,11 +101,11 @@ class Launcher:
         self.group: Final = Group()
         """What holds all of its programs to their limits together, where the host lets us."""
 
-    def launch(self, request: Request, streams: tuple[int, int, int]) -> Channel:
-        """Start a program on three descriptors, which stay the caller's."""
+    def launch(self, request: Request, streams: tuple[int, int, int], gate: int | None = None) -> Channel:
+        """Start a program on three descriptors, which stay the caller's, as does `gate`, over which what listens at the request's `port` is handed."""
         ours, theirs = socket.socketpair()
         with theirs:
-            fds = [theirs.fileno(), *streams]
+            fds = [theirs.fileno(), *streams, *(() if gate is None else (gate,))]
             body = json.dumps({**_fields(request), "mounts": [_fields(mount) for mount in request.mounts]}).encode()
             message = struct.pack("<I", len(body)) + body
             with self._lock:

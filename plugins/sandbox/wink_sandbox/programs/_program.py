@@ -10,6 +10,7 @@ from typing import Any, Final, Literal, Protocol
 
 from wink.dataclass import dataclass, field
 from wink.errors import ProgramNotStarted
+from wink_sandbox.network import Traffic
 from wink_sandbox.programs._output import Keeper, Output
 
 _CHUNK: Final = 65536
@@ -35,13 +36,17 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a program ended. `status` is None unless it exited by itself; 128 + n tells of signal n, as in a shell."""
+    """How a program ended. `status` is None unless it exited by itself; 128 + n tells of signal n, as in a shell.
+
+    `traffic` is what it reached, where its profile lists hosts.
+    """
 
     reason: Reason
     status: int | None
     duration: float
     stdout: Output
     stderr: Output
+    traffic: Traffic | None = None
 
 
 class Stop:
@@ -193,7 +198,7 @@ def watch(
             raise ProgramNotStarted(program, failure or _words(outputs[1]))
         reason = "died"
     code = status if reason == "exited" and isinstance(status, int) else None
-    return Ended(reason, code, time.monotonic() - started, *outputs)
+    return Ended(reason, code, time.monotonic() - started, outputs[0], outputs[1])
 
 
 def _fed(selector: selectors.BaseSelector, fd: int, rest: memoryview) -> memoryview:

@@ -57,10 +57,11 @@ class Profile:
 
     The system is read-only, home and `/tmp` are empty and private. `readable` names further files and directories of
     the host that it may read, `writable` those that it may change for real, outside of any transaction. `network` lets it
-    out; otherwise there is not even a loopback shared with the host. `home` is where the home directory lies.
+    out; otherwise there is not even a loopback shared with the host. As texts it lists the hosts that a proxy of wink's lets it reach, see
+    `wink_sandbox.network.entry`. `home` is where the home directory lies.
     """
 
-    network: bool = False
+    network: bool | tuple[str, ...] = False
     readable: tuple[str, ...] = ()
     writable: tuple[str, ...] = ()
     home: str | None = None

@@ -54,7 +54,7 @@ def toolchain(root: str, home: str | None) -> tuple[str, ...]:
 
 def _apart(profile: Profile, interactive: bool) -> Iterator[str]:
     yield from ("--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--die-with-parent")
-    if not profile.network:
+    if profile.network is not True:
         yield "--unshare-net"
     if not interactive:
         yield "--new-session"
@@ -79,7 +79,7 @@ def _system(profile: Profile) -> Iterator[str]:
     yield from ("--perms", "0755", "--dir", "/run")
     for place in (*_PRIVATE, *((profile.home,) if profile.home else ())):
         yield from ("--perms", "1777" if place in _PRIVATE else "0700", "--size", size, "--tmpfs", place)
-    if profile.network:
+    if profile.network is True:
         # The names of hosts are often asked of a file that /etc only links to.
         resolver = os.path.realpath("/etc/resolv.conf")
         if not is_in(resolver, "/etc"):

@@ -15,7 +15,7 @@ from wink.dataclass import dataclass
 from wink.errors import RecordCorrupt
 from wink.filesystem import is_git_index
 from wink.state import opened_directory, read_file, replace_file
-from wink_sandbox import LEFT_OUT, SINCE, Mount, Overlay
+from wink_sandbox import LEFT_OUT, SINCE, Contact, Mount, Overlay, Traffic
 from wink_sandbox.tries._marks import CHANGED, MODE, mark_of
 
 if TYPE_CHECKING:
@@ -32,12 +32,16 @@ NO_PARTS: Final[Mapping[str, Content]] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A program that ran in a try; `status` is its exit status, None where it was ended from outside."""
+    """A program that ran in a try; `status` is its exit status, None where it was ended from outside.
+
+    `traffic` is what it asked of the network, where only some hosts were listed.
+    """
 
     argv: tuple[str, ...]
     started_at: datetime
     seconds: float
     status: int | None
+    traffic: Traffic | None = None
 
 
 class Facts:
@@ -135,6 +139,7 @@ class Facts:
             "started_at": run.started_at.isoformat(),
             "seconds": round(run.seconds, 3),
             "status": run.status,
+            **({} if run.traffic is None else {"traffic": _noted(run.traffic)}),
         }
         if runs and runs[-1]["started_at"] == noted["started_at"]:
             runs.pop()
@@ -228,6 +233,20 @@ def _run(noted: Any) -> Run | None:
     """A program that was noted, unless what stands there is none."""
     try:
         started = datetime.fromisoformat(noted["started_at"])
-        return Run(tuple(map(str, noted["argv"])), started, float(noted["seconds"]), noted["status"])
+        traffic = _traffic(noted["traffic"]) if "traffic" in noted else None
+        return Run(tuple(map(str, noted["argv"])), started, float(noted["seconds"]), noted["status"], traffic)
     except (KeyError, TypeError, ValueError):
         return None
+
+
+def _noted(traffic: Traffic) -> dict[str, object]:
+    contacts = [[one.host, one.port, one.outcome, one.times, one.sent, one.received] for one in traffic.contacts]
+    return {"contacts": contacts, "more": traffic.more, "unrouted": traffic.unrouted}
+
+
+def _traffic(noted: Any) -> Traffic:
+    contacts = tuple(
+        Contact(str(host), int(port), str(outcome), *map(int, numbers))
+        for host, port, outcome, *numbers in noted["contacts"]
+    )
+    return Traffic(contacts, int(noted["more"]), int(noted["unrouted"]))

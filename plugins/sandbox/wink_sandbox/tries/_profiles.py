@@ -82,7 +82,9 @@ _NEVER: Final = frozenset(("proc", "sys", "dev", "tmp", "run", "lost+found"))
 _NEVER_IN_VAR: Final = frozenset(("tmp", "run", "lock"))
 
 
-def profile_named(name: str, *, network: bool | None, home: str | None, readable: tuple[str, ...]) -> Profile:
+def profile_named(
+    name: str, *, network: bool | tuple[str, ...] | None, home: str | None, readable: tuple[str, ...]
+) -> Profile:
     """The sandbox's profile for a name of `PROFILES`; `network` decides where it is not None, `home` is where that is."""
     chosen = PROFILES[name]
     places = (*_machine(), *readable) if chosen.machine else readable

@@ -19,13 +19,18 @@ from types import FrameType
 from typing import Final
 
 from wink.errors import ProgramNotStarted
-from wink_sandbox import Channel, Command, Mount, Overlay, Request, Sandbox, launcher, run_request
+from wink_sandbox import Channel, Command, Mount, Overlay, Request, Sandbox, Traffic, launcher, run_request
+from wink_sandbox.network import proxied
 
 _CHUNK: Final = 65536
 
 
-def run_here(sandbox: Sandbox, command: Command, overlay: Overlay, mounts: tuple[Mount, ...] = ()) -> int | None:
+def run_here(
+    sandbox: Sandbox, command: Command, overlay: Overlay, mounts: tuple[Mount, ...] = ()
+) -> tuple[int | None, Traffic | None]:
     """Run a program on this process's own streams; gives its exit status, None when it was ended from outside.
+
+    Then what it asked of the network, where its profile lists hosts.
 
     Where the input is a terminal the program gets one of its own, which is passed on key by key: nothing that it does to
     it reaches this one. Raises `ProgramNotStarted` and `SandboxUnavailable`.
@@ -42,13 +47,18 @@ def run_here(sandbox: Sandbox, command: Command, overlay: Overlay, mounts: tuple
         request = sandbox.request(command, overlay, interactive=is_terminal)
         return replace(request, mounts=(*mounts, *request.mounts))
 
-    return run_request(ask, lambda request: _run(request, sandbox, command, is_terminal))
+    def once(request: Request) -> tuple[int | None, Traffic | None]:
+        with proxied(sandbox.profile.network) as way:
+            status = _run(request, sandbox, command, is_terminal, way.gate if way else None)
+        return status, way.traffic() if way else None
+
+    return run_request(ask, once)
 
 
-def _run(request: Request, sandbox: Sandbox, command: Command, is_terminal: bool) -> int | None:
+def _run(request: Request, sandbox: Sandbox, command: Command, is_terminal: bool, gate: int | None) -> int | None:
     with launcher.group.limited(sandbox.profile.limits), passed((0, 1, 2)) as streams:
         if not is_terminal:
-            channel = launcher.launch(request, streams)
+            channel = launcher.launch(request, streams, gate)
             try:
                 return _waited(command, channel)
             finally:
@@ -58,7 +68,7 @@ def _run(request: Request, sandbox: Sandbox, command: Command, is_terminal: bool
             _copy_size(ours)
             first, second, third = (theirs if os.isatty(fd) else fd for fd in streams)
             try:
-                channel = launcher.launch(request, (first, second, third))
+                channel = launcher.launch(request, (first, second, third), gate)
             finally:
                 os.close(theirs)
             try:

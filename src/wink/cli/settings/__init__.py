@@ -6,8 +6,10 @@ from wink.spellings import lazily
 
 if TYPE_CHECKING:
     from wink.cli.settings._file_settings import (
+        NetworkSettings,
         PersistSettings,
         max_file_bytes_for,
+        network_settings,
         persist_settings,
         portable_names_for,
     )
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from wink.cli.settings._trust import trusted_as_it_is
 
 __all__ = [
+    "NetworkSettings",
     "PersistSettings",
     "RuleSettings",
     "VARIABLES",
@@ -31,6 +34,7 @@ __all__ = [
     "keep_settings",
     "masking_for",
     "max_file_bytes_for",
+    "network_settings",
     "persist_settings",
     "portable_names_for",
     "path_denials",
@@ -44,7 +48,7 @@ if not TYPE_CHECKING:  # each is imported when it is asked for
     __getattr__ = lazily(
         __name__,
         {
-            "PersistSettings max_file_bytes_for persist_settings portable_names_for": "_file_settings",
+            "NetworkSettings PersistSettings max_file_bytes_for network_settings persist_settings portable_names_for": "_file_settings",
             "keep_for keep_settings": "_keep_settings",
             "masking_for": "_mask_settings",
             "settings_problem": "_problem",

@@ -1,4 +1,4 @@
-"""Read from the settings what files may be like: how large, whether Windows must hold their names, and which of the home are real."""
+"""Read from the settings what files may be like, which of the home are real, and which hosts programs that are tried may reach."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ _KEY: Final = "max_file_bytes"
 _NAMES: Final = "portable_names"
 _PERSIST: Final = "persist"
 _MOST: Final = 100
+_NETWORK: Final = "network"
+_HOSTS: Final = 1000
 
 
 class PersistSettings(NamedTuple):
@@ -21,6 +23,15 @@ class PersistSettings(NamedTuple):
     entries: tuple[str, ...] = ()
     shown: str = ""
     place: str = _PERSIST
+    notes: tuple[str, ...] = ()
+
+
+class NetworkSettings(NamedTuple):
+    """The hosts that a try may reach, or whether it may reach any; None where nothing is said. `notes` are for the person, a line each."""
+
+    network: bool | tuple[str, ...] | None = None
+    shown: str = ""
+    place: str = _NETWORK
     notes: tuple[str, ...] = ()
 
 
@@ -81,3 +92,36 @@ def persist_settings(workspace: str | os.PathLike[str], environ: Mapping[str, st
             raise SettingsError(source.shown, [f"$.{place}: must be a list of at most {_MOST} texts"])
         found = PersistSettings(tuple(items), source.shown, place)
     return found._replace(notes=tuple(notes))
+
+
+def network_settings(workspace: str | os.PathLike[str], environ: Mapping[str, str] | None = None) -> NetworkSettings:
+    """What `network` says; a workspace's file that the user does not trust can only take hosts away.
+
+    Raises `SettingsError`. What the entries mean is for `wink try` to say.
+    """
+    found, notes = NetworkSettings(), list[str]()
+    # What restricts comes last, whatever the order of the files.
+    given = sources(os.fspath(workspace), os.environ if environ is None else environ)
+    for source in sorted(given, key=lambda source: not source.may_loosen):
+        value, place = source.table(_NETWORK, None)
+        if value is None:
+            continue
+        items: list[Any] = cast("list[Any]", value) if isinstance(value, list) else []
+        is_list = isinstance(value, list) and len(items) <= _HOSTS and all(isinstance(item, str) for item in items)
+        if not isinstance(value, bool) and not is_list:
+            raise SettingsError(source.shown, [f"$.{place}: must be true, false or a list of at most {_HOSTS} hosts"])
+        network = value if isinstance(value, bool) else tuple(items)
+        if source.may_loosen or _is_tighter(network, found.network):
+            found = NetworkSettings(network, source.shown, place)
+        else:
+            where = source.place(_NETWORK)
+            notes.append(
+                f"{where}: {place} is not heeded, a file of the workspace can only take hosts away; say it in your own settings"
+            )
+    return found._replace(notes=tuple(notes))
+
+
+def _is_tighter(new: bool | tuple[str, ...], old: bool | tuple[str, ...] | None) -> bool:
+    if not new or old is None or old is True:
+        return new is not True
+    return not isinstance(new, bool) and set(new) <= set(old or ())

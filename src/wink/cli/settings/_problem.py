@@ -12,7 +12,12 @@ def settings_problem(name: str, data: bytes) -> str:
     # Few programs change settings, and many could have.
     from tempfile import TemporaryDirectory
 
-    from wink.cli.settings._file_settings import max_file_bytes_for, persist_settings, portable_names_for
+    from wink.cli.settings._file_settings import (
+        max_file_bytes_for,
+        network_settings,
+        persist_settings,
+        portable_names_for,
+    )
     from wink.cli.settings._keep_settings import keep_settings
     from wink.cli.settings._mask_settings import masking_for
     from wink.cli.settings._rules import rule_settings
@@ -24,7 +29,14 @@ def settings_problem(name: str, data: bytes) -> str:
         try:
             load_settings(place, environ={}, trusting=False)
             max_file_bytes_for(place, 1, {})
-            for read in (portable_names_for, persist_settings, keep_settings, masking_for, rule_settings):
+            for read in (
+                portable_names_for,
+                persist_settings,
+                network_settings,
+                keep_settings,
+                masking_for,
+                rule_settings,
+            ):
                 read(place, {})
         except WinkError as error:
             return str(error).removeprefix(f"{name}: ")

@@ -14,7 +14,17 @@ from wink.errors import SettingsError
 
 _USER_FILE: Final = os.path.join("wink", "wink.toml")
 WORKSPACE_FILES: Final = ("pyproject.toml", "wink.toml")
-_KEYS: Final = ("plugins", "rules", "rules_default", "mask", "max_file_bytes", "portable_names", "history", "persist")
+_KEYS: Final = (
+    "plugins",
+    "rules",
+    "rules_default",
+    "mask",
+    "max_file_bytes",
+    "portable_names",
+    "history",
+    "persist",
+    "network",
+)
 _PLACES: Final = {
     # keys of tables, which people write at the top: the table that each belongs to
     **dict.fromkeys(("allow", "disable", "strict"), "[{}plugins]"),

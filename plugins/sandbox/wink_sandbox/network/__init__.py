@@ -1,0 +1,20 @@
+"""The network by name: a program's only way out is a proxy of wink's, which connects to what is listed.
+
+`Listed` says what that is, `proxied` runs the proxy in a thread of this process, and `Traffic` tells what went through. The
+proxy listens on a socket that the launcher made in the program's own network namespace, whose loopback is all there is:
+nothing of wink runs in there, no path leads to it, and whoever does not use the proxy finds no route.
+"""
+
+from typing import TYPE_CHECKING
+
+from wink.spellings import lazily
+from wink_sandbox.network._traffic import Contact, Traffic
+from wink_sandbox.network._way import PORT, Way, proxied, variables
+
+if TYPE_CHECKING:
+    from wink_sandbox.network._listed import Listed, entry
+
+__all__ = ["PORT", "Contact", "Listed", "Traffic", "Way", "entry", "proxied", "variables"]
+
+if not TYPE_CHECKING:
+    __getattr__ = lazily(__name__, {"Listed": "_listed", "entry": "_listed"})
