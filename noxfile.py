@@ -21,7 +21,7 @@ MAIN = f"{sys.version_info.major}.{sys.version_info.minor}"
 # Attacks, containers, crashes, browsers, whole commands and files by the thousand: minutes of work of the system and of
 # other programs, which is the same under every Python.
 OF_THE_SYSTEM = [
-    "tests/adapters/providers",
+    "plugins/models/tests",
     "tests/approvals",
     "tests/cli",
     "tests/days",
@@ -87,6 +87,7 @@ REMOVABLE: dict[str, tuple[str, ...]] = {
     "history": (),
     "http": ("mcp", "ui"),
     "mcp": (),
+    "models": ("anthropic", "openai"),
     "openai": (),
     "overlay": (),
     "overrides": (),

@@ -85,6 +85,7 @@ def test_every_public_name_is_in_the_reference() -> None:
     aliases = {
         *(
             "wink.adapters.core",
+            "wink.adapters.remote",
             "wink.batch",
             "wink.contrib",
             "wink.contrib.tools",

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.adapters.providers.server import serving
-from tests.adapters.providers.speaking import Say
+from plugins.models.tests.server import serving
+from plugins.models.tests.speaking import Say
 
 from wink.adapters import Conversation, ModelTurn, PromptEvaluationError, ScriptedAdapter
 from wink.runtime import ToolCall

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.adapters.providers.promised import Remote
+from plugins.models.tests.promised import Remote
 
 
 class TestAnthropic(Remote):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from wink.adapters.remote import ModelSettings
 from wink_anthropic._messages import AnthropicMessages
+from wink_models import ModelSettings
 
 __all__ = ["AnthropicMessages", "anthropic_messages"]
 

@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any, ClassVar, Final, cast
 
-from wink.adapters import Conversation, Exchange, ModelTurn, compile_tools, remote
+import wink_models as remote
+from wink.adapters import Conversation, Exchange, ModelTurn, compile_tools
 from wink.errors import ExtraMissing, ModelUnusable
 from wink.limits import TokenUsage
 from wink.runtime import ToolCall

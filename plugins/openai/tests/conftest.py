@@ -1,5 +1,5 @@
 """The same conversations as for every provider, whole and streamed."""
 
-from tests.adapters.providers.conftest import streams
+from plugins.models.tests.conftest import streams
 
 __all__ = ["streams"]

@@ -6,10 +6,11 @@ import json
 from typing import Any
 
 import pytest
-from tests.adapters.providers.conftest import TOOLS, Agent
-from tests.adapters.providers.speaking import Fail, Raw, Say
+from plugins.models.tests.conftest import TOOLS, Agent
+from plugins.models.tests.speaking import Fail, Raw, Say
 
-from wink.adapters import ModelSettings, ModelUnusable, PromptEvaluationError
+from wink.adapters import ModelUnusable, PromptEvaluationError
+from wink_models import ModelSettings
 from wink_openai import OpenAIChat
 
 DONE = Say("Done.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from wink.adapters.remote import ModelSettings
+from wink_models import ModelSettings
 from wink_openai._chat import OpenAIChat
 from wink_openai._responses import OpenAIResponses
 

@@ -8,7 +8,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Any, ClassVar, cast
 
-from wink.adapters import Conversation, Exchange, ModelTurn, compile_tools, remote
+import wink_models as remote
+from wink.adapters import Conversation, Exchange, ModelTurn, compile_tools
 from wink.runtime import ToolCall
 from wink_openai._common import STRICT, OpenAIModel, data_url, told, usage_of
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, cast
 
-from wink.adapters.remote import Problem, RemoteAdapter, sdk_problem, ssl_context
 from wink.errors import ExtraMissing, ModelUnusable
 from wink.limits import TokenUsage
 from wink.runtime import ToolReply
 from wink.tools import Image
+from wink_models import Problem, RemoteAdapter, sdk_problem, ssl_context
 
 STRICT: Final = "strict"
 

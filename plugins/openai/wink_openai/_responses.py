@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any, ClassVar, cast
 
-from wink.adapters import Conversation, Exchange, ModelTurn, compile_tools, remote
+import wink_models as remote
+from wink.adapters import Conversation, Exchange, ModelTurn, compile_tools
 from wink.runtime import ToolCall
 from wink.tools import Image
 from wink_openai._common import STRICT, OpenAIModel, data_url, told, usage_of

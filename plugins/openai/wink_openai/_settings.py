@@ -1,7 +1,7 @@
 """The plugin's settings, as `[tool.wink.plugins.openai]` gives them."""
 
-from wink.adapters.remote import ModelSettings
 from wink.plugins import hookimpl
+from wink_models import ModelSettings
 
 
 @hookimpl

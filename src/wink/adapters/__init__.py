@@ -17,11 +17,12 @@ from wink.errors import ModelUnusable, OutputParseError, PromptEvaluationError, 
 from wink.spellings import FORWARDED, forwarded, lazily
 
 if TYPE_CHECKING:
-    from wink.adapters._remote import ModelSettings, RemoteAdapter
     from wink.adapters._tool_schemas import PROVIDERS, CompiledTool, Misfit, compile_tools
-
-    # The plugins that bring them have the types.
-    AnthropicMessages = OpenAIChat = OpenAIResponses = RemoteAdapter
+    from wink_anthropic import AnthropicMessages as AnthropicMessages
+    from wink_models import ModelSettings as ModelSettings
+    from wink_models import RemoteAdapter as RemoteAdapter
+    from wink_openai import OpenAIChat as OpenAIChat
+    from wink_openai import OpenAIResponses as OpenAIResponses
 
 __all__ = [
     "MAX_EXPANSIONS",
@@ -37,7 +38,6 @@ __all__ = [
     "Misfit",
     "ModelDelta",
     "ModelReplied",
-    "ModelSettings",
     "ModelTold",
     "ModelTurn",
     "ModelUnusable",
@@ -46,7 +46,6 @@ __all__ = [
     "PromptResponse",
     "ProviderAdapter",
     "RecordJournal",
-    "RemoteAdapter",
     "RequestFailed",
     "RequestSent",
     "RunJournal",
@@ -65,7 +64,7 @@ __all__ = [
 
 _HOMES = {
     "CompiledTool Misfit PROVIDERS compile_tools": "_tool_schemas",
-    "ModelSettings RemoteAdapter": "_remote",
+    "ModelSettings RemoteAdapter": "remote",  # with a warning, until the next release
 }
 
 if not TYPE_CHECKING:

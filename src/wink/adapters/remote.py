@@ -1,39 +1,5 @@
-"""What an adapter of a model behind a network is made of: `RemoteAdapter`, and the pieces that protocols have in common."""
+"""The name that `wink_models` had before it became a package beside the plugins: the same objects, with a warning. It goes with the next release."""
 
-from wink.adapters._failures import said_in, sdk_problem, ssl_context
-from wink.adapters._remote import AnswerCut, ModelSettings, Problem, RemoteAdapter, reading
-from wink.adapters._shown import AUDIO, IMAGES, Shown, shown_first, shown_with
-from wink.adapters._wire import (
-    BEGIN,
-    argument_object,
-    argument_text,
-    kept_items,
-    object_text,
-    sent_id,
-    sent_name,
-    without_tail,
-)
+from wink.spellings import moved
 
-__all__ = [
-    "AUDIO",
-    "BEGIN",
-    "IMAGES",
-    "AnswerCut",
-    "ModelSettings",
-    "Problem",
-    "RemoteAdapter",
-    "Shown",
-    "argument_object",
-    "argument_text",
-    "kept_items",
-    "object_text",
-    "reading",
-    "said_in",
-    "sdk_problem",
-    "sent_id",
-    "sent_name",
-    "shown_first",
-    "shown_with",
-    "ssl_context",
-    "without_tail",
-]
+__getattr__ = moved(__name__, "wink_models")

@@ -7,14 +7,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from tests.adapters.providers.server import Answer, Server, serving
+from plugins.models.tests.server import Answer, Server, serving
 
-from wink.adapters import ModelSettings, PromptResponse, RemoteAdapter
+from wink.adapters import PromptResponse
 from wink.filesystem import Filesystem, InMemoryFilesystem
 from wink.prompt import MarkdownSection, Prompt, PromptTemplate
 from wink.session import Session
 from wink.tools import Tool, ToolContext, ToolResult
 from wink_anthropic import AnthropicMessages
+from wink_models import ModelSettings, RemoteAdapter
 from wink_openai import OpenAIChat, OpenAIResponses
 
 KEY = "sk-secret-0123456789"

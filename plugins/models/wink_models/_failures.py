@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, cast
 
-from wink.adapters._remote import Problem
+from wink_models._remote import Problem
 
 _PASSING = frozenset({408, 409, 425, 429, 500})
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from typing import Final
 
-from wink.adapters._conversation import Conversation
+from wink.adapters import Conversation
 from wink.dataclass import dataclass
 from wink.runtime import ToolReply
 from wink.tools import Attachment, Audio, EmbeddedResource, Image

@@ -6,9 +6,9 @@ import json
 from dataclasses import dataclass
 
 import pytest
-from tests.adapters.providers.conftest import TOOLS, Agent
-from tests.adapters.providers.server import serving
-from tests.adapters.providers.speaking import Say
+from plugins.models.tests.conftest import TOOLS, Agent
+from plugins.models.tests.server import serving
+from plugins.models.tests.speaking import Say
 
 from wink.adapters import Exchange, ModelTurn, RunState
 from wink.filesystem import Filesystem

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final, cast
 
-from wink.adapters._conversation import ModelTurn
+from wink.adapters import ModelTurn
 from wink.runtime import ToolCall
 
 BEGIN: Final = "Begin."

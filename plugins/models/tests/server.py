@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from tests.adapters.providers.speaking import (
+from plugins.models.tests.speaking import (
     Broken,
     Cut,
     ErrorInStream,
@@ -22,7 +22,7 @@ from tests.adapters.providers.speaking import (
     events,
     whole,
 )
-from tests.adapters.providers.strict import problems
+from plugins.models.tests.strict import problems
 
 Answer = Say | Raw | Fail | Cut | Broken | ErrorInStream | Silent | Callable[[dict[str, Any]], Any]
 

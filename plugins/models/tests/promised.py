@@ -8,9 +8,9 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
-from tests.adapters.providers.conftest import Agent
-from tests.adapters.providers.server import Server, serving
-from tests.adapters.providers.speaking import Say
+from plugins.models.tests.conftest import Agent
+from plugins.models.tests.server import Server, serving
+from plugins.models.tests.speaking import Say
 
 from wink.adapters import ModelTurn, ProviderAdapter
 from wink.testing import AdapterContract

@@ -13,14 +13,12 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any, ClassVar, Final
 from weakref import WeakKeyDictionary, finalize
 
-from wink.adapters._adapter import ProviderAdapter
-from wink.adapters._background import BackgroundLoop
-from wink.adapters._conversation import Conversation, ModelTurn
-from wink.adapters._requests import ModelDelta, RequestFailed, RequestSent
-from wink.adapters._wire import encodable
+from wink.adapters import Conversation, ModelDelta, ModelTurn, ProviderAdapter, RequestFailed, RequestSent
 from wink.dataclass import dataclass, field, replace
 from wink.errors import ModelUnusable, PromptEvaluationError
 from wink.limits import utc_now
+from wink_models._background import BackgroundLoop
+from wink_models._wire import encodable
 
 TIMEOUT_SECONDS: Final = 600.0
 RETRIES: Final = 5

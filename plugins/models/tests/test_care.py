@@ -9,14 +9,15 @@ import threading
 import traceback
 
 import pytest
-from tests.adapters.providers.conftest import KEY, Agent
-from tests.adapters.providers.server import serving
-from tests.adapters.providers.speaking import ErrorInStream, Fail, Say, Silent
+from plugins.models.tests.conftest import KEY, Agent
+from plugins.models.tests.server import serving
+from plugins.models.tests.speaking import ErrorInStream, Fail, Say, Silent
 
-from wink.adapters import Exchange, ModelSettings, ModelTurn, ModelUnusable, PromptEvaluationError, RunState
+from wink.adapters import Exchange, ModelTurn, ModelUnusable, PromptEvaluationError, RunState
 from wink.errors import RunStateError
 from wink.runtime import ToolCall, ToolReply
 from wink.tools import ToolResult
+from wink_models import ModelSettings
 
 DONE = Say("Done.")
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.adapters.providers.server import serving
-from tests.adapters.providers.speaking import Fail, Say
+from plugins.models.tests.server import serving
+from plugins.models.tests.speaking import Fail, Say
 from tests.states import state_of
 
 KEY = "sk-secret-0123456789"

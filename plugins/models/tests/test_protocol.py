@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from tests.adapters.providers.conftest import TOOLS, Agent
-from tests.adapters.providers.server import serving
-from tests.adapters.providers.speaking import Say
+from plugins.models.tests.conftest import TOOLS, Agent
+from plugins.models.tests.server import serving
+from plugins.models.tests.speaking import Say
 
 from wink.adapters import RunState, RunSuspended
 from wink.filesystem import Filesystem

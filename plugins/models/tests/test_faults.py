@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.adapters.providers.conftest import KEY, Agent
-from tests.adapters.providers.server import Answer, Server, serving
-from tests.adapters.providers.speaking import Broken, Cut, ErrorInStream, Fail, Say, Silent
+from plugins.models.tests.conftest import KEY, Agent
+from plugins.models.tests.server import Answer, Server, serving
+from plugins.models.tests.speaking import Broken, Cut, ErrorInStream, Fail, Say, Silent
 
 from wink.adapters import PromptEvaluationError, RequestFailed
 from wink.limits import Deadline

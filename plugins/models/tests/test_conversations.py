@@ -9,15 +9,14 @@ from contextlib import closing
 from typing import Any
 
 import pytest
-from tests.adapters.providers.conftest import KEY, TOOLS, Agent, Line
-from tests.adapters.providers.server import serving
-from tests.adapters.providers.speaking import Fail, Say
+from plugins.models.tests.conftest import KEY, TOOLS, Agent, Line
+from plugins.models.tests.server import serving
+from plugins.models.tests.speaking import Fail, Say
 
 from wink.adapters import (
     Exchange,
     ModelDelta,
     ModelReplied,
-    ModelSettings,
     ModelTurn,
     ModelUnusable,
     PromptEvaluationError,
@@ -27,6 +26,7 @@ from wink.adapters import (
 from wink.limits import Budget, TokenUsage
 from wink.runtime import PromptExecuted, ToolCall, ToolInvoked, ToolReply
 from wink.tools import Audio, EmbeddedResource, Image, Tool, ToolContext, ToolResult
+from wink_models import ModelSettings
 from wink_openai import OpenAIResponses
 
 
