@@ -94,6 +94,7 @@ REMOVABLE: dict[str, tuple[str, ...]] = {
     "planning": (),
     "podman": (),
     "read_before_write": ("files",),
+    "rules": ("attach",),
     "sandbox": ("batch", "podman", "shell", "ui"),
     "shell": (),
     "ui": (),

@@ -11,9 +11,9 @@ from typing import Literal
 
 from wink import Filesystem, MarkdownSection, Prompt, PromptTemplate, ProviderAdapter
 from wink.plugins import Catalog
-from wink.policies import Rule, RulesPolicy
 from wink.serde import dumps
 from wink.workspace import Workspace
+from wink_rules import Rule, RulesPolicy
 
 
 @dataclass(frozen=True)

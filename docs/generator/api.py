@@ -50,6 +50,7 @@ PACKAGES: Final = (
     "wink_http",
     "wink_planning",
     "wink_read_before_write",
+    "wink_rules",
     "wink_shell",
     "wink_podman",
     "wink_asteval",

@@ -11,7 +11,7 @@ from typing import Any, Final, get_args, get_type_hints
 
 from docs.generator.source import cell, dataclass_fields, doc, table
 from wink.cli.settings import _sources
-from wink.policies import Rule
+from wink_rules import Rule
 
 MEANINGS: Final = {
     # each of wink's keys in a file of settings

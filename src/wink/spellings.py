@@ -19,6 +19,9 @@ FORWARDED: Final = {
     "OpenAIChat": ("wink.adapters", "openai.chat"),
     "OpenAIResponses": ("wink.adapters", "openai.responses"),
     "ReadBeforeWritePolicy": ("wink.policies", "read-before-write.files"),
+    **dict.fromkeys(
+        ("Rule", "RuleJudgement", "RuleMatch", "RulesPolicy", "is_wild", "read_rules"), ("wink.rules", "rules.settings")
+    ),
 }
 """Name in `wink.adapters`, `wink.policies`, `wink.prompt` or `wink.prompt.overrides` → the group and the offer whose module has an attribute of that name."""
 

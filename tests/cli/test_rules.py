@@ -16,7 +16,7 @@ from tests.cli.conftest import Done
 
 from wink.cli.settings._rules import OWN, WORKSPACE, rule_settings
 from wink.errors import RulesError, SettingsError
-from wink.policies import Rule, RulesPolicy
+from wink_rules import Rule, RulesPolicy
 
 Cli = Callable[..., Done]
 SECRET = '[[rules]]\naction = "deny"\npaths = "**/.env"\nreason = "it is secret"\n'
@@ -302,9 +302,27 @@ def test_the_demo_is_not_governed(cli: Cli, own: Own) -> None:
 def test_settings_without_rules_load_none(place: Path) -> None:
     """Starting a command must not get slower by what is not used."""
     (place / "wink.toml").write_text('[plugins]\ndisable = ["demo"]\n')
-    source = "import sys; from wink.cli._main import run; run(['call', 'ls']); print('wink.policies._rules_policy' in sys.modules)"
+    source = "import sys; from wink.cli._main import run; run(['call', 'ls']); print('wink_rules' in sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", source], cwd=place, env=dict(os.environ), capture_output=True, text=True, check=True
     )
 
     assert done.stdout.splitlines()[-1] == "False"
+
+
+def test_rules_that_nothing_is_installed_for_are_not_passed_over(place: Path) -> None:
+    """Without the plugin that judges by them no call is let through, and settings without rules need none."""
+    source = (
+        "import sys; sys.modules['wink_rules'] = None; from wink.cli._main import run; sys.exit(run(['call', 'ls']))"
+    )
+
+    def call() -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-c", source], cwd=place, env=dict(os.environ), capture_output=True, text=True, check=False
+        )
+
+    assert call().returncode == 0
+    (place / "wink.toml").write_text('[[rules]]\naction = "deny"\ntools = "rm"\n')
+    refused = call()
+    assert refused.returncode == 2
+    assert "there are rules in the settings, and" in refused.stderr

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 from plugins.attach.tests.conftest import Project
 
-from wink.policies import Rule, RulesPolicy
 from wink_attach._hidden import Hidden
+from wink_rules import Rule, RulesPolicy
 
 PATHS = (".env", "a.txt", "src", "src/main.py", "src/keys/one.pem", "src/.env.py")
 HIDDEN = Hidden([RulesPolicy([Rule("deny", paths=["**/.env", "src/keys/**"]), Rule("ask", paths="a.txt")])])

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any, Final, cast
 
 from wink.errors import RulesError
-from wink.policies import Rule, RulesPolicy
+from wink_rules import Rule, RulesPolicy
 
 _READING: Final = tuple(SimpleNamespace(name=name, effects="read") for name in ("read_file", "grep"))
 _NOTHING: Final[dict[str, object]] = {}

@@ -11,13 +11,14 @@ from typing import Any, Final, TypeVar, cast
 from wink.cli import installed_catalog, rule_policies
 from wink.errors import PathRefused, WinkError
 from wink.filesystem import Filesystem, Stamp
-from wink.policies import Rule, RulesPolicy, ToolPolicy
+from wink.policies import ToolPolicy
 from wink.runtime import ask_now
 from wink.tools import ToolContext
 from wink.workspace import Workspace
 from wink_attach._agent import NOTHING, Event, Meaning, Verdict
 from wink_attach._baseline import Baseline
 from wink_attach._hidden import Hidden
+from wink_rules import Rule, RulesPolicy
 
 T = TypeVar("T")
 _READ_BEFORE_WRITE: Final = "read-before-write.files"

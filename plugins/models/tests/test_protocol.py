@@ -13,7 +13,6 @@ from plugins.models.tests.speaking import Say
 
 from wink.adapters import RunState, RunSuspended
 from wink.filesystem import Filesystem
-from wink.policies import Rule, RulesPolicy
 from wink.prompt import (
     FeedbackProviderConfig,
     FeedbackTrigger,
@@ -24,6 +23,7 @@ from wink.prompt import (
     StaticFeedbackProvider,
 )
 from wink.tools import Image
+from wink_rules import Rule, RulesPolicy
 
 APPEND = ("append", '{"text": "a"}', "id-1")
 LOOK = ("look", '{"path": "log.txt"}', "id-2")

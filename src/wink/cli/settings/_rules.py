@@ -50,7 +50,10 @@ def rule_settings(workspace: str, environ: Mapping[str, str] | None = None) -> R
     stale = [_changed(source) for source in found if source.standing == "changed"]
     if not any(source.tables.keys() & {"rules", "rules_default"} for source in found):
         return RuleSettings(notes=tuple(stale))
-    from wink.policies import RulesPolicy
+    try:
+        from wink.policies import RulesPolicy
+    except ImportError as error:  # what nobody can judge by is not passed over
+        raise RulesError([f"there are rules in the settings, and {error}"]) from error
 
     files = _read(found)
     own = [file for file in files if file.source.may_loosen]

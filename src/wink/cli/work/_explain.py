@@ -14,12 +14,13 @@ from wink.cli._shorten import visible
 from wink.cli.settings import installed_catalog
 from wink.cli.work._arguments import arguments_text, find_tool
 from wink.filesystem import Filesystem
-from wink.policies import RuleJudgement, RuleMatch, RulesPolicy, ToolPolicy
+from wink.policies import ToolPolicy
 from wink.runtime import ask_now, with_read_result
 from wink.tools import Tool, ToolContext
 from wink.transactions import Transaction
 
 if TYPE_CHECKING:
+    from wink.policies import RuleJudgement, RuleMatch, RulesPolicy
     from wink.prompt import Prompt, RenderedPrompt
     from wink.session import Session
 
@@ -111,14 +112,25 @@ def _judge(
 def _said(policy: ToolPolicy, tool: Tool[Any, Any], params: Any, context: ToolContext) -> Judged:
     (verdict,) = ask_now((policy,), tool, params, context)
     answer: Answer = "allow" if verdict.allowed else "ask" if verdict.asks else "deny"
-    if not isinstance(policy, RulesPolicy):
+    written = _rules_of(policy)
+    if written is None:
         return Judged(verdict.policy, answer, verdict.reason)
     try:
-        rules = policy.explain(tool, params, context=context)
+        rules = written.explain(tool, params, context=context)
     except Exception:  # what made the check deny: the verdict says it
         return Judged(verdict.policy, answer, verdict.reason)
-    default = f'rules_default = "{policy.default}"' + (f" ({policy.default_origin})" if policy.default_origin else "")
+    default = f'rules_default = "{written.default}"' + (
+        f" ({written.default_origin})" if written.default_origin else ""
+    )
     return Judged(verdict.policy, answer, verdict.reason, rules, default)
+
+
+def _rules_of(policy: ToolPolicy) -> RulesPolicy | None:
+    try:
+        from wink.policies import RulesPolicy
+    except ImportError:  # where no plugin brings rules, nobody has any
+        return None
+    return policy if isinstance(policy, RulesPolicy) else None
 
 
 def _answer(judged: Iterable[Judged]) -> Answer:
@@ -171,7 +183,7 @@ def _row(one: Judged) -> dict[str, Any]:
 
 
 def _list(rendered: RenderedPrompt, *, as_json: bool) -> int:
-    policies = [policy for policy in rendered.policies if isinstance(policy, RulesPolicy)]
+    policies = [rules for policy in rendered.policies if (rules := _rules_of(policy)) is not None]
     if as_json:
         rows = [
             {

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from wink.dataclass import dataclass
 from wink.errors import PathRefused
-from wink.policies._rules import Action, Rule
-from wink.policies._rules_facts import Facts, Placed
-from wink.policies._rules_globs import allows_command, commands_in, fits_any, text_glob
-from wink.policies._rules_memory import count_of
-from wink.policies._rules_paths import PathPatterns
+from wink_rules._facts import Facts, Placed
+from wink_rules._globs import allows_command, commands_in, fits_any, text_glob
+from wink_rules._memory import count_of
+from wink_rules._paths import PathPatterns
+from wink_rules._rule import Action, Rule
 
 if TYPE_CHECKING:
     from wink.tools import Tool

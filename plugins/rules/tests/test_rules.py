@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.policies import rules_model as model
-from tests.policies.rules_world import TOOLS, World
+from plugins.rules.tests import rules_model as model
+from plugins.rules.tests.rules_world import TOOLS, World
 
 from wink.errors import PolicyError, RulesError
-from wink.policies import Rule, RulesPolicy, ToolPolicy, read_rules
+from wink.policies import ToolPolicy
+from wink_rules import Rule, RulesPolicy, read_rules
 
 ACTIONS = st.sampled_from(["allow", "deny", "ask"])
 

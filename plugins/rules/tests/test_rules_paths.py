@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.policies.rules_world import TOOLS, OnePath, World
+from plugins.rules.tests.rules_world import TOOLS, OnePath, World
 
 from wink.filesystem import HostFilesystem, InMemoryFilesystem
-from wink.policies import Rule
 from wink.tools import Tool, ToolContext, ToolResult
+from wink_rules import Rule
 
 SECRETS = Rule("deny", paths=["**/.env", "secrets/**"], reason="it is secret")
 
@@ -365,9 +365,9 @@ def test_the_files_of_memory_are_judged_alike() -> None:
 
 def test_without_any_files_paths_are_judged_by_their_names() -> None:
     """A prompt need not be bound to files for its tools to name them."""
-    from wink.policies import RulesPolicy
     from wink.prompt import MarkdownSection, Prompt, PromptTemplate
     from wink.session import Session
+    from wink_rules import RulesPolicy
 
     policy = RulesPolicy([SECRETS])
     tool = Tool[OnePath, None]("write_file", "Write.", lambda params, *, context: ToolResult[None].ok(None))

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from wink.errors import SerdeError
-from wink.policies._rules_facts import Facts
-from wink.policies._rules_naming import kind_of
 from wink.transactions import current_transaction
+from wink_rules._facts import Facts
+from wink_rules._naming import kind_of
 
 if TYPE_CHECKING:
     from wink.tools import ToolResult

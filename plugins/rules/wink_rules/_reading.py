@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, cast
 
 from wink.errors import RulesError
-from wink.policies._rules import ACTIONS, Rule
+from wink_rules._rule import ACTIONS, Rule
 
 __all__ = ["read_rules"]
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from wink.dataclass import dataclass
 from wink.errors import RulesError, ToolValidationError
-from wink.policies._decision import PolicyDecision
-from wink.policies._rules import ACTIONS, Action, Rule
-from wink.policies._rules_facts import Facts, Placed, placed
-from wink.policies._rules_memory import count_up, remember
-from wink.policies._rules_naming import Named
-from wink.policies._rules_part import Part, RuleMatch, ToolRules
+from wink.policies import PolicyDecision
+from wink_rules._facts import Facts, Placed, placed
+from wink_rules._memory import count_up, remember
+from wink_rules._naming import Named
+from wink_rules._part import Part, RuleMatch, ToolRules
+from wink_rules._rule import ACTIONS, Action, Rule
 
 if TYPE_CHECKING:
     from wink.tools import Tool, ToolContext, ToolResult
@@ -133,7 +133,7 @@ class RulesPolicy:
 
     def _judge_outcome(self, parts: Sequence[Part], facts: Facts, result: ToolResult[Any]) -> None:
         """Fail a call that has touched what a rule denies, or asks about without having been asked."""
-        from wink.policies._rules_outcome import CREATE, touched
+        from wink_rules._outcome import CREATE, touched
 
         if not (found := touched(facts, result)):
             return

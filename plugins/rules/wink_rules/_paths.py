@@ -13,7 +13,7 @@ from typing import Final
 
 from wink.errors import PatternError
 from wink.filesystem import IGNORABLE, Pattern
-from wink.policies._rules_globs import is_wild
+from wink_rules._globs import is_wild
 
 _WILD: Final = "*?[{"
 _ODD: Final = r"[A-Z:]|[. ](/|$)"

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.policies.rules_world import World
+from plugins.rules.tests.rules_world import World
 
 from wink.errors import ReducerError
-from wink.policies import Rule, RuleState
+from wink.policies import RuleState
 from wink.session import Session
 from wink.workspace import Workspace
+from wink_rules import Rule
 
 
 def test_a_tool_waits_for_another_to_succeed() -> None:
@@ -159,7 +160,7 @@ def test_a_call_that_fails_later_is_not_counted() -> None:
 
 def test_the_last_one_is_not_taken_twice() -> None:
     """Two calls side by side may both have been let through; only one of them can be kept."""
-    from wink.policies._rules_memory import count_up
+    from wink_rules._memory import count_up
 
     session = Session()
     one, other = session.begin(), session.begin()

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, cast, get_args
 
 from wink.dataclass import dataclass, field
 from wink.errors import RulesError
-from wink.policies._rules_paths import problem_with
+from wink_rules._paths import problem_with
 
 __all__ = ["Action", "Rule"]
 

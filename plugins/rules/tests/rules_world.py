@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from wink.filesystem import Filesystem, InMemoryFilesystem
-from wink.policies import PolicyDecision, Rule, RulesPolicy
+from wink.policies import PolicyDecision
 from wink.prompt import MarkdownSection, Prompt, PromptTemplate
 from wink.runtime import ToolCall, ToolExecutor, ToolReply
 from wink.session import Session
 from wink.tools import Tool, ToolContext, ToolResult
+from wink_rules import Rule, RulesPolicy
 
 
 @dataclass(frozen=True)

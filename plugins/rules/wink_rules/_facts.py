@@ -9,7 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from wink.errors import PathRefused
-from wink.policies._rules_naming import Named, named_paths
+from wink_rules._naming import Named, named_paths
 
 if TYPE_CHECKING:
     from wink.filesystem import Filesystem
