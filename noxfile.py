@@ -84,6 +84,7 @@ REMOVABLE: dict[str, tuple[str, ...]] = {
     "bundles": (),
     "demo": (),
     "files": (),
+    "fsspec": ("overlay",),
     "history": (),
     "http": ("mcp", "ui"),
     "mcp": (),

@@ -15,6 +15,7 @@ R = TypeVar("R")
 
 FORWARDED: Final = {
     "AnthropicMessages": ("wink.adapters", "anthropic.messages"),
+    "FilesystemView": ("fsspec.specs", "wink"),
     "LocalPromptOverridesStore": ("wink.overrides", "overrides.files"),
     "OpenAIChat": ("wink.adapters", "openai.chat"),
     "OpenAIResponses": ("wink.adapters", "openai.responses"),
@@ -23,7 +24,7 @@ FORWARDED: Final = {
         ("Rule", "RuleJudgement", "RuleMatch", "RulesPolicy", "is_wild", "read_rules"), ("wink.rules", "rules.settings")
     ),
 }
-"""Name in `wink.adapters`, `wink.policies`, `wink.prompt` or `wink.prompt.overrides` → the group and the offer whose module has an attribute of that name."""
+"""Name in `wink.adapters`, `wink.filesystem`, `wink.policies`, `wink.prompt` or `wink.prompt.overrides` → the group and the offer whose module has an attribute of that name."""
 
 
 def lazily(package: str, places: Mapping[str, str]) -> Callable[[str], object]:

@@ -89,6 +89,7 @@ def test_every_public_name_is_in_the_reference() -> None:
             "wink.batch",
             "wink.contrib",
             "wink.contrib.tools",
+            "wink.filesystem.fsspec",
             "wink.filesystem.overlay",
             "wink.mcp",
             "wink.mcp.clients",

@@ -7,7 +7,7 @@ from typing import Any, cast
 from weakref import finalize
 
 from wink.filesystem import MAX_FILE_BYTES
-from wink.filesystem.fsspec import FilesystemView
+from wink_fsspec import FilesystemView
 from wink_overlay._filesystem import OverlayFilesystem
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
+from functools import cache
 from typing import TYPE_CHECKING
 
 from wink.errors import PathRefused
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from wink.filesystem._streams import ReadStream, TextMode, TextStream, WriteStream
     from wink.filesystem._transaction import FileTransaction
     from wink.filesystem._tree import Seen
-    from wink.filesystem._view import FilesystemView
     from wink.filesystem.search import FileEntry, FileStat, GlobMatch, GrepMatch, Ignored, Listing
+    from wink_fsspec import FilesystemView
 
 
 class Filesystem:
@@ -357,10 +358,11 @@ class Filesystem:
 
     @property
     def fs(self) -> FilesystemView:
-        """The same files for libraries that speak fsspec, through the same checks and the same transaction."""
-        from wink.filesystem._view import FilesystemView
+        """The same files for libraries that speak fsspec, through the same checks and the same transaction.
 
-        return FilesystemView(self)
+        Raises `ImportError` where the plugin that has the view is not installed.
+        """
+        return _view_type()(self)
 
     # -- transactions
 
@@ -412,3 +414,10 @@ class Filesystem:
         `seen` tells what the session knew of a path before. The caller holds the write lock, and ends it: see `transaction`.
         """
         return self._transaction.begin(writable=writable, seen=seen, transaction_id=transaction_id)
+
+
+@cache
+def _view_type() -> type[FilesystemView]:
+    from wink.spellings import forwarded
+
+    return forwarded("FilesystemView", __name__)

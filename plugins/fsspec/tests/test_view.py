@@ -7,7 +7,7 @@ import pytest
 
 from wink.errors import HandleRevoked, PathRefused, ReadOnlyFilesystem
 from wink.filesystem import Filesystem, InMemoryFilesystem
-from wink.filesystem.fsspec import FilesystemView
+from wink_fsspec import FilesystemView
 
 
 def test_a_view_does_what_fsspec_filesystems_do(files: Filesystem) -> None:

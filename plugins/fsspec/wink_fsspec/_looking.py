@@ -6,15 +6,12 @@ import os
 import sys
 from collections.abc import Generator
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from fsspec import AbstractFileSystem  # pyright: ignore[reportMissingTypeStubs]
 
 from wink.errors import HandleRevoked, PathRefused
-
-if TYPE_CHECKING:
-    from wink.filesystem._filesystem import Filesystem
-    from wink.filesystem.search import FileEntry
+from wink.filesystem import FileEntry, Filesystem
 
 
 class Looking(AbstractFileSystem):

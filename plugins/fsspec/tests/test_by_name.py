@@ -12,7 +12,7 @@ from fsspec.core import url_to_fs
 
 from wink.errors import PathRefused
 from wink.filesystem import InMemoryFilesystem
-from wink.filesystem.fsspec import DiskFileSystem, MemoryFileSystem
+from wink_fsspec import DiskFileSystem, MemoryFileSystem
 
 
 @pytest.mark.parametrize("protocol", ["wink", "wink-disk"])

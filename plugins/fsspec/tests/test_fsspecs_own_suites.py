@@ -7,7 +7,7 @@ import pytest
 from fsspec.tests import abstract
 
 from wink.filesystem import HostFilesystem, InMemoryFilesystem
-from wink.filesystem.fsspec import DiskFileSystem, FilesystemView, MemoryFileSystem
+from wink_fsspec import DiskFileSystem, FilesystemView, MemoryFileSystem
 
 
 class Fixtures(abstract.AbstractFixtures):

@@ -13,15 +13,15 @@ from typing import IO, TYPE_CHECKING, Any, Final, Protocol, cast
 from fsspec.transaction import Transaction  # pyright: ignore[reportMissingTypeStubs]
 
 from wink.errors import WriteTooLarge
-from wink.filesystem._facts import CHUNK
-from wink.filesystem._results import WriteMode
-from wink.filesystem._transaction import FileTransaction
+from wink.filesystem import Filesystem, FileTransaction, WriteMode
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer
 
-    from wink.filesystem._filesystem import Filesystem
-    from wink.filesystem._view._looking import Looking
+    from wink_fsspec._looking import Looking
+
+CHUNK: Final = 1024 * 1024
+"""Bytes that are copied at once."""
 
 
 class Deferred(io.BufferedIOBase):

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from wink.filesystem import Filesystem, FileTransaction
-from wink.filesystem.fsspec import FilesystemView
+from wink_fsspec import FilesystemView
 
 FRAME = pd.DataFrame({"name": ["a", "b", "c"], "count": [1, 2, 3]})
 

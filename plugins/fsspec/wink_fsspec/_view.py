@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 from weakref import WeakKeyDictionary
 
 from fsspec.callbacks import DEFAULT_CALLBACK  # pyright: ignore[reportMissingTypeStubs]
@@ -13,14 +13,9 @@ from fsspec.core import get_compression  # pyright: ignore[reportMissingTypeStub
 from fsspec.utils import tokenize  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
 
 from wink.errors import FileTooLarge
-from wink.filesystem._facts import CHUNK
-from wink.filesystem._results import WriteMode
-from wink.filesystem._streams import TextStream
-from wink.filesystem._view._looking import Looking
-from wink.filesystem._view._streams import AllOrNothing, Compressed, Deferred
-
-if TYPE_CHECKING:
-    from wink.filesystem._filesystem import Filesystem
+from wink.filesystem import Filesystem, TextStream, WriteMode
+from wink_fsspec._looking import Looking
+from wink_fsspec._streams import CHUNK, AllOrNothing, Compressed, Deferred
 
 _MODES: Final[dict[str, WriteMode]] = {"wb": "overwrite", "xb": "create", "ab": "append"}
 _MAGIC: Final = frozenset("*?[")
