@@ -20,6 +20,7 @@ FORWARDED: Final = {
     "OpenAIChat": ("wink.adapters", "openai.chat"),
     "OpenAIResponses": ("wink.adapters", "openai.responses"),
     "ReadBeforeWritePolicy": ("wink.policies", "read-before-write.files"),
+    "WorkspaceSection": ("wink.sections", "files.files"),
     **dict.fromkeys(
         ("Rule", "RuleJudgement", "RuleMatch", "RulesPolicy", "is_wild", "read_rules"), ("wink.rules", "rules.settings")
     ),

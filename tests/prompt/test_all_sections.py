@@ -23,13 +23,12 @@ from wink.prompt import (
     ToolExample,
     ToolResult,
     ToolsSection,
-    WorkspaceSection,
 )
 from wink.runtime import ToolCall, ToolExecutor
 from wink.session import Session
 from wink.tools import Image
 from wink_asteval import AstevalSection
-from wink_files import VfsToolsSection
+from wink_files import VfsToolsSection, WorkspaceSection
 from wink_planning import PlanningToolsSection
 from wink_shell import ShellSection
 

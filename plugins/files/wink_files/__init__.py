@@ -1,4 +1,4 @@
-"""Tools for an agent's files: list, read, search, write, edit, move, link and delete."""
+"""Tools for an agent's files: list, read, search, write, edit, move, link and delete; and a section that gives a prompt files."""
 
 from wink_files._config import HostMount, VfsConfig
 from wink_files._params import (
@@ -31,6 +31,7 @@ from wink_files._results import (
     WrittenFile,
 )
 from wink_files._section import VfsToolsSection, files_section
+from wink_files._workspace_section import WorkspaceSection
 
 __all__ = [
     "ChangedMode",
@@ -58,6 +59,7 @@ __all__ = [
     "SymlinkParams",
     "VfsConfig",
     "VfsToolsSection",
+    "WorkspaceSection",
     "WriteBytesParams",
     "WriteFileParams",
     "WrittenFile",

@@ -50,7 +50,7 @@ from wink.prompt.guardrails import (
     watch_feedback,
 )
 from wink.prompt.output import parse_structured_output
-from wink.prompt.sections import MarkdownSection, TextSection, ToolsSection, WorkspaceSection
+from wink.prompt.sections import MarkdownSection, TextSection, ToolsSection
 from wink.tools import Tool, ToolContext, ToolExample, ToolHandler, ToolRenderableResult, ToolResult
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ if TYPE_CHECKING:
         ToolExampleOverride,
         ToolOverride,
     )
+    from wink_files import WorkspaceSection
     from wink_overrides import LocalPromptOverridesStore
 
     ReadBeforeWritePolicy: Callable[..., ToolPolicy]
@@ -151,10 +152,10 @@ if not TYPE_CHECKING:  # a checker that saw this would take any name for granted
 
     def __getattr__(name: str) -> Any:
         """What few programs need, and names of the specification that plugins bring, imported when they are asked for."""
-        if name in __all__:
+        from wink.spellings import FORWARDED, forwarded
+
+        if name in __all__ and name not in FORWARDED:
             from wink.prompt import overrides
 
             return getattr(overrides, name)
-        from wink.spellings import forwarded
-
         return forwarded(name, __name__)

@@ -6,17 +6,23 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Self, Unpack, cast
 
 from wink.errors import PromptValidationError
-from wink.prompt._resources import PromptResources
-from wink.prompt._section import P, SectionOptions
-from wink.prompt.sections._markdown import MarkdownSection
-from wink.prompt.sections._mounts import fresh_files, mounts_of, top_of
-from wink.prompt.sections._offers import offered_section
+from wink.prompt import MarkdownSection, PromptResources, SectionOptions
 from wink.tools import ResourcesLike, Tool
+from wink_files._offers import offered_section
+from wink_files._workspace_mounts import fresh_files, mounts_of, top_of
 
 if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
     from wink.filesystem import Filesystem
     from wink.resources import Binding, ResourceRegistry
     from wink.session import Session
+
+    P = TypeVar("P", default=Any)
+else:
+    from typing import TypeVar
+
+    P = TypeVar("P")
 
 __all__ = ["WorkspaceSection"]
 

@@ -11,11 +11,11 @@ from wink.adapters import ScriptedAdapter
 from wink.errors import PromptRenderError, PromptValidationError
 from wink.filesystem import Filesystem, HostFilesystem, InMemoryFilesystem
 from wink.plugins import Catalog
-from wink.prompt import Prompt, PromptTemplate, Section, SectionVisibility, WorkspaceSection
+from wink.prompt import Prompt, PromptTemplate, Section, SectionVisibility
 from wink.resources import Binding
 from wink.runtime import ToolCall, ToolExecutor
 from wink.session import Session
-from wink_files import VfsToolsSection
+from wink_files import VfsToolsSection, WorkspaceSection
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from typing import Any, Final, cast
 
 from wink.errors import PluginError, PromptValidationError
-from wink.prompt._section import Section
+from wink.prompt import Section
 
 __all__ = ["offered_section"]
 
