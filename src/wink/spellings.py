@@ -16,11 +16,29 @@ R = TypeVar("R")
 FORWARDED: Final = {
     "AnthropicMessages": ("wink.adapters", "anthropic.messages"),
     "FilesystemView": ("fsspec.specs", "wink"),
-    "LocalPromptOverridesStore": ("wink.overrides", "overrides.files"),
     "OpenAIChat": ("wink.adapters", "openai.chat"),
     "OpenAIResponses": ("wink.adapters", "openai.responses"),
     "ReadBeforeWritePolicy": ("wink.policies", "read-before-write.files"),
     "WorkspaceSection": ("wink.sections", "files.files"),
+    **dict.fromkeys(
+        [
+            "LocalPromptOverridesStore",
+            "Misfit",
+            "OverriddenPlan",
+            "PromptOverride",
+            "Reports",
+            "SectionOverride",
+            "TaskExampleOverride",
+            "ToolExampleOverride",
+            "ToolOverride",
+            "fit",
+            "place_of",
+            "present",
+            "section_path",
+            "unusable",
+        ],
+        ("wink.overrides", "overrides.files"),
+    ),
     **dict.fromkeys(
         ("Rule", "RuleJudgement", "RuleMatch", "RulesPolicy", "is_wild", "read_rules"), ("wink.rules", "rules.settings")
     ),

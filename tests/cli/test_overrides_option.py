@@ -18,7 +18,7 @@ Cli = Callable[..., Done]
 DONE = '[[turn]]\ntext = "Done."\n'
 SOURCE = '''
 import pathlib
-from wink.prompt.overrides import PromptOverride, SectionOverride
+from wink_overrides import PromptOverride, SectionOverride
 
 pathlib.Path(__file__).with_suffix(".imported").touch()
 

@@ -19,9 +19,8 @@ from wink.prompt import (
     ToolExample,
     ToolsSection,
 )
-from wink.prompt.overrides import TaskExampleOverride
-from wink.prompt.overrides._examples import overridden_task_examples
 from wink.serde import dump
+from wink_overrides import TaskExampleOverride, overridden_task_examples
 
 
 @dataclass(frozen=True)
@@ -243,7 +242,7 @@ def test_it_is_a_section_like_any_other() -> None:
 def read(value: Any, output: Any = None) -> TaskExample:
     template = prompt_of(output=output).template
     override = TaskExampleOverride(("examples",), "append", example=value)
-    (example,) = overridden_task_examples(TaskExamplesSection(), [override], template.plan.tools, template.answer)
+    (example,) = overridden_task_examples(TaskExamplesSection(), [override], template)
     prompt_of(
         example, output=output
     )  # what JSON cannot tell is refused where a template is built, as the code's own is

@@ -17,18 +17,12 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.prompt.overrides.demo import FIRST, Hit, Query, template, wide
+from plugins.overrides.tests.demo import FIRST, Hit, Query, template, wide
 
 from wink.errors import PromptOverrideError, PromptOverrideWarning
 from wink.prompt import MarkdownSection, Prompt, PromptTemplate
-from wink.prompt.overrides import (
-    LocalPromptOverridesStore,
-    PromptDescriptor,
-    PromptOverride,
-    SectionOverride,
-    ToolExampleOverride,
-    ToolOverride,
-)
+from wink.prompt.overrides import PromptDescriptor
+from wink_overrides import LocalPromptOverridesStore, PromptOverride, SectionOverride, ToolExampleOverride, ToolOverride
 
 PLACE = Path(".wink/prompts/overrides/demo/notes/fix")
 NAMES = {"ns": "demo/notes", "prompt_key": "fix", "tag": "latest"}
@@ -481,8 +475,8 @@ WRITER = """
 import sys
 root, number, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 sys.path[:0] = sys.argv[4:]
-from tests.prompt.overrides.demo import wide
-from wink.prompt.overrides import LocalPromptOverridesStore
+from plugins.overrides.tests.demo import wide
+from wink_overrides import LocalPromptOverridesStore
 template = wide(8 * count)
 store = LocalPromptOverridesStore(root)
 sys.stdin.readline()

@@ -23,14 +23,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, NoReturn, TypeVar, cast
 
 from wink.errors import ParseError, PromptOverrideError, WinkError
-from wink.prompt.overrides import (
-    Misfit,
-    PromptOverride,
-    SectionOverride,
-    TaskExampleOverride,
-    ToolOverride,
-    section_path,
-)
+from wink_overrides._fit import Misfit
+from wink_overrides._values import PromptOverride, SectionOverride, TaskExampleOverride, ToolOverride, section_path
 
 __all__ = ["VERSION", "as_json", "as_value", "from_json"]
 

@@ -5,23 +5,15 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from wink.errors import PromptOverrideError
-from wink.prompt.overrides import (
-    Misfit,
-    PromptDescriptor,
-    PromptOverride,
-    Reports,
-    SectionOverride,
-    TaskExampleOverride,
-    ToolOverride,
-    fit,
-    place_of,
-    present,
-    section_path,
-    unusable,
-)
+from wink.prompt.overrides import PromptDescriptor
+from wink_overrides._fit import Misfit, fit
 from wink_overrides._format import as_json, from_json
 from wink_overrides._merging import merged, with_hashes
+from wink_overrides._overlay import unusable
 from wink_overrides._place import Place, checked_name
+from wink_overrides._present import present
+from wink_overrides._reports import Reports, place_of
+from wink_overrides._values import PromptOverride, SectionOverride, TaskExampleOverride, ToolOverride, section_path
 
 if TYPE_CHECKING:
     from wink.prompt import Prompt, PromptTemplate

@@ -3,12 +3,8 @@
 from dataclasses import replace
 from typing import TypeVar
 
-from wink.prompt.overrides import (
-    PromptDescriptor,
-    PromptOverride,
-    TaskExampleOverride,
-    ToolExampleOverride,
-)
+from wink.prompt.overrides import PromptDescriptor
+from wink_overrides._values import PromptOverride, TaskExampleOverride, ToolExampleOverride
 
 E = TypeVar("E", ToolExampleOverride, TaskExampleOverride)
 

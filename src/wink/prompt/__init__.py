@@ -58,18 +58,20 @@ if TYPE_CHECKING:
 
     from wink.prompt.overrides import (
         PromptDescriptor,
-        PromptOverride,
         PromptOverridesStore,
         SectionDescriptor,
-        SectionOverride,
         TaskExampleDescriptor,
-        TaskExampleOverride,
         ToolDescriptor,
+    )
+    from wink_files import WorkspaceSection
+    from wink_overrides import (
+        LocalPromptOverridesStore,
+        PromptOverride,
+        SectionOverride,
+        TaskExampleOverride,
         ToolExampleOverride,
         ToolOverride,
     )
-    from wink_files import WorkspaceSection
-    from wink_overrides import LocalPromptOverridesStore
 
     ReadBeforeWritePolicy: Callable[..., ToolPolicy]
 

@@ -9,18 +9,17 @@ from typing import Any, NamedTuple, TypeVar
 
 from wink.errors import WinkError
 from wink.prompt import PromptTemplate, param_descriptions
-from wink.prompt.overrides import (
-    PromptDescriptor,
+from wink.prompt.overrides import PromptDescriptor, examples_json
+from wink.serde import dump
+from wink_overrides import (
     PromptOverride,
     SectionOverride,
     TaskExampleOverride,
     ToolExampleOverride,
     ToolOverride,
-    examples_json,
     fit,
     present,
 )
-from wink.serde import dump
 
 E = TypeVar("E", ToolExampleOverride, TaskExampleOverride)
 

@@ -11,8 +11,8 @@ import click
 
 from wink.cli import echo_json, json_option, nearest, one_line, readable, refuse_unknown_tag, wrong
 from wink.errors import PromptOverrideError
-from wink.prompt import PromptDescriptor, PromptTemplate, ToolOverride
-from wink.prompt.overrides import present
+from wink.prompt import PromptDescriptor, PromptTemplate
+from wink_overrides import ToolOverride, present
 from wink_overrides.commands._common import opened_prompt, prompt_options, section_of
 
 if TYPE_CHECKING:

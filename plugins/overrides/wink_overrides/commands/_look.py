@@ -9,8 +9,8 @@ import click
 
 from wink.cli import one_line, refuse_unknown_tag, visible
 from wink.prompt import Prompt, PromptDescriptor, PromptTemplate
-from wink.prompt.overrides import present
 from wink.serde import dump
+from wink_overrides import present
 from wink_overrides.commands._common import echo_text, json_option, opened_prompt, prompt_options, section_of
 from wink_overrides.commands._diff import differences
 from wink_overrides.commands._parts import Stored, stored_parts

@@ -8,8 +8,8 @@ from typing import Any
 from wink.dataclass import dataclass, field
 from wink.errors import PromptOverrideError
 from wink.prompt import PromptTemplate
-from wink.prompt.overrides import PromptDescriptor, PromptOverride, ToolOverride, fit, present
-from wink_overrides import LocalPromptOverridesStore
+from wink.prompt.overrides import PromptDescriptor
+from wink_overrides import LocalPromptOverridesStore, PromptOverride, ToolOverride, fit, present
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ from wink.dataclass import dataclass
 from wink.errors import PromptOverrideError, PromptValidationError, SerdeError
 from wink.prompt._params import names_in
 from wink.prompt.examples import TaskExamplesSection
-from wink.prompt.overrides._examples import examples_json
 from wink.prompt.overrides._hashing import content_hash, contract_hash, example_hash, value_hash
 
 if TYPE_CHECKING:
@@ -15,7 +14,16 @@ if TYPE_CHECKING:
     from wink.prompt._template import PromptTemplate
     from wink.tools import Tool
 
-__all__ = ["PromptDescriptor", "SectionDescriptor", "TaskExampleDescriptor", "ToolDescriptor"]
+__all__ = [
+    "PromptDescriptor",
+    "SectionDescriptor",
+    "TaskExampleDescriptor",
+    "ToolDescriptor",
+    "described",
+    "examples_json",
+    "template_of",
+    "tools_now",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +129,13 @@ def tools_now(node: "Node") -> "tuple[Tool[Any, Any], ...]":
         except Exception:  # foreign code, whose failure the rendering reports
             return ()
     return node.tools
+
+
+def examples_json(section: TaskExamplesSection[Any]) -> list[Any]:
+    """The task examples of a section as JSON values; raises `SerdeError` for what JSON cannot hold."""
+    from wink.serde import dump
+
+    return [dump(example) for example in section.examples]
 
 
 def _describe(ns: str, key: str, plan: "Plan") -> PromptDescriptor:

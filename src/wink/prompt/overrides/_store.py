@@ -6,7 +6,7 @@ if TYPE_CHECKING:
     from wink.prompt._prompt import Prompt
     from wink.prompt._template import PromptTemplate
     from wink.prompt.overrides._descriptor import PromptDescriptor
-    from wink.prompt.overrides._values import PromptOverride, SectionOverride, TaskExampleOverride, ToolOverride
+    from wink_overrides import PromptOverride, SectionOverride, TaskExampleOverride, ToolOverride
 
 __all__ = ["PromptOverridesStore", "TaggedOverridesStore"]
 

@@ -15,13 +15,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.prompt.overrides.demo import FIRST, SECOND, search, template
+from plugins.overrides.tests.demo import FIRST, SECOND, search, template
 
 from wink.errors import PromptOverrideError
 from wink.prompt import MarkdownSection, Prompt, PromptTemplate, Section
-from wink.prompt.overrides import LocalPromptOverridesStore, PromptDescriptor, SectionDescriptor
-from wink.prompt.overrides._hashing import value_hash
+from wink.prompt.overrides import PromptDescriptor, SectionDescriptor, value_hash
 from wink.tools import Tool
+from wink_overrides import LocalPromptOverridesStore
 
 
 def described(**changes: Any) -> PromptDescriptor:
@@ -164,7 +164,7 @@ def test_only_prompts_can_be_described() -> None:
 PRINTED = """
 import json, sys
 sys.path[:0] = sys.argv[1:]
-from tests.prompt.overrides.demo import template
+from plugins.overrides.tests.demo import template
 from wink.prompt.overrides import PromptDescriptor
 from wink.serde import dump
 print(json.dumps(dump(PromptDescriptor.from_prompt(template(summary="Short.")))))

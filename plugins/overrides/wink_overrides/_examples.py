@@ -5,12 +5,11 @@ from typing import Any, TypeVar
 
 from wink.dataclass import dataclass
 from wink.errors import ParseError, PromptOverrideError, PromptValidationError
-from wink.prompt._answer import Answer
-from wink.prompt.examples import TaskExample, TaskExamplesSection, TaskStep
-from wink.prompt.overrides._values import TaskExampleOverride, ToolExampleOverride
+from wink.prompt import PromptTemplate, TaskExample, TaskExamplesSection, TaskStep
 from wink.tools import Tool, ToolExample
+from wink_overrides._values import TaskExampleOverride, ToolExampleOverride
 
-__all__ = ["examples_json", "overridden_task_examples", "overridden_tool_examples"]
+__all__ = ["overridden_task_examples", "overridden_tool_examples"]
 
 T = TypeVar("T")
 E = TypeVar("E", ToolExampleOverride, TaskExampleOverride)
@@ -40,13 +39,6 @@ class _Task:
     steps: tuple[_Step, ...]
 
 
-def examples_json(section: TaskExamplesSection[Any]) -> list[Any]:
-    """The task examples of a section as JSON values; raises `SerdeError` for what JSON cannot hold."""
-    from wink.serde import dump
-
-    return [dump(example) for example in section.examples]
-
-
 def overridden_tool_examples(
     tool: Tool[Any, Any], overrides: Sequence[ToolExampleOverride]
 ) -> list[ToolExample[Any, Any]]:
@@ -61,11 +53,10 @@ def overridden_tool_examples(
 def overridden_task_examples(
     section: TaskExamplesSection[Any],
     overrides: Sequence[TaskExampleOverride],
-    tools: _Tools,
-    answer: Answer,
+    template: PromptTemplate[Any],
 ) -> list[TaskExample]:
     """The section's examples with what overrides say; raises `ParseError` or `PromptOverrideError` for other types."""
-    return _overridden(section.examples, overrides, lambda one: _task(one.example, tools, answer))
+    return _overridden(section.examples, overrides, lambda one: _task(one.example, template))
 
 
 def _overridden(present: Sequence[T], overrides: Sequence[E], make: Callable[[E], T]) -> list[T]:
@@ -80,9 +71,10 @@ def _overridden(present: Sequence[T], overrides: Sequence[E], make: Callable[[E]
     return made + [make(one) for one in overrides if one.action == "append"]
 
 
-def _task(value: Any, tools: _Tools, answer: Answer) -> TaskExample:
+def _task(value: Any, template: PromptTemplate[Any]) -> TaskExample:
     from wink.serde import dumps, parse
 
+    tools, answer = template.plan.tools, template.answer
     task = parse(_Task, dumps(value))
     outcome = task.outcome
     if outcome is not None and not isinstance(outcome, str) and answer.type is not None:

@@ -5,17 +5,15 @@ from typing import Final, Literal, TypeVar
 
 from wink.dataclass import dataclass, replace
 from wink.errors import PromptValidationError
-from wink.prompt._text import Text
-from wink.prompt.overrides._descriptor import PromptDescriptor, SectionDescriptor, ToolDescriptor
-from wink.prompt.overrides._hashing import content_hash
-from wink.prompt.overrides._values import (
+from wink.prompt.overrides import PromptDescriptor, SectionDescriptor, Text, ToolDescriptor, content_hash
+from wink.tools import checked_description
+from wink_overrides._values import (
     PromptOverride,
     SectionOverride,
     TaskExampleOverride,
     ToolExampleOverride,
     ToolOverride,
 )
-from wink.tools import checked_description
 
 __all__ = ["Misfit", "fit"]
 

@@ -2,13 +2,12 @@
 
 from typing import TYPE_CHECKING, Any
 
-from wink.prompt._params import param_descriptions
-from wink.prompt.overrides._descriptor import PromptDescriptor, template_of, tools_now
-from wink.prompt.overrides._values import PromptOverride, SectionOverride, ToolOverride
+from wink.prompt import param_descriptions
+from wink.prompt.overrides import PromptDescriptor, template_of, tools_now
+from wink_overrides._values import PromptOverride, SectionOverride, ToolOverride
 
 if TYPE_CHECKING:
-    from wink.prompt._prompt import Prompt
-    from wink.prompt._template import PromptTemplate
+    from wink.prompt import Prompt, PromptTemplate
 
 __all__ = ["present"]
 

@@ -5,23 +5,19 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from wink.errors import PromptOverrideWarning, WinkError
-from wink.prompt._body import Body
-from wink.prompt._plan import Node, Plan
-from wink.prompt._section import Section
-from wink.prompt.examples import TaskExamplesSection
-from wink.prompt.overrides._descriptor import PromptDescriptor, described, template_of, tools_now
-from wink.prompt.overrides._examples import overridden_task_examples, overridden_tool_examples
-from wink.prompt.overrides._fit import Misfit, fit
-from wink.prompt.overrides._reports import Reports, place_of
-from wink.prompt.overrides._values import PromptOverride, ToolOverride
+from wink.prompt import Section, TaskExamplesSection
+from wink.prompt.overrides import Body, Node, Plan, PromptDescriptor, described, template_of, tools_now
 from wink.tools import Tool
+from wink_overrides._examples import overridden_task_examples, overridden_tool_examples
+from wink_overrides._fit import Misfit, fit
+from wink_overrides._reports import Reports, place_of
+from wink_overrides._values import PromptOverride, ToolOverride
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from wink.prompt._prompt import Prompt
-    from wink.prompt._template import PromptTemplate
-    from wink.prompt.overrides._store import PromptOverridesStore
+    from wink.prompt import Prompt, PromptTemplate
+    from wink.prompt.overrides import PromptOverridesStore
 
 __all__ = ["OverriddenPlan", "overlay", "unusable"]
 
@@ -134,7 +130,7 @@ def _task_examples(node: Node, by: _Overriding) -> dict[str, Any]:
     if not overrides or not isinstance(section, TaskExamplesSection):
         return {}
     try:
-        examples = overridden_task_examples(section, overrides, plan.tools, by.template.answer)
+        examples = overridden_task_examples(section, overrides, by.template)
         twin = section.with_examples(examples)
         twin.check_steps(plan.tools, node.path, complete=plan.knows_all_tools, types=False)
         twin.check_outcomes(by.template.answer, node.path)

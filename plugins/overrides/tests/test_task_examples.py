@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.prompt.overrides.demo import Hit, Query, search
+from plugins.overrides.tests.demo import Hit, Query, search
 
 from wink.errors import PromptOverrideError, PromptOverrideWarning
 from wink.prompt import (
@@ -20,8 +20,9 @@ from wink.prompt import (
     TaskStep,
     ToolsSection,
 )
-from wink.prompt.overrides import LocalPromptOverridesStore, PromptDescriptor, TaskExampleOverride
+from wink.prompt.overrides import PromptDescriptor
 from wink.tools import ToolExample
+from wink_overrides import LocalPromptOverridesStore, TaskExampleOverride
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,7 @@ def test_what_is_of_other_types_is_neither_stored_nor_used(
 
     class Given:
         def resolve(self, descriptor: PromptDescriptor, tag: str = "latest") -> Any:
-            from wink.prompt.overrides import PromptOverride
+            from wink_overrides import PromptOverride
 
             return PromptOverride("demo", "tasks", task_example_overrides=(override,))
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from threading import Lock
 
 from wink.errors import PromptOverrideWarning
-from wink.prompt.overrides._fit import Misfit, printable
+from wink_overrides._fit import Misfit, printable
 
 __all__ = ["Reports", "place_of"]
 

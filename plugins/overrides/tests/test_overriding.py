@@ -9,23 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.prompt.overrides.demo import FIRST, Hit, Query, Task, search, template
+from plugins.overrides.tests.demo import FIRST, Hit, Query, Task, search, template
 
 from wink.errors import PromptOverrideWarning, PromptValidationError
 from wink.policies import SequentialDependencyPolicy
 from wink.prompt import MarkdownSection, Prompt, PromptTemplate, Section, SectionVisibility
-from wink.prompt.overrides import (
-    LocalPromptOverridesStore,
-    PromptDescriptor,
-    PromptOverride,
-    PromptOverridesStore,
-    SectionOverride,
-    ToolExampleOverride,
-    ToolOverride,
-)
+from wink.prompt.overrides import PromptDescriptor, PromptOverridesStore
 from wink.runtime import ToolCall, ToolExecutor
 from wink.session import Session
 from wink.tools import Tool
+from wink_overrides import LocalPromptOverridesStore, PromptOverride, SectionOverride, ToolExampleOverride, ToolOverride
 
 
 class Given:
