@@ -20,12 +20,11 @@ __all__ = [
 class ScriptError(WinkError, ValueError):
     """A script of model turns cannot be used; `where` says which file, turn and call."""
 
+    says = "{where}: {problem}"
+
     def __init__(self, where: str, problem: str) -> None:
         self.where, self.problem = where, problem
         super().__init__(where, problem)
-
-    def __str__(self) -> str:
-        return f"{self.where}: {self.problem}"
 
 
 class ScriptMismatch(ScriptError):
@@ -49,42 +48,38 @@ class RunSuspended(PromptEvaluationError):
 class RunStateError(WinkError, ValueError):
     """A stored run cannot be read; `problem` says why."""
 
+    says = "this is not the state of a run: {problem}"
+
     def __init__(self, problem: str) -> None:
         self.problem = problem
         super().__init__(problem)
-
-    def __str__(self) -> str:
-        return f"this is not the state of a run: {self.problem}"
 
 
 class ModelUnusable(WinkError, ValueError):
     """A model cannot be used as it was named or set up, for want of a key for example; `problem` says what to do."""
 
+    says = "{provider}: {problem}"
+
     def __init__(self, provider: str, problem: str) -> None:
         self.provider, self.problem = provider, problem
         super().__init__(provider, problem)
-
-    def __str__(self) -> str:
-        return f"{self.provider}: {self.problem}"
 
 
 class RecordingUnreadable(WinkError, ValueError):
     """A file is no recording of a run, or a damaged one; `line` counts from 1."""
 
+    says = "{path}, line {line}: {problem}"
+
     def __init__(self, path: str, line: int, problem: str) -> None:
         self.path, self.line, self.problem = path, line, problem
         super().__init__(path, line, problem)
-
-    def __str__(self) -> str:
-        return f"{self.path}, line {self.line}: {self.problem}"
 
 
 class ReplayMismatch(WinkError):
     """A run that is played again goes another way than the recorded one; `turn` counts the model's turns from 1."""
 
+    says = "before turn {turn} of the model: {problem}"
+
     def __init__(self, turn: int, problem: str) -> None:
         self.turn, self.problem = turn, problem
         super().__init__(turn, problem)
-
-    def __str__(self) -> str:
-        return f"before turn {self.turn} of the model: {self.problem}"

@@ -39,55 +39,48 @@ class TableError(BatchError):
 class SourceUnavailable(BatchError):
     """The workspace of a task cannot be had."""
 
+    says = "the workspace {address!r} cannot be had: {reason}"
+
     def __init__(self, address: str, reason: str) -> None:
         self.address, self.reason = address, reason
         super().__init__(address, reason)
-
-    def __str__(self) -> str:
-        return f"the workspace {self.address!r} cannot be had: {self.reason}"
 
 
 class BatchBusy(BatchError):
     """Another process works on this batch."""
 
+    says = "another process works on the batch in {directory!r}; wait for it, or interrupt it first"
+
     def __init__(self, directory: str) -> None:
         self.directory = directory
         super().__init__(directory)
-
-    def __str__(self) -> str:
-        return f"another process works on the batch in {self.directory!r}; wait for it, or interrupt it first"
 
 
 class BatchDamaged(BatchError):
     """What a batch's directory holds is not as it was left."""
 
+    says = "{path!r} is no batch that can be read: {reason}"
+
     def __init__(self, path: str, reason: str) -> None:
         self.path, self.reason = path, reason
         super().__init__(path, reason)
-
-    def __str__(self) -> str:
-        return f"{self.path!r} is no batch that can be read: {self.reason}"
 
 
 class UnknownTask(BatchError):
     """A batch has no task of this id."""
 
+    says = "the batch in {directory!r} has no task {task!r}; `wink batch show {directory}` lists them"
+
     def __init__(self, task: str, directory: str) -> None:
         self.task, self.directory = task, directory
         super().__init__(task, directory)
-
-    def __str__(self) -> str:
-        return (
-            f"the batch in {self.directory!r} has no task {self.task!r}; `wink batch show {self.directory}` lists them"
-        )
 
 
 class EngineFailed(BatchError):
     """What was to run the tasks cannot be started, or is gone; what has ended is kept and the batch can be resumed."""
 
+    says = "{engine}: {reason}"
+
     def __init__(self, engine: str, reason: str) -> None:
         self.engine, self.reason = engine, reason
         super().__init__(engine, reason)
-
-    def __str__(self) -> str:
-        return f"{self.engine}: {self.reason}"

@@ -30,6 +30,8 @@ class PathRefused(WinkError, PermissionError):
     `reason` completes the sentence "'the/path' …".
     """
 
+    says = "{path!r} {reason}"
+
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(errno.EPERM, reason, path)
         self.path, self.reason = path, reason
@@ -37,12 +39,11 @@ class PathRefused(WinkError, PermissionError):
     def __reduce__(self) -> tuple[type[PathRefused], tuple[str, str]]:
         return type(self), (self.path, self.reason)
 
-    def __str__(self) -> str:
-        return f"{self.path!r} {self.reason}"
-
 
 class ReadOnlyFilesystem(WinkError, PermissionError):
     """A change was asked of a filesystem, or of a call's handle, that only reads; `reason` says why it does."""
+
+    says = "{path!r} cannot be changed: {reason}"
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(errno.EROFS, reason, path)
@@ -51,15 +52,14 @@ class ReadOnlyFilesystem(WinkError, PermissionError):
     def __reduce__(self) -> tuple[type[ReadOnlyFilesystem], tuple[str, str]]:
         return type(self), (self.path, self.reason)
 
-    def __str__(self) -> str:
-        return f"{self.path!r} cannot be changed: {self.reason}"
-
 
 class FileConflict(WinkError, OSError):
     """Somebody else is saving a file that was to be changed, or just has; their version stands, ours was dropped.
 
     `reason` completes the sentence "'the/path' …", with a remedy.
     """
+
+    says = "{path!r} {reason}"
 
     def __init__(
         self, path: str, reason: str = "was saved by somebody else while it was being changed; read it again"
@@ -70,26 +70,21 @@ class FileConflict(WinkError, OSError):
     def __reduce__(self) -> tuple[type[FileConflict], tuple[str, str]]:
         return type(self), (self.path, self.reason)
 
-    def __str__(self) -> str:
-        return f"{self.path!r} {self.reason}"
-
 
 class NotText(WinkError, ValueError):
     """A file was read as text and is not text in that encoding; `size` is in bytes."""
+
+    says = "{path!r} is not {encoding} text, it {reason} ({size} bytes); use read_bytes, or name its encoding"
 
     def __init__(self, path: str, size: int, encoding: str, reason: str) -> None:
         self.path, self.size, self.encoding, self.reason = path, size, encoding, reason
         super().__init__(path, size, encoding, reason)
 
-    def __str__(self) -> str:
-        return (
-            f"{self.path!r} is not {self.encoding} text, it {self.reason} ({self.size} bytes); "
-            f"use read_bytes, or name its encoding"
-        )
-
 
 class FileTooLarge(WinkError, OSError):
     """A file, or the part that was asked for, is too large to be held in memory; sizes are in bytes."""
+
+    says = "{path!r} has {size} bytes, more than the {limit} that are read at once; {remedy}"
 
     def __init__(self, path: str, size: int, limit: int, remedy: str) -> None:
         super().__init__(errno.EFBIG, os.strerror(errno.EFBIG), path)
@@ -98,12 +93,14 @@ class FileTooLarge(WinkError, OSError):
     def __reduce__(self) -> tuple[type[FileTooLarge], tuple[str, int, int, str]]:
         return type(self), (self.path, self.size, self.limit, self.remedy)
 
-    def __str__(self) -> str:
-        return f"{self.path!r} has {self.size} bytes, more than the {self.limit} that are read at once; {self.remedy}"
-
 
 class WriteTooLarge(WinkError, OSError):
     """A write would leave a file that is larger than one write may make; `size` is what it would have at least, in bytes."""
+
+    says = (
+        "{path!r} would have {size} bytes, more than the {limit} that a file may have; "
+        "make several files of it, or raise max_file_bytes"
+    )
 
     def __init__(self, path: str, size: int, limit: int) -> None:
         super().__init__(errno.EFBIG, os.strerror(errno.EFBIG), path)
@@ -112,12 +109,6 @@ class WriteTooLarge(WinkError, OSError):
     def __reduce__(self) -> tuple[type[WriteTooLarge], tuple[str, int, int]]:
         return type(self), (self.path, self.size, self.limit)
 
-    def __str__(self) -> str:
-        return (
-            f"{self.path!r} would have {self.size} bytes, more than the {self.limit} that a file may have; "
-            "make several files of it, or raise max_file_bytes"
-        )
-
 
 class EditFailed(WinkError, ValueError):
     """The text to replace is not in the file, is there several times, or the edit would change nothing.
@@ -125,12 +116,11 @@ class EditFailed(WinkError, ValueError):
     `lines` are the 1-based numbers of the lines where the text was found, or where something like it is.
     """
 
+    says = "cannot edit {path!r}: {reason}"
+
     def __init__(self, path: str, reason: str, lines: tuple[int, ...] = ()) -> None:
         self.path, self.reason, self.lines = path, reason, lines
         super().__init__(path, reason, lines)
-
-    def __str__(self) -> str:
-        return f"cannot edit {self.path!r}: {self.reason}"
 
 
 class PatternError(WinkError, ValueError):
@@ -148,15 +138,14 @@ class PatternError(WinkError, ValueError):
 class LowerFailed(WinkError, OSError):
     """The layer beneath an overlay failed in a way of its own; `lower` names it, `reason` is what it said."""
 
+    says = "{path!r} cannot be had from the lower layer {lower!r}: {reason}"
+
     def __init__(self, path: str, lower: str, reason: str) -> None:
         super().__init__(errno.EIO, reason, path)
         self.path, self.lower, self.reason = path, lower, reason
 
     def __reduce__(self) -> tuple[type[LowerFailed], tuple[str, str, str]]:
         return type(self), (self.path, self.lower, self.reason)
-
-    def __str__(self) -> str:
-        return f"{self.path!r} cannot be had from the lower layer {self.lower!r}: {self.reason}"
 
 
 class OverlayCommitFailed(CommitFailed):
@@ -184,9 +173,8 @@ class SnapshotMismatch(WinkError, ValueError):
     `reason` completes the sentence "snapshot 5 …".
     """
 
+    says = "snapshot {snapshot_id} {reason}"
+
     def __init__(self, snapshot_id: str, reason: str = "was taken by another filesystem; restore it there") -> None:
         self.snapshot_id, self.reason = snapshot_id, reason
         super().__init__(snapshot_id, reason)
-
-    def __str__(self) -> str:
-        return f"snapshot {self.snapshot_id} {self.reason}"

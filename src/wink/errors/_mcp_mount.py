@@ -11,9 +11,8 @@ class McpServerFailed(WinkError):
     After a request was `sent`, the server may have acted on it.
     """
 
+    says = "the MCP server {server!r} failed: {reason}"
+
     def __init__(self, server: str, reason: str, sent: bool = False) -> None:
         self.server, self.reason, self.sent = server, reason, sent
         super().__init__(server, reason, sent)
-
-    def __str__(self) -> str:
-        return f"the MCP server {self.server!r} failed: {self.reason}"

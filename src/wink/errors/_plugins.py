@@ -30,12 +30,11 @@ class PluginError(WinkError):
 class PluginLoadError(PluginError):
     """A plugin would have been left out, and the settings are strict."""
 
+    says = "plugin {plugin!r} of {distribution}: {reason}; fix it, or disable {plugin!r}"
+
     def __init__(self, plugin: str, distribution: str, reason: str) -> None:
         self.plugin, self.distribution, self.reason = plugin, distribution, reason
         super().__init__(plugin, distribution, reason)
-
-    def __str__(self) -> str:
-        return f"plugin {self.plugin!r} of {self.distribution}: {self.reason}; fix it, or disable {self.plugin!r}"
 
 
 class UnknownPlugin(PluginError, LookupError):
@@ -88,12 +87,11 @@ class OfferUnavailable(PluginError):
 class OfferBroken(PluginError):
     """An offer could not be imported or built; the original error is its cause."""
 
+    says = "{kind} {name!r} of {distribution} is broken: {reason}"
+
     def __init__(self, kind: str, name: str, distribution: str, reason: str) -> None:
         self.kind, self.name, self.distribution, self.reason = kind, name, distribution, reason
         super().__init__(kind, name, distribution, reason)
-
-    def __str__(self) -> str:
-        return f"{self.kind} {self.name!r} of {self.distribution} is broken: {self.reason}"
 
 
 class InvalidOption(PluginError, TypeError):
@@ -111,12 +109,11 @@ class InvalidOption(PluginError, TypeError):
 class BindingConflict(PluginError):
     """Two plugins bind a resource of one type, or one plugin does so twice."""
 
+    says = "{resource} is bound by plugin {first!r} and by {second!r}; disable one of them"
+
     def __init__(self, resource: str, first: str, second: str) -> None:
         self.resource, self.first, self.second = resource, first, second
         super().__init__(resource, first, second)
-
-    def __str__(self) -> str:
-        return f"{self.resource} is bound by plugin {self.first!r} and by {self.second!r}; disable one of them"
 
 
 class SettingsError(WinkError, ValueError):

@@ -58,23 +58,21 @@ class DuplicateBindingError(ResourceError):
 class ProviderError(ResourceError):
     """A provider raised while it built a resource, or the resource's `post_construct` did; see `__cause__`."""
 
+    says = "the provider of {protocol} failed: {problem}"
+
     def __init__(self, protocol: str, problem: str) -> None:
         self.protocol, self.problem = protocol, problem
         super().__init__(protocol, problem)
-
-    def __str__(self) -> str:
-        return f"the provider of {self.protocol} failed: {self.problem}"
 
 
 class ResourceScopeError(ResourceError):
     """A resource was asked for where its scope does not reach."""
 
+    says = "{protocol}: {problem}"
+
     def __init__(self, protocol: str, problem: str) -> None:
         self.protocol, self.problem = protocol, problem
         super().__init__(protocol, problem)
-
-    def __str__(self) -> str:
-        return f"{self.protocol}: {self.problem}"
 
 
 class ResourceCloseErrors(ResourceError, ExceptionGroup[Exception]):

@@ -33,12 +33,11 @@ class DeadlineExceededError(WinkError, TimeoutError):
 class BudgetExceededError(WinkError):
     """The run used more tokens than its budget allows."""
 
+    says = "{used} {kind} tokens used of {limit} allowed"
+
     def __init__(self, kind: str, used: int, limit: int) -> None:
         self.kind, self.used, self.limit = kind, used, limit
         super().__init__(kind, used, limit)
-
-    def __str__(self) -> str:
-        return f"{self.used} {self.kind} tokens used of {self.limit} allowed"
 
 
 class TransactionError(WinkError):
@@ -140,9 +139,8 @@ class UnknownRun(WinkError, LookupError):
 class RunBusy(TransactionError):
     """Another process works on this run."""
 
+    says = "another process works on run {run_id}; wait until it has ended"
+
     def __init__(self, run_id: str) -> None:
         self.run_id = run_id
         super().__init__(run_id)
-
-    def __str__(self) -> str:
-        return f"another process works on run {self.run_id}; wait until it has ended"

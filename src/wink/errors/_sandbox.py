@@ -27,12 +27,11 @@ class SandboxUnavailable(WinkError):
 class ProgramNotStarted(WinkError):
     """A program could not be started in its sandbox; nothing was changed."""
 
+    says = "{program!r} could not be started: {reason}"
+
     def __init__(self, program: str, reason: str) -> None:
         self.program, self.reason = program, reason
         super().__init__(program, reason)
-
-    def __str__(self) -> str:
-        return f"{self.program!r} could not be started: {self.reason}"
 
 
 class MergeConflict(WinkError):

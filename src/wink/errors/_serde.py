@@ -49,9 +49,8 @@ class SerdeError(WinkError, TypeError):
     `path` is the place in the value (`$.steps[0].when`) or in the type (`Plan.steps`).
     """
 
+    says = "{path}: {reason}"
+
     def __init__(self, path: str, reason: str) -> None:
         self.path, self.reason = path, reason
         super().__init__(path, reason)
-
-    def __str__(self) -> str:
-        return f"{self.path}: {self.reason}"

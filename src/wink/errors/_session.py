@@ -19,24 +19,22 @@ class SessionError(WinkError):
 class SliceTypeError(SessionError, TypeError):
     """A slice was asked for, or given, something that it cannot hold."""
 
+    says = "slice {slice_name}: {problem}"
+
     def __init__(self, slice_name: str, problem: str) -> None:
         self.slice_name, self.problem = slice_name, problem
         super().__init__(slice_name, problem)
-
-    def __str__(self) -> str:
-        return f"slice {self.slice_name}: {self.problem}"
 
 
 class ReducerError(SessionError):
     """A reducer raised, or returned what is no slice operation; `__cause__` is what it raised."""
 
+    says = "reducer {reducer_name} of slice {slice_name} failed on {event_name}: {problem}"
+
     def __init__(self, slice_name: str, event_name: str, reducer_name: str, problem: str) -> None:
         self.slice_name, self.event_name, self.reducer_name = slice_name, event_name, reducer_name
         self.problem = problem
         super().__init__(slice_name, event_name, reducer_name, problem)
-
-    def __str__(self) -> str:
-        return f"reducer {self.reducer_name} of slice {self.slice_name} failed on {self.event_name}: {self.problem}"
 
 
 class SnapshotSerializationError(SessionError, ValueError):

@@ -10,12 +10,11 @@ __all__ = ["InjectedFault", "UndeclaredEffects"]
 class InjectedFault(WinkError):
     """What a handler is made to fail with by `wink.testing.fail_at_every_step`; `step` is what it was about to do."""
 
+    says = "made to fail before {step}"
+
     def __init__(self, step: str) -> None:
         self.step = step
         super().__init__(step)
-
-    def __str__(self) -> str:
-        return f"made to fail before {self.step}"
 
 
 class UndeclaredEffects(WinkError, AssertionError):

@@ -24,12 +24,11 @@ class UnknownTry(WinkError):
 class TryBusy(WinkError):
     """A program is still running in this try."""
 
+    says = "a program is still running in the try {name!r}; wait for it, or begin another one with --name"
+
     def __init__(self, name: str) -> None:
         self.name = name
         super().__init__(name)
-
-    def __str__(self) -> str:
-        return f"a program is still running in the try {self.name!r}; wait for it, or begin another one with --name"
 
 
 class TryConflict(WinkError):
@@ -53,9 +52,8 @@ class TryConflict(WinkError):
 class NothingTried(WinkError):
     """Nothing was changed at a path in a try."""
 
+    says = "the try {name!r} has changed nothing at {path!r}; `wink diff` shows what it changed"
+
     def __init__(self, path: str, name: str) -> None:
         self.path, self.name = path, name
         super().__init__(path, name)
-
-    def __str__(self) -> str:
-        return f"the try {self.name!r} has changed nothing at {self.path!r}; `wink diff` shows what it changed"

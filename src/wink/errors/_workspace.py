@@ -37,37 +37,34 @@ __all__ = [
 class WorkspaceRootError(WinkError):
     """What should be a workspace is missing, or is not a directory."""
 
+    says = "{root!r} cannot be a workspace, it {problem}; give an existing directory"
+
     def __init__(self, root: str, problem: str) -> None:
         self.root, self.problem = root, problem
         super().__init__(root, problem)
-
-    def __str__(self) -> str:
-        return f"{self.root!r} cannot be a workspace, it {self.problem}; give an existing directory"
 
 
 class WorkspaceReadOnly(WinkError):
     """Nothing can be stored where a workspace keeps its state, so nothing in it can be changed."""
 
+    says = (
+        "this workspace can only be read, its state cannot be kept in {state!r} ({reason}); "
+        "make it writable, or open the workspace with state=… in another place"
+    )
+
     def __init__(self, state: str, reason: str) -> None:
         self.state, self.reason = state, reason
         super().__init__(state, reason)
-
-    def __str__(self) -> str:
-        return (
-            f"this workspace can only be read, its state cannot be kept in {self.state!r} ({self.reason}); "
-            f"make it writable, or open the workspace with state=… in another place"
-        )
 
 
 class WorkspaceClosed(WinkError):
     """A workspace, or a session of it, was used after the workspace had been closed."""
 
+    says = "the workspace {root!r} has been closed; open it again with Workspace.open"
+
     def __init__(self, root: str) -> None:
         self.root = root
         super().__init__(root)
-
-    def __str__(self) -> str:
-        return f"the workspace {self.root!r} has been closed; open it again with Workspace.open"
 
 
 class WorkspaceNeedsRecovery(TransactionError):
@@ -76,51 +73,46 @@ class WorkspaceNeedsRecovery(TransactionError):
     Nothing may be undone on its account: what was changed stays as it is until the record can be read again.
     """
 
+    says = (
+        "cannot tell whether transaction {transaction_id} was stored in {workspace!r}: {reason}; "
+        "fix that, then run `wink recover`"
+    )
+
     def __init__(self, workspace: str, transaction_id: str, reason: str) -> None:
         self.workspace, self.transaction_id, self.reason = workspace, transaction_id, reason
         super().__init__(workspace, transaction_id, reason)
-
-    def __str__(self) -> str:
-        return (
-            f"cannot tell whether transaction {self.transaction_id} was stored in {self.workspace!r}: {self.reason}; "
-            f"fix that, then run `wink recover`"
-        )
 
 
 class SessionNameError(WinkError, ValueError):
     """The name of a session, or of another `kind` of thing, has characters that it must not have, or is too long."""
 
+    says = (
+        "{name!r} cannot name a {kind}; use 1 to 64 of a-z, 0-9, '.', '_' and '-', beginning with a letter or a digit"
+    )
+
     def __init__(self, name: str, kind: str = "session") -> None:
         self.name, self.kind = name, kind
         super().__init__(name, kind)
-
-    def __str__(self) -> str:
-        return (
-            f"{self.name!r} cannot name a {self.kind}; use 1 to 64 of a-z, 0-9, '.', '_' and '-', "
-            f"beginning with a letter or a digit"
-        )
 
 
 class NothingToUndo(WinkError):
     """There is no call that could be taken back, or not so many; `reason` says which."""
 
+    says = "{reason}; `wink log` lists what was done"
+
     def __init__(self, reason: str) -> None:
         self.reason = reason
         super().__init__(reason)
-
-    def __str__(self) -> str:
-        return f"{self.reason}; `wink log` lists what was done"
 
 
 class StateConflict(TransactionError):
     """What a call wrote to a session cannot be taken back alone; `reason` says why, most often that it was changed since."""
 
+    says = "{type_name} {reason}"
+
     def __init__(self, type_name: str, reason: str = "was written again since") -> None:
         self.type_name, self.reason = type_name, reason
         super().__init__(type_name, reason)
-
-    def __str__(self) -> str:
-        return f"{self.type_name} {self.reason}"
 
 
 class UndoConflict(TransactionError):
@@ -174,12 +166,11 @@ class UnknownCheckpoint(WinkError, LookupError):
 class CheckpointExists(WinkError):
     """A checkpoint of this name was made before, and stays what it is."""
 
+    says = "there is a checkpoint {name!r} already; choose another name, or move it with `wink checkpoint --force`"
+
     def __init__(self, name: str) -> None:
         self.name = name
         super().__init__(name)
-
-    def __str__(self) -> str:
-        return f"there is a checkpoint {self.name!r} already; choose another name, or move it with `wink checkpoint --force`"
 
 
 class HistoryDamaged(WinkError):
@@ -188,15 +179,14 @@ class HistoryDamaged(WinkError):
     Nothing was changed; what has not been folded can still be taken back.
     """
 
+    says = (
+        "the history in {path!r} cannot be used: {reason}; put it back from a copy, or move it away: "
+        "then calls that were folded into it cannot be taken back, and later ones can"
+    )
+
     def __init__(self, path: str, reason: str) -> None:
         self.path, self.reason = path, reason
         super().__init__(path, reason)
-
-    def __str__(self) -> str:
-        return (
-            f"the history in {self.path!r} cannot be used: {self.reason}; put it back from a copy, or move it away: "
-            f"then calls that were folded into it cannot be taken back, and later ones can"
-        )
 
 
 class HistoryUnavailable(HistoryDamaged):
@@ -227,47 +217,41 @@ class UnknownSession(WinkError, LookupError):
 class ExportFailed(WinkError):
     """A session cannot be written into a file; `reason` says why and what to do."""
 
+    says = "nothing was exported: {reason}"
+
     def __init__(self, reason: str) -> None:
         self.reason = reason
         super().__init__(reason)
-
-    def __str__(self) -> str:
-        return f"nothing was exported: {self.reason}"
 
 
 class BundleRefused(WinkError):
     """A file is no bundle of a session, or a damaged or a hostile one; nothing was written."""
 
+    says = "{path!r} was not imported: {reason}; ask for it once more, `wink export` writes one"
+
     def __init__(self, path: str, reason: str) -> None:
         self.path, self.reason = path, reason
         super().__init__(path, reason)
-
-    def __str__(self) -> str:
-        return f"{self.path!r} was not imported: {self.reason}; ask for it once more, `wink export` writes one"
 
 
 class ImportRefused(WinkError):
     """What was to become the directory of an imported session is there already."""
 
+    says = "{directory!r} is there already; name a directory that is empty or does not exist"
+
     def __init__(self, directory: str) -> None:
         self.directory = directory
         super().__init__(directory)
-
-    def __str__(self) -> str:
-        return f"{self.directory!r} is there already; name a directory that is empty or does not exist"
 
 
 class MaskPatternError(WinkError, ValueError):
     """A pattern by which secrets should be found cannot be used."""
 
+    says = "{pattern!r} cannot find secrets: {reason}; use RE2 syntax, for example 'acme_[a-z0-9]{{20,}}'"
+
     def __init__(self, pattern: str, reason: str) -> None:
         self.pattern, self.reason = pattern, reason
         super().__init__(pattern, reason)
-
-    def __str__(self) -> str:
-        return (
-            f"{self.pattern!r} cannot find secrets: {self.reason}; use RE2 syntax, for example 'acme_[a-z0-9]{{20,}}'"
-        )
 
 
 class JournalNotOurs(TransactionError):
@@ -276,15 +260,14 @@ class JournalNotOurs(TransactionError):
     The text names nothing of the host: it is told to models, too.
     """
 
+    says = (
+        "nothing can be changed while {transaction_id!r} is among the journals: {reason}; it has been left as it "
+        "is, and `wink recover --set-aside` moves it away"
+    )
+
     def __init__(self, transaction_id: str, reason: str) -> None:
         self.transaction_id, self.reason = transaction_id, reason
         super().__init__(transaction_id, reason)
-
-    def __str__(self) -> str:
-        return (
-            f"nothing can be changed while {self.transaction_id!r} is among the journals: {self.reason}; it has been left as it "
-            f"is, and `wink recover --set-aside` moves it away"
-        )
 
 
 class RecordError(WinkError):
@@ -294,65 +277,60 @@ class RecordError(WinkError):
 class RecordTooNew(RecordError):
     """The record was written by a later wink, and has been left as it is."""
 
+    says = (
+        "{path!r} has format {version}, and this wink knows formats up to {supported}; "
+        "upgrade wink, or put it aside with `wink recover --set-aside`, where it stays as it is"
+    )
+
     def __init__(self, path: str, version: int, supported: int) -> None:
         self.path, self.version, self.supported = path, version, supported
         super().__init__(path, version, supported)
-
-    def __str__(self) -> str:
-        return (
-            f"{self.path!r} has format {self.version}, and this wink knows formats up to {self.supported}; "
-            f"upgrade wink, or put it aside with `wink recover --set-aside`, where it stays as it is"
-        )
 
 
 class RecordCorrupt(RecordError):
     """The record is damaged or something else's, and has been left as it is."""
 
+    says = (
+        "{path!r} cannot be read as a record: {reason}; it has been left as it is, "
+        "move it away to begin a new one: `wink recover --set-aside` does so"
+    )
+
     def __init__(self, path: str, reason: str) -> None:
         self.path, self.reason = path, reason
         super().__init__(path, reason)
-
-    def __str__(self) -> str:
-        return (
-            f"{self.path!r} cannot be read as a record: {self.reason}; it has been left as it is, "
-            f"move it away to begin a new one: `wink recover --set-aside` does so"
-        )
 
 
 class StateNotKnown(RecordError):
     """What lies in a workspace's `.wink` looks like a state, and is not known to be this user's; nothing of it was opened."""
 
+    says = (
+        "{path!r} is not known as a state of yours: {reason}; `wink trust --state` takes it over if you "
+        "made it, and `wink recover --set-aside` puts it aside if not"
+    )
+
     def __init__(self, path: str, reason: str) -> None:
         self.path, self.reason = path, reason
         super().__init__(path, reason)
-
-    def __str__(self) -> str:
-        return (
-            f"{self.path!r} is not known as a state of yours: {self.reason}; `wink trust --state` takes it over if you "
-            f"made it, and `wink recover --set-aside` puts it aside if not"
-        )
 
 
 class StateKeyError(RecordError):
     """The key by which wink knows a user's own states cannot be kept, or others could have written it."""
 
+    says = (
+        "wink knows what it has made by a key in {path!r}, which cannot be used: {reason}; fix that, or "
+        "set XDG_STATE_HOME to a directory that is yours alone"
+    )
+
     def __init__(self, path: str, reason: str) -> None:
         self.path, self.reason = path, reason
         super().__init__(path, reason)
-
-    def __str__(self) -> str:
-        return (
-            f"wink knows what it has made by a key in {self.path!r}, which cannot be used: {self.reason}; fix that, or "
-            f"set XDG_STATE_HOME to a directory that is yours alone"
-        )
 
 
 class RecordUnavailable(RecordError):
     """The record could not be reached just now: it is locked for too long, or the disk fails."""
 
+    says = "cannot use {path!r}: {reason}; fix that and try again"
+
     def __init__(self, path: str, reason: str) -> None:
         self.path, self.reason = path, reason
         super().__init__(path, reason)
-
-    def __str__(self) -> str:
-        return f"cannot use {self.path!r}: {self.reason}; fix that and try again"
