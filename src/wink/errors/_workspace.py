@@ -34,6 +34,14 @@ __all__ = [
 ]
 
 
+class _OfPath(WinkError):
+    """What lies at `path` is not as it must be; `reason` says why."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        self.path, self.reason = path, reason
+        super().__init__(path, reason)
+
+
 class WorkspaceRootError(WinkError):
     """What should be a workspace is missing, or is not a directory."""
 
@@ -173,7 +181,7 @@ class CheckpointExists(WinkError):
         super().__init__(name)
 
 
-class HistoryDamaged(WinkError):
+class HistoryDamaged(_OfPath):
     """What calls replaced was folded into the history, and the history is missing or was altered.
 
     Nothing was changed; what has not been folded can still be taken back.
@@ -183,10 +191,6 @@ class HistoryDamaged(WinkError):
         "the history in {path!r} cannot be used: {reason}; put it back from a copy, or move it away: "
         "then calls that were folded into it cannot be taken back, and later ones can"
     )
-
-    def __init__(self, path: str, reason: str) -> None:
-        self.path, self.reason = path, reason
-        super().__init__(path, reason)
 
 
 class HistoryUnavailable(HistoryDamaged):
@@ -224,14 +228,10 @@ class ExportFailed(WinkError):
         super().__init__(reason)
 
 
-class BundleRefused(WinkError):
+class BundleRefused(_OfPath):
     """A file is no bundle of a session, or a damaged or a hostile one; nothing was written."""
 
     says = "{path!r} was not imported: {reason}; ask for it once more, `wink export` writes one"
-
-    def __init__(self, path: str, reason: str) -> None:
-        self.path, self.reason = path, reason
-        super().__init__(path, reason)
 
 
 class ImportRefused(WinkError):
@@ -287,7 +287,7 @@ class RecordTooNew(RecordError):
         super().__init__(path, version, supported)
 
 
-class RecordCorrupt(RecordError):
+class RecordCorrupt(_OfPath, RecordError):
     """The record is damaged or something else's, and has been left as it is."""
 
     says = (
@@ -295,12 +295,8 @@ class RecordCorrupt(RecordError):
         "move it away to begin a new one: `wink recover --set-aside` does so"
     )
 
-    def __init__(self, path: str, reason: str) -> None:
-        self.path, self.reason = path, reason
-        super().__init__(path, reason)
 
-
-class StateNotKnown(RecordError):
+class StateNotKnown(_OfPath, RecordError):
     """What lies in a workspace's `.wink` looks like a state, and is not known to be this user's; nothing of it was opened."""
 
     says = (
@@ -308,12 +304,8 @@ class StateNotKnown(RecordError):
         "made it, and `wink recover --set-aside` puts it aside if not"
     )
 
-    def __init__(self, path: str, reason: str) -> None:
-        self.path, self.reason = path, reason
-        super().__init__(path, reason)
 
-
-class StateKeyError(RecordError):
+class StateKeyError(_OfPath, RecordError):
     """The key by which wink knows a user's own states cannot be kept, or others could have written it."""
 
     says = (
@@ -321,16 +313,8 @@ class StateKeyError(RecordError):
         "set XDG_STATE_HOME to a directory that is yours alone"
     )
 
-    def __init__(self, path: str, reason: str) -> None:
-        self.path, self.reason = path, reason
-        super().__init__(path, reason)
 
-
-class RecordUnavailable(RecordError):
+class RecordUnavailable(_OfPath, RecordError):
     """The record could not be reached just now: it is locked for too long, or the disk fails."""
 
     says = "cannot use {path!r}: {reason}; fix that and try again"
-
-    def __init__(self, path: str, reason: str) -> None:
-        self.path, self.reason = path, reason
-        super().__init__(path, reason)
