@@ -22,6 +22,8 @@ MEANINGS: Final = {
     "portable_names": "`true`, in any of several, has `wink accept` refuse new names that Windows cannot hold, `aux.txt` or `a:b`; it takes them "
     "with a note otherwise, as calls of `run_command` always do. File tools never make one",
     "history": "how much of the past is kept: `keep`, with `calls`, `days` and `bytes`; see [what is kept](#what-is-kept)",
+    "hide": "what a program in `wink try` does not see of your home, of the machine and of the environment, a list; a `!` in front shows it; only in your own settings; "
+    "see [what is hidden](../guide/run-programs.md#what-is-hidden)",
     "persist": "files of your home that a program in `wink try` may change for real, a list; only in your own settings; see "
     "[what an agent keeps](../guide/run-programs.md#what-an-agent-keeps)",
     "network": "the hosts that a program in `wink try` reaches where its profile has the network, a list, or `true` or `false`; a workspace that is not trusted "

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -34,12 +38,28 @@ def test_the_explanation_is_what_is_printed(cli: Callable[..., Done], place: Pat
     assert cli(*command.split()).out == shown
 
 
+def test_what_a_program_sees_is_what_is_printed(place: Path) -> None:
+    """Word for word, both streams in their order, under the settings at the top of the page."""
+    (place / "wink.toml").write_text(SETTINGS[0])
+    for name, text in ((".env", "KEY=1\n"), ("src/.env", "KEY=2\n"), ("secrets/key", "3\n"), ("public", "hello\n")):
+        (place / name).parent.mkdir(exist_ok=True)
+        (place / name).write_text(text)
+    command, shown = CONSOLE[1]
+
+    done = subprocess.run(
+        [sys.executable, "-m", "wink", *shlex.split(command)], cwd=place, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True, check=True, env=os.environ | {"HOME": str(place.parent / "home")},
+    )  # fmt: skip
+
+    assert done.stdout == shown
+
+
 def test_the_trust_dialogue_is_what_is_printed(cli: Callable[..., Done], place: Path) -> None:
     """But for the question, which is asked of a person at a terminal."""
     config = Path(place.parent / "home" / ".config" / "wink")
     config.mkdir(parents=True)
     (config / "wink.toml").write_text('rules_default = "deny"\n')
     (place / "wink.toml").write_text('[[rules]]\naction = "allow"\ntools = "run_command"\n')
-    command, shown = CONSOLE[1]
+    command, shown = CONSOLE[2]
 
     assert cli(*command.split()).out == re.sub(r"Trust .*\n", "", shown)

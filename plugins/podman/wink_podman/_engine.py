@@ -23,13 +23,18 @@ _TEMPORARY = "/tmp"  # noqa: S108  the container's own
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The workspace as a container sees it: what it writes goes to `upper`; `masked` directories look like `empty`."""
+    """The workspace as a container sees it: what it writes goes to `upper`; `masked` directories look like `empty`.
+
+    So do those of `hidden`, and the files of it like `nothing`: paths in the workspace, each with whether it is a directory.
+    """
 
     root: str
     upper: str
     work: str
     empty: str
     masked: Sequence[str] = ()
+    nothing: str = ""
+    hidden: Sequence[tuple[str, bool]] = ()
 
 
 def podman() -> str:
@@ -85,12 +90,20 @@ def arguments(
     yield from ("--volume", f"{view.root}:{WORKSPACE}:O,upperdir={view.upper},workdir={view.work}")
     for place in view.masked:
         yield from ("--volume", f"{view.empty}:{WORKSPACE}/{place}:ro")
+    for place, is_directory in view.hidden:
+        source = view.empty if is_directory else view.nothing
+        yield from ("--mount", _fields("type=bind", f"source={source}", f"destination={WORKSPACE}/{place}", "readonly"))
     yield from ("--workdir", f"{WORKSPACE}/{cwd}".rstrip("/"))
     yield from ("--env", f"HOME={_TEMPORARY}")
     for variable, value in (*config.env.items(), *env):
         yield from ("--env", f"{variable}={value}")
     if interactive:
         yield "--interactive"
+
+
+def _fields(*fields: str) -> str:
+    """What Podman reads as comma-separated values."""
+    return ",".join('"' + field.replace('"', '""') + '"' for field in fields)
 
 
 def _rights(config: PodmanConfig, root: str) -> Iterator[str]:

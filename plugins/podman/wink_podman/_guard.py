@@ -143,7 +143,10 @@ class _Contained:
         place = self.overlay.directory
         os.makedirs(f"{place}/empty", exist_ok=True)
         mount = self.overlay.mount()
-        view = View(mount.target, mount.upper, mount.work, f"{place}/empty", self.masked)
+        hidden = self._hidden(mount.upper)
+        if hidden:
+            os.close(os.open(f"{place}/nothing", os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o444))
+        view = View(mount.target, mount.upper, mount.work, f"{place}/empty", self.masked, f"{place}/nothing", hidden)
         words = [
             *arguments(
                 self.config,
@@ -183,6 +186,16 @@ class _Contained:
         finally:
             streams.close(streams.out, streams.err)
         return _started(command, ended)
+
+    def _hidden(self, upper: str) -> tuple[tuple[str, bool], ...]:
+        """What rules hide, each with whether it is a directory: of a link that is hidden, what it leads to in the workspace."""
+        root, hiding = self.overlay.root, self.sandbox.hiding
+        found = dict[str, bool]()
+        for path in () if hiding is None else hiding.find(root, upper):
+            real = os.path.realpath(f"{root}/{path}")
+            if real.startswith(f"{root}/") and os.path.exists(real):
+                found[real[len(root) + 1 :]] = os.path.isdir(real)
+        return tuple(found.items())
 
     def changes(self) -> tuple[FileChange, ...]:
         """What it changed, one entry a path."""

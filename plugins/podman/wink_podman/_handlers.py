@@ -95,6 +95,7 @@ def _value(outcome: Outcome, *, show: bool) -> ShellExecuteResult:
         len(outcome.changes),
         tuple(f"{change.kind} {quoted_path(change.path)}" for change in outcome.changes[:_CHANGES_SHOWN]),
         tuple(f"{quoted_path(path)} {reason}" for path, reason in outcome.notes[:_LEFT_OUT_SHOWN]),
+        outcome.hidden,
     )
 
 

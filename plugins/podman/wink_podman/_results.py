@@ -12,7 +12,8 @@ class ShellExecuteResult:
     """How a command ended, what it said, and what it changed.
 
     `exit_code` is None where it did not exit by itself; `reason` tells why then. `kept` says whether its changes were made to
-    the workspace; `changes` lists the first of `changed` paths, `left_out` what stays out, each with the reason.
+    the workspace; `changes` lists the first of `changed` paths, `left_out` what stays out, each with the reason. `hidden`
+    names some of the paths that rules hid from the command.
     """
 
     exit_code: int | None
@@ -24,6 +25,7 @@ class ShellExecuteResult:
     changed: int = 0
     changes: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
+    hidden: str = ""
 
     def render(self) -> str:
         r"""The outcome first, then what was said, then what was changed.
@@ -51,4 +53,6 @@ class ShellExecuteResult:
             parts[0] += "; no output, and no file was changed"
         if self.left_out:
             parts.append("\n".join(["left out:", *(f"  {line}" for line in self.left_out)]))
+        if self.hidden:
+            parts.append(f"hidden by rules, and empty for the command: {self.hidden}")
         return "\n\n".join(parts)

@@ -6,10 +6,10 @@ import os
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
-from wink.dataclass import dataclass
-from wink.errors import HandleRevoked, MergeConflict, SandboxUnavailable
+from wink.dataclass import dataclass, replace
+from wink.errors import HandleRevoked, MergeConflict, MergeRefused, SandboxUnavailable
 from wink.filesystem import FileChange, FileTransaction
-from wink.transactions import current_transaction
+from wink.transactions import Transaction, current_transaction
 from wink.trust import allowed
 from wink_sandbox._guard import Guard, usual_guard
 from wink_sandbox._lay import FOREIGN
@@ -21,18 +21,23 @@ from wink_sandbox.programs import ENVIRONMENT, SCRATCH, Command, Ended, Limits, 
 if TYPE_CHECKING:
     from wink.tools import IsolatedEnd
 
+_HIDES: Final = "is hidden by a rule, or holds what is, and cannot be moved or deleted"
 _OVERFLOW: Final = b"Value too large for defined data type"
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a program in a call: how it ended, whether its `changes` were kept, and what of them was not."""
+    """What became of a program in a call: how it ended, whether its `changes` were kept, and what of them was not.
+
+    `hidden` names some of the paths that rules hid from it.
+    """
 
     ended: Ended
     kept: bool
     guard: str
     changes: tuple[FileChange, ...]
     notes: Notes = ()
+    hidden: str = ""
 
 
 def run_in_call(
@@ -55,7 +60,7 @@ def run_in_call(
     if transaction is None or part is None:
         raise SandboxUnavailable("overlay", ("programs are run by tools of a prompt that is bound to files",))
     chosen = guard or usual_guard(part)
-    stop = Stop()
+    sandbox, stop = _hiding(sandbox, transaction), Stop()
     transaction.when_revoked(stop)
     try:
         with chosen.open(part, sandbox) as guarded:
@@ -66,6 +71,7 @@ def run_in_call(
             if kept:
                 transaction.take_turn()
                 changes = guarded.changes()
+                _check_hidden(sandbox, changes)
                 try:
                     guarded.keep()
                 except MergeConflict as error:
@@ -74,7 +80,9 @@ def run_in_call(
                 changes = guarded.changes()
             told = steering(changes, part.tree.store.root or "") if kept else ()
             transaction.ran_under(chosen.name, chosen.unseen)
-            return Outcome(ended, kept, chosen.name, changes, (*told, *guarded.notes(), *_hints(ended)))
+            hidden = "" if sandbox.hiding is None else str(sandbox.hiding)
+            notes = (*told, *guarded.notes(), *_hints(ended))
+            return Outcome(ended, kept, chosen.name, changes, notes, hidden)
     finally:
         stop.close()
 
@@ -112,7 +120,32 @@ class OverlayIsolation:
                 on_output(data)
 
         outcome = run_in_call(command, Sandbox(profile, scratch=SCRATCH), on_output=take, beat=beat)
-        return IsolatedEnd(outcome.kept, outcome.ended.status, outcome.ended.reason, outcome.ended.stderr.text())
+        return IsolatedEnd(
+            outcome.kept, outcome.ended.status, outcome.ended.reason, outcome.ended.stderr.text(), outcome.hidden
+        )
+
+
+def _hiding(sandbox: Sandbox, transaction: Transaction) -> Sandbox:
+    """The same, with what rules hide from the tool that is called, those of the calls around it too."""
+    tool, policies = transaction.governed
+    around = transaction.around
+    while around is not None:
+        policies, around = (*policies, *around.governed[1]), around.around
+    if not policies:
+        return sandbox
+    from wink_sandbox.hiding import hiding_by  # which calls that no policy governs do not need
+
+    return replace(sandbox, hiding=hiding_by(policies, tool))
+
+
+def _check_hidden(sandbox: Sandbox, changes: Sequence[FileChange]) -> None:
+    """Raise `MergeRefused` where a program has moved or deleted what it was not to see, as it can on a copy."""
+    if sandbox.hiding is None:
+        return
+    # A directory that is one still holds what it held.
+    paths = (change.path for change in changes if change.after is None or change.after.kind != "directory")
+    if touched := sandbox.hiding.touched(paths):
+        raise MergeRefused([(path, _HIDES) for path in touched])
 
 
 def _with_callers(error: MergeConflict, recorder: object, part: FileTransaction) -> MergeConflict:

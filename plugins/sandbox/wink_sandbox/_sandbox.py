@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from wink.dataclass import dataclass, field, replace
 from wink.errors import ProgramNotStarted, SandboxUnavailable
@@ -32,6 +32,9 @@ from wink_sandbox.programs import (
     watch,
 )
 
+if TYPE_CHECKING:
+    from wink_sandbox.hiding import Hiding
+
 T = TypeVar("T")
 
 _STARTS = 5
@@ -44,12 +47,15 @@ class Sandbox:
     """How programs are confined.
 
     `masked` are directories, relative to the workspace, that look empty to them, `scratch` names of directories that stay
-    out of transactions, see `Scratch`.
+    out of transactions, see `Scratch`. `hiding` is what rules hide of the workspace, `hidden` are real paths elsewhere that
+    look empty.
     """
 
     profile: Profile = field(default_factory=Profile)
     masked: tuple[str, ...] = (".wink",)
     scratch: tuple[str, ...] = ()
+    hiding: Hiding | None = None
+    hidden: tuple[str, ...] = ()
 
     def run(
         self,
@@ -144,7 +150,24 @@ class Sandbox:
             places=[*masked, *own],
             covered=listening(profile, root),
             port=PORT if hosts else 0,
+            hidden=self._hidden(root, overlay.upper),
+            blank=overlay.directory,
+            pinned=[root] if overlay.is_copy else (),
         )
+
+    def _hidden(self, root: str, upper: str) -> list[tuple[str, tuple[str, ...]]]:
+        """What the launcher is to hide."""
+        from wink_sandbox.hiding import other_names  # which commands that run no program do not need
+
+        names: list[str] = list(self.masked)
+        hidden = [("/", tuple(path[1:] for path in self.hidden))] if self.hidden else []
+        if self.hiding is not None and (found := self.hiding.find(root, upper)):
+            hidden.append((root, found))
+            names = [*names, *found]
+        # The same filesystem can be mounted at other places too.
+        if others := tuple(other_names(root, names)):
+            hidden.append(("/", others))
+        return hidden
 
 
 def _own(profile: Profile, source: str, root: str) -> list[str]:

@@ -109,6 +109,7 @@ class Shell:
             listed(outcome.changes, self._config.max_changes),
             tuple(FileNote(quoted_path(path) or ".", "left out", reason) for path, reason in outcome.notes[:_LEFT_OUT]),
             outcome.guard,
+            outcome.hidden,
             ended.traffic,
         )
 

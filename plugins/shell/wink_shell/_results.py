@@ -27,8 +27,9 @@ class CommandResult:
 
     `exit_code` is None where it did not exit by itself; `reason` tells why then. `kept` says whether the changes were
     made to the workspace. `changes` lists the first of `changed`; `left_out` are paths that stay out, those that
-    decide what the next program loads, and links that lead out of the workspace, with what there is to say of them. `traffic` is
-    what the command asked of the network, where only some hosts are listed.
+    decide what the next program loads, and links that lead out of the workspace, with what there is to say of them.
+    `hidden` names some of the paths that rules hid from the command.
+    `traffic` is what the command asked of the network, where only some hosts are listed.
     """
 
     exit_code: int | None
@@ -41,6 +42,7 @@ class CommandResult:
     changes: tuple[FileNote, ...] = ()
     left_out: tuple[FileNote, ...] = ()
     guard: str = "overlay"
+    hidden: str = ""
     traffic: Traffic | None = None
 
     def render(self) -> str:
@@ -70,6 +72,8 @@ class CommandResult:
         if self.traffic is not None and (lines := tuple(self.traffic.lines())):
             shown = [*lines[:_LINES], *([f"... and {len(lines) - _LINES} more"] if len(lines) > _LINES else [])]
             parts.append("\n".join(["network:", *(f"  {line}" for line in shown)]))
+        if self.hidden:
+            parts.append(f"hidden by rules, and empty for the command: {self.hidden}")
         return "\n\n".join(parts)
 
     @property

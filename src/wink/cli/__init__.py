@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from wink.cli._wrong import WrongInput, nearest, readable, wrong
     from wink.cli.past import doubts, echo_reverted, json_of_reverted
     from wink.cli.settings import (
+        hide_settings,
         installed_catalog,
         network_settings,
         path_denials,
@@ -63,6 +64,7 @@ __all__ = [
     "echo_paths",
     "echo_reverted",
     "fit",
+    "hide_settings",
     "installed_catalog",
     "json_of_change",
     "json_of_reasons",
@@ -113,7 +115,7 @@ _PLACES: Final = {
     "Shown echo_diff echo_diff_text echo_paths paths_of": "_changed",
     "echo_json json_of_change json_of_reasons json_option opened_for_reading when": "_calls",
     "fit one_line visible": "_shorten",
-    "installed_catalog network_settings persist_settings portable_names_for path_denials rule_policies settings_problem": "settings",
+    "hide_settings installed_catalog network_settings persist_settings portable_names_for path_denials rule_policies settings_problem": "settings",
     "doubts echo_reverted json_of_reverted": "past",
     "model_adapter": "_model",
     "model_offer": "_model",

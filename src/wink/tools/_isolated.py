@@ -30,12 +30,13 @@ _MOST_BYTES: Final = 64 * 1024 * 1024
 
 
 class IsolatedEnd(NamedTuple):
-    """How an isolated process ended: whether its changes became the call's, its exit status, or why there is none, and its errors."""
+    """How an isolated process ended: whether its changes became the call's, its exit status, or why there is none, its errors, and which paths were hidden from it."""
 
     kept: bool
     status: int | None
     reason: str
     errors: str
+    hidden: str = ""
 
 
 @runtime_checkable
@@ -165,7 +166,8 @@ def _result(last: dict[str, Any], end: IsolatedEnd, result: Any) -> ToolResult[A
     value = last["value"]
     if result is not None and value is not None:
         value = parse(result, dumps(value))
-    return ToolResult(last["message"], value, last["success"], last["exclude"])
+    told = f"{last['message']}\n(rules hid from it: {end.hidden})" if end.hidden else last["message"]
+    return ToolResult(told, value, last["success"], last["exclude"])
 
 
 def _raise(raised: dict[str, Any]) -> NoReturn:

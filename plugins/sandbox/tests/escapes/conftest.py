@@ -213,7 +213,7 @@ def wink(world: World, *words: str, user: int | None = None) -> Ended:
     if user is not None:
         interpreter = usable_by(user)
         assert interpreter is not None, "only asked for where there is one"
-        environment |= {"PYTHONPATH": os.pathsep.join(_modules())}
+        environment |= {"PYTHONPATH": os.pathsep.join(modules())}
         command = [*_as(user), interpreter, "-m", "wink", *words]
     with open(world.base / "prompt") as stdin:
         done = subprocess.run(
@@ -230,14 +230,14 @@ def usable_by(user: int) -> str | None:
     for place in (sys.executable, f"/usr/bin/python3.{sys.version_info.minor}"):
         # As a child: the first program that setpriv executes is found with rights which it does not have itself.
         words = [*_as(user), "sh", "-c", f"{place} -c 'import wink.cli, pydantic_core' && true"]
-        environment = {"PATH": PATH, "PYTHONPATH": os.pathsep.join(_modules())}
+        environment = {"PATH": PATH, "PYTHONPATH": os.pathsep.join(modules())}
         with suppress(OSError):
             if subprocess.run(words, env=environment, cwd="/", capture_output=True, check=False).returncode == 0:
                 return place
     return None
 
 
-def _modules() -> list[str]:
+def modules() -> list[str]:
     import click
 
     import wink as here

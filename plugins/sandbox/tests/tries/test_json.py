@@ -29,6 +29,7 @@ def test_a_try_is_told_in_the_last_line_of_standard_error(wink: Wink, place: Pat
         "changes": [{"path": "a.txt", "kind": "modified"}],
         "cannot_be_accepted": [],
         "notes": [],
+        "hidden": told["hidden"],  # what this machine has of its user's credentials
         "home": [],
         "accepted": None,
     }

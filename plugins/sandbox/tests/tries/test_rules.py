@@ -18,7 +18,12 @@ mkdir odd; cd odd; touch C:x "$(printf 'a\\nb')" 'back\\slash' "$(printf 'caf\\3
 
 
 def rules(place: Path, *tables: str) -> None:
-    text = "\n".join(f'[[rules]]\naction = "deny"\nreason = "it stays"\n{table}' for table in tables)
+    """Rules that deny to change something, and not to read it, which would hide it."""
+    head = '[[rules]]\naction = "deny"\nreason = "it stays"\n'
+    text = "\n".join(
+        f"{head}{table}" + ("" if "tools" in table or "effects" in table else '\ntools = ["*", "!read_file"]')
+        for table in tables
+    )
     (place / "wink.toml").write_text(text)
 
 

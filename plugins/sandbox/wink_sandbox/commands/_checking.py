@@ -18,10 +18,11 @@ def check_of(command: str, *, as_json: bool) -> Check:
 
     def check(one: Try, overlay: Overlay) -> Ran:
         # What an accept without a check does not need.
+        from wink_sandbox.commands._hidden import hiding_of
         from wink_sandbox.commands._ways import Asked, run_confined
         from wink_sandbox.tries import CHECK_PROFILE, Ran
 
-        asked = Asked(("/bin/sh", "-c", command), CHECK_PROFILE, None, (), (), quiet=True)
+        asked = Asked(("/bin/sh", "-c", command), CHECK_PROFILE, None, (), (), True, hiding_of(overlay.root))
         # Where this process is may be gone in what is checked.
         with _on_standard_error(only=as_json), chdir(overlay.root):
             return Ran(run_confined(one, overlay, asked)[0])

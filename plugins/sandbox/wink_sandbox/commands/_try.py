@@ -28,6 +28,7 @@ from wink_sandbox.tries import PROFILES, Try
 
 if TYPE_CHECKING:
     from wink_sandbox import Differences
+    from wink_sandbox.commands._ways import Asked
     from wink_sandbox.tries import Accepted
 
 _OUTSIDE = "what git wrote to {} stays in the try and cannot be accepted: commit again after `wink accept --without {}`"
@@ -68,7 +69,12 @@ _REFUSED, _KILLED = 2, 130
     is_flag=True,
     help="Run it unconfined on a copy of the workspace: what it writes elsewhere is real at once.",
 )
-@click.option("--read", multiple=True, metavar="PATH", help="Let it read PATH too; may be repeated.")
+@click.option(
+    "--read",
+    multiple=True,
+    metavar="PATH",
+    help="Let it read PATH too, also where that is hidden otherwise, or a '$VARIABLE'; may be repeated.",
+)
 @click.option(
     "-q",
     "--quiet",
@@ -102,13 +108,12 @@ def try_(
     --keep-on-success could not accept. The first line on standard error says what the program sees.
     """
     # What `--help` does not need.
+    from wink_sandbox.commands._hidden import hiding_of, kept_of, readable
     from wink_sandbox.commands._keeping import persisted
     from wink_sandbox.commands._ways import Asked, run_confined, run_on_copy
 
     quiet = quiet or as_json
-    for path in read:
-        if not os.path.exists(path):
-            raise wrong(f"--read {path!r} does not exist")
+    paths = readable(read)
     if unconfined and (no_network or any(one != ANY for one in network) or read or profile != next(iter(PROFILES))):
         raise wrong("--unconfined confines nothing; give it without --profile, --no-network, a host and --read")
     if "/" not in command[0] and shutil.which(command[0]) is None:
@@ -116,7 +121,9 @@ def try_(
     with open_workspace(workspace) as opened:
         tried, portable, entries = Try(opened, name), portable_names_for(opened.root), persisted(profile, opened.root)
         reached = None if unconfined else network_of(profile, network, no_network, opened.root)
-        asked = Asked(command, profile, reached, read, entries, quiet)
+        kept = None if unconfined else kept_of(profile, opened.root, read, entries)
+        hiding = None if unconfined else hiding_of(opened.root)
+        asked = Asked(command, profile, reached, paths, entries, quiet, hiding, kept)
         with tried.use() as overlay:
             status, found, home, is_kept = None, None, (), False
             left: tuple[tuple[str, str], ...] = ()
@@ -136,6 +143,8 @@ def try_(
                     left = tried.refusals(
                         found, portable_names=portable, settings=settings_problem, denial=_denials(opened.root)
                     )
+        if hiding is not None and hiding.hidden and not quiet:
+            click.echo(one_line(f"wink: hidden by rules, and empty for the program: {hiding}"), err=True)
         for git in outside:
             import shlex
 
@@ -165,13 +174,13 @@ def try_(
                     tell_accepted(accepted, ignored=opened.filesystem.ignored(), err=True)
                 tell_home(() if accepted.is_over else home, name, err=True)
                 if as_json:
-                    _tell_machine(tried, status, found, home, left, accepted)
+                    _tell_machine(tried, status, found, home, left, _hidden(asked), accepted)
                 return status
         if quiet:
             tell_refusals(() if is_refused else left)
             tell_lost(found.notes)
             if as_json:
-                _tell_machine(tried, status, found, home, left)
+                _tell_machine(tried, status, found, home, left, _hidden(asked))
             return _KILLED if status is None else _REFUSED if is_refused else status
         if (home or is_kept) and not outside and not changes and not found.notes:
             click.echo("wink: it changed nothing in the workspace", err=True)
@@ -182,6 +191,14 @@ def try_(
             tell_tried(changes, notes, name, refused, ignored=ignored, only_git=bool(outside))
         tell_home(home, name, err=True)
     return _KILLED if status is None else _REFUSED if is_refused else status
+
+
+def _hidden(asked: Asked) -> tuple[str, ...]:
+    """What rules hid in the workspace, and then what of the machine was hidden, as it is named."""
+    return (
+        *(asked.hiding.hidden if asked.hiding is not None else ()),
+        *(asked.kept.told if asked.kept is not None else ()),
+    )
 
 
 def _denials(root: str) -> Callable[[str], str] | None:
@@ -199,6 +216,7 @@ def _tell_machine(
     found: Differences,
     home: tuple[FileChange, ...],
     left: tuple[tuple[str, str], ...],
+    hidden: tuple[str, ...],
     accepted: Accepted | None = None,
 ) -> None:
     """Say all of it in JSON, on standard error, since standard output is the program's."""
@@ -214,6 +232,7 @@ def _tell_machine(
         "changes": list(map(json_of_change, found.changes())),
         "cannot_be_accepted": json_of_reasons(left),
         "notes": json_of_reasons(found.notes),
+        "hidden": [path_in_json(path) for path in hidden],
         "home": [path_in_json(change.path) for change in home],
         "accepted": None if accepted is None else json_of_accepted(tried, accepted),
     }

@@ -40,6 +40,7 @@ from wink_sandbox.tries import PROFILES, Run, Try, home_of, private_places, prof
 
 if TYPE_CHECKING:
     from wink_sandbox import CopyOfTry
+    from wink_sandbox.hiding import Hiding, Kept
     from wink_sandbox.tries import HomePattern
 
 _UNCONFINED: Final = (
@@ -61,7 +62,10 @@ _PRIVATE: Final = (_TEMPORARY, "/var/tmp", "/dev/shm")  # noqa: S108 - these eve
 
 
 class Asked(NamedTuple):
-    """What is asked for: `argv` with a profile, whatever that says of the network, and `entries` of the home to make real."""
+    """What is asked for: `argv` with a profile, whatever that says of the network, and `entries` of the home to make real.
+
+    `hiding` is what rules hide of the workspace, `kept` what is hidden of the machine.
+    """
 
     argv: tuple[str, ...]
     profile: str
@@ -69,6 +73,13 @@ class Asked(NamedTuple):
     read: tuple[str, ...]
     entries: tuple[HomePattern, ...]
     quiet: bool
+    hiding: Hiding | None = None
+    kept: Kept | None = None
+
+    @property
+    def sandbox(self) -> Sandbox:
+        """Programs as they are confined, with the usual profile."""
+        return Sandbox(hiding=self.hiding, hidden=() if self.kept is None else self.kept.places)
 
 
 class _Ended(NamedTuple):
@@ -90,7 +101,8 @@ def run_confined(tried: Try, overlay: Overlay, asked: Asked) -> tuple[int | None
     made = profile_named(asked.profile, network=asked.network, home=None if is_private else home, readable=places)
     _check_confining()
     check_mounts(root)
-    env = allowed(os.environ, chosen.env)
+    hidden = () if asked.kept is None else asked.kept.variables
+    env = {name: value for name, value in allowed(os.environ, chosen.env).items() if name not in hidden}
     if chosen.machine:
         # The workspace is a mount of its own now, and may be a directory of a repository that begins above it.
         env["GIT_DISCOVERY_ACROSS_FILESYSTEM"] = "1"
@@ -105,7 +117,8 @@ def run_confined(tried: Try, overlay: Overlay, asked: Asked) -> tuple[int | None
         _tell_overlay(made, root, mounts, asked)
     for line in told:
         click.echo(one_line(f"wink: {line}"), err=True)
-    sandbox = Sandbox(replace(made, writable=tuple(mount.target for mount in mounts)))
+    _tell_kept(asked)
+    sandbox = replace(asked.sandbox, profile=replace(made, writable=tuple(mount.target for mount in mounts)))
     with _noted(tried, asked.argv, home if is_private else "") as ended:
         tried.note_places(mounts, os.path.abspath(git) if (git := env.get("GIT_DIR")) else "")
         persist = None
@@ -181,7 +194,8 @@ def _run_copied(
         click.echo(one_line(f"wink: {_NO_HOME.format(no_home)}"), err=True)
     if asked.entries:
         click.echo(one_line(f"wink: {_NOT_KEPT.format(shown_entries(asked.entries), seen)}"), err=True)
-    sandbox = Sandbox(replace(made, readable=(*made.readable, *home)))
+    _tell_kept(asked)
+    sandbox = replace(asked.sandbox, profile=replace(made, readable=(*made.readable, *home)))
     mounts = tuple(Mount(place, (place,), "", "") for place in home)
     with tried.copied() as copy, _noted(tried, asked.argv) as ended:
         tell_notes(tuple(sorted(copy.left_out)), err=True)
@@ -267,6 +281,13 @@ def _tell_start(made: Profile, asked: Asked, places: str, copied: str = "") -> N
     )
     with suppress(OSError):  # nobody needs to read it
         click.echo(one_line(f"wink: workspace {shown_workspace()}, profile {asked.profile}: {sees}"), err=True)
+
+
+def _tell_kept(asked: Asked) -> None:
+    """Say in a line what of the machine is hidden, and how it is not."""
+    if asked.kept is not None and asked.kept.told and not asked.quiet:
+        with suppress(OSError):
+            click.echo(one_line(f"wink: also hidden: {asked.kept}; --read PATH shows one"), err=True)
 
 
 def _inside(root: str) -> str:

@@ -42,8 +42,9 @@ class Request:
 
     `view` are bubblewrap's options, `limits` RLIMIT names, `filter` is what `filter_of_calls` gives, in hexadecimal, and
     `places` are paths that must be what they are called, once all is mounted: no links that lead elsewhere. `covered` are
-    files that are not to be seen, and may be gone by then. `port` is where a proxy listens in a network namespace that has
-    no other way out; 0 where there is none.
+    files that are not to be seen, and may be gone by then. `hidden` are directories with paths in them over which an empty file or
+    directory is laid, for which `blank` is a directory that the program does not see; in those of `pinned` what holds one keeps its name.
+    `port` is where a proxy listens in a network namespace that has no other way out; 0 where there is none.
     """
 
     bwrap: str
@@ -56,6 +57,9 @@ class Request:
     places: Sequence[str] = ()
     covered: Sequence[str] = ()
     port: int = 0
+    hidden: Sequence[tuple[str, Sequence[str]]] = ()
+    blank: str = ""
+    pinned: Sequence[str] = ()
 
 
 class Channel:

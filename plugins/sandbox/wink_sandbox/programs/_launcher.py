@@ -21,12 +21,14 @@ import resource
 import select
 import signal
 import socket
+import stat
 import struct
 import sys
 from typing import Any
 
 CLONE_NEWNS, CLONE_NEWUSER, CLONE_NEWNET = 0x00020000, 0x10000000, 0x40000000
-MS_RDONLY, MS_BIND, MS_REC, MS_PRIVATE = 1, 4096, 16384, 1 << 18
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_REMOUNT = 1, 2, 4, 32
+MS_BIND, MS_REC, MS_PRIVATE = 4096, 16384, 1 << 18
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 IDLE_SECONDS = 60
 TIOCSCTTY = 0x540E
@@ -215,7 +217,9 @@ def become(request: dict[str, Any], streams: list[int], telling: int, parent: in
     check(libc.unshare(CLONE_NEWNS), "unshare mounts")
     check(libc.mount(None, b"/", None, MS_REC | MS_PRIVATE, None), "make mounts private")
     # All of them are looked up before the first one is mounted, and perhaps hides where the next one's layers are.
-    for mount, fds in [(mount, layers(**mount)) for mount in request["mounts"]]:
+    mounts = [(mount, layers(**mount)) for mount in request["mounts"]]
+    blank = blanks(request["blank"]) if request["hidden"] else []
+    for mount, fds in mounts:
         check_place(mount["target"])
         if mount["work"]:
             overlay(mount["target"], fds)
@@ -225,6 +229,8 @@ def become(request: dict[str, Any], streams: list[int], telling: int, parent: in
             read_only(mount["target"], fds)
     for place in request["places"]:
         check_place(place)
+    for at, paths in request["hidden"]:
+        hide(at, paths, blank, is_pinned=at in request["pinned"])
     for path in request["covered"]:
         cover(path)
     if request["port"]:
@@ -285,6 +291,73 @@ def sever(view: list[str], port: int, gate: int) -> None:
             except FileNotFoundError:  # a kernel without IPv6
                 pass
         socket.send_fds(passed, [b"n"], [listener.fileno(), *counters])
+
+
+def blanks(place: str) -> list[int]:
+    """Descriptors of an empty file and an empty directory that nobody can change, mounted where nothing else is needed by its name."""
+    fd = opened_plainly(place)
+    at = f"/proc/self/fd/{fd}".encode()
+    check(libc.mount(b"tmpfs", at, b"tmpfs", MS_NOSUID | MS_NODEV, b"mode=755,size=4096"), place)
+    os.close(fd)
+    fd = opened_plainly(place)  # what is mounted there now
+    os.close(os.open("file", os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o444, dir_fd=fd))
+    os.mkdir("directory", 0o555, dir_fd=fd)
+    check(
+        libc.mount(None, f"/proc/self/fd/{fd}".encode(), None, MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NODEV, None),
+        place,
+    )
+    found = [os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=fd) for name in ("file", "directory")]
+    os.close(fd)
+    return found
+
+
+def hide(at: str, paths: list[str], blank: list[int], *, is_pinned: bool) -> None:
+    """Lay an empty file or directory over each of some paths, over a link itself; what is gone is not there to be seen.
+
+    With `is_pinned` the directories on the way cannot be renamed: what is in them would have another name the next time.
+    """
+    base, pinned = opened(at), set[str]()
+    for path in paths:
+        fd, way, is_inside = os.dup(base), "", False
+        try:
+            *above, last = path.split("/")
+            if "" in (*above, last):
+                raise OSError(errno.EINVAL, "no relative path", path)
+            for name in above:
+                way = f"{way}/{name}"
+                if is_pinned and way not in pinned:
+                    pinned.add(way)
+                    inner = opened_by_name(name, fd)
+                    bind_on(inner, inner, way)
+                    os.close(inner)
+                inner = opened_by_name(name, fd)
+                os.close(fd)
+                fd, is_inside = inner, True
+            inner = opened_by_name(last, fd)
+            os.close(fd)
+            fd = inner
+            bind_on(blank[stat.S_ISDIR(os.fstat(fd).st_mode)], fd, path)
+        except PermissionError:
+            if not is_inside:
+                raise
+            bind_on(blank[True], fd, path)  # a directory that is closed now, and that its owner can open
+        except OSError as error:
+            if error.errno not in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
+                raise
+        finally:
+            os.close(fd)
+    os.close(base)
+
+
+def opened_by_name(name: str, directory: int) -> int:
+    """The descriptor of what has a name in a directory, of a link itself."""
+    return os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=directory)
+
+
+def bind_on(source: int, target: int, what: str) -> None:
+    """Show one thing in the place of another, both by descriptors."""
+    words = (f"/proc/self/fd/{source}".encode(), f"/proc/self/fd/{target}".encode())
+    check(libc.mount(*words, None, MS_BIND, None), what)
 
 
 def check_place(path: str) -> None:

@@ -7,7 +7,8 @@ from wink.spellings import lazily
 if TYPE_CHECKING:
     from wink.cli.settings._file_settings import (
         NetworkSettings,
-        PersistSettings,
+        OwnList,
+        hide_settings,
         max_file_bytes_for,
         network_settings,
         persist_settings,
@@ -23,12 +24,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NetworkSettings",
-    "PersistSettings",
+    "OwnList",
     "RuleSettings",
     "VARIABLES",
     "WORKSPACE_FILES",
     "commands_catalog",
     "doubts",
+    "hide_settings",
     "installed_catalog",
     "keep_for",
     "keep_settings",
@@ -48,7 +50,7 @@ if not TYPE_CHECKING:  # each is imported when it is asked for
     __getattr__ = lazily(
         __name__,
         {
-            "NetworkSettings PersistSettings max_file_bytes_for network_settings persist_settings portable_names_for": "_file_settings",
+            "NetworkSettings OwnList hide_settings max_file_bytes_for network_settings persist_settings portable_names_for": "_file_settings",
             "keep_for keep_settings": "_keep_settings",
             "masking_for": "_mask_settings",
             "settings_problem": "_problem",

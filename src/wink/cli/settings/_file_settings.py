@@ -12,17 +12,18 @@ from wink.errors import SettingsError
 _KEY: Final = "max_file_bytes"
 _NAMES: Final = "portable_names"
 _PERSIST: Final = "persist"
+_HIDE: Final = "hide"
 _MOST: Final = 100
 _NETWORK: Final = "network"
 _HOSTS: Final = 1000
 
 
-class PersistSettings(NamedTuple):
-    """The files of the home that a try may make real, where that is said, and what the person should know, a line each."""
+class OwnList(NamedTuple):
+    """A list of texts that only the user's own settings give, where that is said, and what the person should know, a line each."""
 
     entries: tuple[str, ...] = ()
     shown: str = ""
-    place: str = _PERSIST
+    place: str = ""
     notes: tuple[str, ...] = ()
 
 
@@ -73,24 +74,37 @@ def portable_names_for(workspace: str | os.PathLike[str], environ: Mapping[str, 
     return wanted
 
 
-def persist_settings(workspace: str | os.PathLike[str], environ: Mapping[str, str] | None = None) -> PersistSettings:
-    """What `persist` says in the user's own settings; a workspace's file is not heeded, nor if the user trusts it.
+def persist_settings(workspace: str | os.PathLike[str], environ: Mapping[str, str] | None = None) -> OwnList:
+    """Which files of the home a try may make real: what `persist` says. What the entries mean is for `wink try` to say.
 
-    Raises `SettingsError`. What the entries mean is for `wink try` to say.
+    Raises `SettingsError`.
     """
-    found, notes = PersistSettings(), list[str]()
+    return _own(_PERSIST, workspace, environ)
+
+
+def hide_settings(workspace: str | os.PathLike[str], environ: Mapping[str, str] | None = None) -> OwnList:
+    """What of the machine a try hides besides what it usually does, or with a `!` in front does not: what `hide` says.
+
+    Raises `SettingsError`.
+    """
+    return _own(_HIDE, workspace, environ)
+
+
+def _own(key: str, workspace: str | os.PathLike[str], environ: Mapping[str, str] | None) -> OwnList:
+    """What the user's own settings say; a workspace's file is not heeded, nor if the user trusts it."""
+    found, notes = OwnList(place=key), list[str]()
     for source in sources(os.fspath(workspace), os.environ if environ is None else environ):
-        given, place = source.table(_PERSIST, None)
+        given, place = source.table(key, None)
         if given is None:
             continue
         if source.is_workspace:
-            where = source.place(_PERSIST)
+            where = source.place(key)
             notes.append(f"{where}: {place} is not heeded in a file of the workspace; say it in your own settings")
             continue
         items: list[Any] = cast("list[Any]", given) if isinstance(given, list) else [None]
         if len(items) > _MOST or not all(isinstance(item, str) for item in items):
             raise SettingsError(source.shown, [f"$.{place}: must be a list of at most {_MOST} texts"])
-        found = PersistSettings(tuple(items), source.shown, place)
+        found = OwnList(tuple(items), source.shown, place)
     return found._replace(notes=tuple(notes))
 
 

@@ -13,6 +13,7 @@ def settings_problem(name: str, data: bytes) -> str:
     from tempfile import TemporaryDirectory
 
     from wink.cli.settings._file_settings import (
+        hide_settings,
         max_file_bytes_for,
         network_settings,
         persist_settings,
@@ -33,6 +34,7 @@ def settings_problem(name: str, data: bytes) -> str:
                 portable_names_for,
                 persist_settings,
                 network_settings,
+                hide_settings,
                 keep_settings,
                 masking_for,
                 rule_settings,

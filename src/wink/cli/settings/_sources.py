@@ -24,6 +24,7 @@ _KEYS: Final = (
     "history",
     "persist",
     "network",
+    "hide",
 )
 _PLACES: Final = {
     # keys of tables, which people write at the top: the table that each belongs to
