@@ -19,10 +19,9 @@ IRREGULAR: Final = "holds settings, so it has to be a regular file"
 
 def import_places(root: str) -> tuple[str, ...]:
     """The directories beneath a real root that the running Python imports from, relative to it; `""` is the root itself."""
-    inside = (os.path.relpath(os.path.realpath(entry or "."), root) for entry in sys.path)
-    return tuple(
-        dict.fromkeys("" if one == "." else one for one in inside if one != ".." and not one.startswith("../"))
-    )
+    above = f"{root.rstrip('/')}/"
+    real = (f"{os.path.realpath(entry or '.')}/" for entry in sys.path)
+    return tuple(dict.fromkeys(one[len(above) : -1] for one in real if one.startswith(above)))
 
 
 def distribution_at(path: str, places: Iterable[str]) -> str | None:
