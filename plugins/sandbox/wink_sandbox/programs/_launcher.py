@@ -161,6 +161,11 @@ class Run:
         os.close(self.inner)
         self.inner = -1
 
+    def finish(self) -> None:
+        """Tell that it has ended, and let go of it."""
+        tell(self.channel, {"ended": self.exit, "code": self.code})
+        self.channel.close()
+
     def read_status(self) -> bool:
         """Take in what bubblewrap, or the child on its way there, tells; False when there is no more."""
         data = os.read(self.status, 65536)
@@ -466,6 +471,7 @@ def receive(control: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
 def serve(control: socket.socket, parent: int) -> None:
     """Start what is asked for, and tell what became of it, until nobody asks any more."""
     runs: set[Run] = set()
+    forks: Any = None
     while True:
         waiting = select.poll()
         watched: dict[int, Run | None] = {control.fileno(): None, parent: None}
@@ -475,8 +481,9 @@ def serve(control: socket.socket, parent: int) -> None:
                     watched[fd] = run
         for fd in watched:
             waiting.register(fd, select.POLLIN)
-        events = waiting.poll(None if runs else IDLE_SECONDS * 1000)
-        if not events:
+        rest = None if forks is None else forks.due(runs)
+        events = waiting.poll(IDLE_SECONDS * 1000 if not runs else None if rest is None else rest * 1000)
+        if not events and not runs:
             return
         for fd, _ in events:
             run = watched[fd]
@@ -484,7 +491,11 @@ def serve(control: socket.socket, parent: int) -> None:
                 asked = receive(control) if fd == control.fileno() else None
                 if asked is None:
                     return
-                runs.add(start(*asked))
+                if forks is None and asked[0].keys() & {"server", "call"}:
+                    forks = rest_of_launcher()
+                begun = start(*asked) if forks is None else forks.begin(*asked, runs)
+                if begun is not None:
+                    runs.add(begun)
             elif fd == run.channel.fileno():
                 run.kill()
             elif fd == run.status:
@@ -497,9 +508,16 @@ def serve(control: socket.socket, parent: int) -> None:
                 run.note_outer()
         for run in [run for run in runs if run.outer < 0 and run.inner < 0 and run.status < 0]:
             runs.discard(run)
-            tell(run.channel, {"ended": run.exit, "code": run.code})
-            run.channel.close()
+            run.finish()
         reap_orphans(runs)
+
+
+def rest_of_launcher() -> Any:
+    """What starts fork servers; most launchers are never asked for one."""
+    import importlib
+
+    sys.path.append(os.path.dirname(os.path.abspath(__file__)))
+    return importlib.import_module("_launcher_forks")
 
 
 def reap_orphans(runs: set[Run]) -> None:
