@@ -14,7 +14,7 @@ from wink.adapters._script import Expectation, Script, ScriptedTurn, parse_scrip
 from wink.adapters._scripted import ScriptedAdapter, Turn
 from wink.adapters._tracing import trace_calls
 from wink.errors import ModelUnusable, OutputParseError, PromptEvaluationError, RunStateError, RunSuspended
-from wink.spellings import FORWARDED, forwarded, lazily
+from wink.spellings import forwarded, lazily
 
 if TYPE_CHECKING:
     from wink.adapters._tool_schemas import PROVIDERS, CompiledTool, Misfit, compile_tools
@@ -68,8 +68,8 @@ _HOMES = {
 }
 
 if not TYPE_CHECKING:
-    _find = lazily(__name__, _HOMES)
+    _find, _found = lazily(__name__, _HOMES), " ".join(_HOMES).split()
 
     def __getattr__(name: str) -> object:
         """What most programs do without, and the models that plugins bring."""
-        return forwarded(name, __name__) if name in FORWARDED else _find(name)
+        return _find(name) if name in _found else forwarded(name, __name__)
