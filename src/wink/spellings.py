@@ -40,7 +40,7 @@ FORWARDED: Final = {
         ("wink.overrides", "overrides.files"),
     ),
     **dict.fromkeys(
-        ("Rule", "RuleJudgement", "RuleMatch", "RulesPolicy", "is_wild", "read_rules"), ("wink.rules", "rules.settings")
+        ("Rule", "RuleJudgement", "RuleMatch", "RulesPolicy", "is_wild", "read_rules"), ("wink_rules", "rules.settings")
     ),
 }
 """Name in `wink.adapters`, `wink.filesystem`, `wink.policies`, `wink.prompt` or `wink.prompt.overrides` → the group and the offer whose module has an attribute of that name."""
