@@ -160,6 +160,10 @@ CASES: Final = {
     ),
     "An entry of persist that is refused": Case((2, 0), f"grep two ~/.tool/token; {_OVER}", _SETTINGS),
     "What is no list of entries": Case((2, 0), f"grep two ~/.token; {_OVER}", _SETTINGS),
+    "An entry of hide that is refused": Case((2, 0), _OVER, _SETTINGS),
+    "More than rules can hide": Case(
+        (2, 0), _OVER, f"{_SETTINGS}; mkdir keys; cd keys; seq 1001 | sed 's/$/.env/' | xargs touch"
+    ),
     "An entry of persist in the workspace": Case((0, 0), f"grep two ~/.token; {_OVER}"),
     "A host that is not listed": Case((0, 0, 0), f"{_TAKEN}; {_OVER}"),
     "A program that heeds no proxy": Case((7, 0, 0), f"{_TAKEN}; {_OVER}"),
@@ -185,7 +189,7 @@ CASES: Final = {
         f"{_TAKEN}; {_OVER}; ls -A ~ && test ! -e ~/a.txt",
         "wink try -- touch x; rm -r .wink/*/tries/default/upper; ln -s ~ $(echo .wink/*/tries/default)/upper",
     ),
-    "No such program": Case((2, 2, 2, 127), _OVER),
+    "No such program": Case((2, 2, 2, 2, 127), _OVER),
     "No bubblewrap": Case((2, 1, 0, 0), f"{_TAKEN}; {_OVER}", around=_without("mount --bind /dev/null /usr/bin/bwrap")),
     "No user namespaces": Case((2, 1), _OVER, around=_without("echo 0 > /proc/sys/user/max_user_namespaces")),
     "A mount in the workspace": Case((2, 0), _OPEN, around=_without("mount -t tmpfs none src")),

@@ -96,6 +96,8 @@ OTHER_FILES = {
     "_call.py", "_copy.py", "_copy_guard.py", "_guard.py", "_probe.py", "_unguarded.py", "_written.py",
     # what a client that speaks no HTTP or SOCKS is answered
     "_http.py", "_socks.py",
+    # why a module is imported for each call, which a log says
+    "_forked.py", "_forks.py", "_imports.py", "_launcher_forks.py",
     # no refusals
     "__init__.py", "_hunks.py", "_launcher.py", "_mounting.py", "_output.py", "_profiles.py",
 }  # fmt: skip
@@ -147,7 +149,7 @@ def _texts(source: Path, *, of_errors_alone: bool) -> Iterator[str]:
     for node in (node for root in roots for node in ast.walk(root) if node not in passed_over):
         text = ""
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            text = node.value.replace("{}", "…")
+            text = re.sub(r"{([a-z_]+(![rsa])?)?}", "…", node.value)
         elif isinstance(node, ast.JoinedStr):
             text = "".join(str(one.value) if isinstance(one, ast.Constant) else "…" for one in node.values)
         if len(re.findall(r"[a-z…]+ ", text)) > 1:
