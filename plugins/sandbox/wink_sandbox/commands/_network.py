@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from wink.cli import network_settings, one_line, wrong
 from wink.errors import SettingsError
-from wink_sandbox import Listed, Traffic
 from wink_sandbox.tries import PROFILES
+
+if TYPE_CHECKING:
+    from wink_sandbox import Traffic
 
 ANY: Final = "\0"
 """What stands for `--network` without a host: nobody can write it."""
@@ -55,13 +57,22 @@ def spelled(args: Sequence[str], valued: set[str], long: set[str]) -> list[str]:
 
 
 def _is_host(word: str, after: str, long: set[str]) -> bool:
-    try:
-        Listed((word,))
-    except ValueError:
+    if _problem(word):
         return False
     if after == "--" or after.partition("=")[0] in long:
         return True
     return (word == "localhost" or not {".", ":"}.isdisjoint(word)) and shutil.which(word) is None
+
+
+def _problem(host: str) -> str:
+    """What is wrong with an entry, nothing where it can be read."""
+    from wink_sandbox import Listed  # which most tries do not need
+
+    try:
+        Listed((host,))
+    except ValueError as error:
+        return str(error)
+    return ""
 
 
 def network_of(profile: str, given: tuple[str, ...], none: bool, root: str) -> Network | None:
@@ -72,11 +83,8 @@ def network_of(profile: str, given: tuple[str, ...], none: bool, root: str) -> N
     if hosts and len(hosts) < len(given):
         raise wrong("--network alone opens all of the network; give it with a host each time, or once without")
     if none or given:
-        for text in hosts:
-            try:
-                Listed((text,))
-            except ValueError as error:
-                raise wrong(f"--network {error}") from None
+        for problem in filter(None, map(_problem, hosts)):
+            raise wrong(f"--network {problem}")
         return hosts or not none
     if not PROFILES[profile].network:
         return None
@@ -84,13 +92,8 @@ def network_of(profile: str, given: tuple[str, ...], none: bool, root: str) -> N
     for note in said.notes:
         click.echo(one_line(f"wink: {note}"), err=True)
     if isinstance(said.network, tuple):
-        problems = list[str]()
-        for number, text in enumerate(said.network):
-            try:
-                Listed((text,))
-            except ValueError as error:
-                problems.append(f"$.{said.place}[{number}]: {error}")
-        if problems:
+        told = ((number, _problem(text)) for number, text in enumerate(said.network))
+        if problems := [f"$.{said.place}[{number}]: {problem}" for number, problem in told if problem]:
             raise SettingsError(said.shown, problems)
     return said.network
 

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from wink.errors import MaskPatternError
 from wink.filesystem import Stamp
 from wink.record.masking._rules import ENDINGS, EXACT_NAMES, GATE, NAMED, SHAPES
-from wink.record.masking._spellings import quoted, spellings
 
 if TYPE_CHECKING:
     from wink.record._slices import Encoded
@@ -156,8 +155,12 @@ class Masking:
 
     def _given(self, most: int | None) -> tuple[str, ...]:
         """The expressions beside those that are built in; of values only the first characters, where `most` is given."""
+        if not self._values:
+            return self._patterns
+        from wink.record.masking._spellings import spellings  # which takes base64 along
+
         forms = [form for value in self._values for form in spellings(value, most)]
-        return (*(["|".join(forms)] if forms else ()), *self._patterns)
+        return ("|".join(forms), *self._patterns)
 
     def _compiled(self) -> Any:
         """The one search that comes first; it is made when the first text is looked at, and the others when it finds something."""
@@ -188,6 +191,8 @@ def _plain(name: str) -> str:
 
 def _loose(name: str) -> str:
     """An expression for a name with any punctuation in it."""
+    from wink.record.masking._spellings import quoted
+
     return r"[\W_]{0,2}".join(quoted(letter) for letter in name)
 
 
