@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import os
 import statistics
 import sys
 import tempfile
@@ -18,7 +17,7 @@ from wink.session import Session
 from wink.workspace import Workspace
 
 AIM_MS = 15.0
-ROUNDS = 30
+ROUNDS = 15
 SOURCE = '''
 {imports}
 from wink import tool
@@ -31,8 +30,8 @@ def append(text: str) -> int:
 '''
 
 
-def milliseconds(place: Path, site: Path, name: str, imports: str, *, isolated: bool) -> list[float]:
-    """What a few calls take, the first one first: isolated ones import the module until a server has done so."""
+def milliseconds(place: Path, site: Path, name: str, imports: str, *, isolated: bool) -> float:
+    """The median of a few calls."""
     (site / f"{name}.py").write_text(SOURCE.format(imports=imports, isolated=isolated, place=place))
     module: Any = importlib.import_module(name)
     times: list[float] = []
@@ -45,7 +44,7 @@ def milliseconds(place: Path, site: Path, name: str, imports: str, *, isolated: 
             reply = executor.execute(ToolCall("append", '{"text": "x"}'))
             times.append((time.perf_counter() - begun) * 1000)
             assert reply.success, reply.text
-    return times
+    return statistics.median(times)
 
 
 def main() -> None:
@@ -55,18 +54,13 @@ def main() -> None:
         place.mkdir()
         site.mkdir()
         sys.path.insert(0, str(site))
-        print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors; medians of {ROUNDS} calls")
-        print(
-            "| the module imports | in this process, ms | first isolated, ms | isolated, ms | least, ms | over it, ms | aim, ms |"
-        )
-        print("|---|---|---|---|---|---|---|")
+        print("| the module imports | in this process, ms | isolated, ms | over it, ms | aim, ms |")
+        print("|---|---|---|---|---|")
         for what, imports in (("wink", ""), ("pandas too", "import pandas")):
             tag = what.split()[0]
-            bare = statistics.median(milliseconds(place, site, f"bench_bare_{tag}", imports, isolated=False))
-            times = milliseconds(place, site, f"bench_apart_{tag}", imports, isolated=True)
-            apart = statistics.median(times)
-            numbers = f"{bare:.1f} | {times[0]:.0f} | {apart:.1f} | {min(times):.1f} | {apart - bare:.1f} | {AIM_MS:g}"
-            print(f"| {what} | {numbers} |")
+            bare = milliseconds(place, site, f"bench_bare_{tag}", imports, isolated=False)
+            apart = milliseconds(place, site, f"bench_apart_{tag}", imports, isolated=True)
+            print(f"| {what} | {bare:.1f} | {apart:.0f} | {apart - bare:.0f} | {AIM_MS:g} |")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,6 @@ from wink.prompt import Prompt, PromptTemplate, ToolsSection
 from wink.runtime import ToolCall, ToolExecutor, ToolReply
 from wink.session import Session
 from wink.workspace import Workspace
-from wink_sandbox.programs import fork_servers
 
 SOURCE = '''
 """What an author would write who has never heard of transactions."""
@@ -181,29 +179,14 @@ def ended_by_cancel(files: Filesystem, one: Any, way: str) -> None:
     asyncio.run(main())
 
 
-def fork_of(files: Filesystem, module: Any) -> None:
-    """See that the next call is a fork of what has imported the module."""
-    for _ in range(200):
-        assert executor_of(files, module.made).execute(ToolCall("made", {"count": 1})).success
-        if [server.unfit for server in fork_servers.opened().values() if server.name == module.__name__] == [""]:
-            return
-        time.sleep(0.1)
-    raise AssertionError("no call became a fork")
-
-
-@pytest.mark.parametrize("is_fork", [False, True], ids=["process", "fork"])
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("end", ["raise", "timeout", "cancel", "kill"])
-def test_a_call_that_does_not_come_to_its_end_has_never_been(
-    module: Any, place: Path, way: str, end: str, is_fork: bool
-) -> None:
+def test_a_call_that_does_not_come_to_its_end_has_never_been(module: Any, place: Path, way: str, end: str) -> None:
     """Whatever it used to change files with, and however it ended."""
     before = tree(place)
 
     with Workspace.open(place) as workspace:
         files = workspace.filesystem
-        if is_fork:
-            fork_of(files, module)
         if end == "cancel":
             ended_by_cancel(files, module.change, way)
         elif end == "timeout":
@@ -219,17 +202,12 @@ def test_a_call_that_does_not_come_to_its_end_has_never_been(
     assert after == before
 
 
-@pytest.mark.parametrize("is_fork", [False, True], ids=["process", "fork"])
 @pytest.mark.parametrize("way", WAYS)
-def test_a_call_that_succeeds_is_one_change_and_can_be_undone(
-    module: Any, place: Path, way: str, is_fork: bool
-) -> None:
+def test_a_call_that_succeeds_is_one_change_and_can_be_undone(module: Any, place: Path, way: str) -> None:
     """As if each of its files had been written with a tool."""
     before = tree(place)
 
     with Workspace.open(place) as workspace:
-        if is_fork:
-            fork_of(workspace.filesystem, module)
         session = workspace.session()
         template = PromptTemplate(ns="isolated", key="one", sections=[ToolsSection("Some", [module.change])])
         prompt = Prompt(template).bind(resources={Filesystem: workspace.filesystem})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Final, Literal
@@ -114,9 +113,7 @@ class OverlayIsolation:
         )  # every command that loads this plugin imports this module, and none needs it
 
         profile = Profile(self._network, tuple(readable), home=os.path.expanduser("~"), limits=self._limits)
-        asked = json.loads(request)
-        module = json.dumps({name: asked[name] for name in ("path", "module", "source")}).encode()
-        command = Command(tuple(argv), env=allowed(os.environ, ENVIRONMENT), stdin=request, module=module)
+        command = Command(tuple(argv), env=allowed(os.environ, ENVIRONMENT), stdin=request)
 
         def take(stream: Literal["stdout", "stderr"], data: bytes) -> None:
             if stream == "stdout":

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from wink.dataclass import dataclass, field, replace
 from wink.errors import ProgramNotStarted, SandboxUnavailable
@@ -16,7 +15,6 @@ from wink_sandbox._written import Watcher
 from wink_sandbox.network import PORT, proxied, variables
 from wink_sandbox.programs import (
     SYSTEM,
-    Channel,
     Command,
     Ended,
     Mount,
@@ -29,7 +27,6 @@ from wink_sandbox.programs import (
     is_in,
     launcher,
     listening,
-    real,
     toolchain,
     view,
     watch,
@@ -37,7 +34,6 @@ from wink_sandbox.programs import (
 
 if TYPE_CHECKING:
     from wink_sandbox.hiding import Hiding
-    from wink_sandbox.programs import Forked
 
 T = TypeVar("T")
 
@@ -75,65 +71,36 @@ class Sandbox:
         Raises `SandboxUnavailable` and `ProgramNotStarted`. `beat` is called a few times a second.
         """
         launcher.start()  # what it holds programs to is left out of the request
-        if command.module and not overlay.is_copy:
-            ended = self._run_forked(command, overlay, stop, on_output, beat)
-            if ended is not None:
-                return ended
 
         def once(request: Request) -> Ended:
             with proxied(self.profile.network) as way:
-                gate = way.gate if way else None
-
-                def launch(streams: tuple[int, int, int]) -> Channel:
-                    return launcher.launch(request, streams, gate)
-
-                ended = self._run(launch, command, overlay, stop, on_output, beat)
-            assert ended is not None
+                ended = self._run(request, command, overlay, stop, on_output, beat, way.gate if way else None)
             return replace(ended, traffic=way.traffic()) if way else ended
 
         return run_request(lambda: self.request(command, overlay), once)
 
-    def _run_forked(self, command: Command, overlay: Overlay, *others: Any) -> Ended | None:
-        """Run an isolated function in a fork of what has imported its module; None where none is to be had."""
-        from wink_sandbox.programs import BOOT, Wanted, fork_servers
-
-        root = overlay.root
-        server = Command((sys.executable, "-I", "-B", "-c", BOOT), env=command.env)
-        own = _own(self._profile_in(root), root, root)
-        asked = self.request(server, overlay, without=[place for place in own if not is_in(place, root)])
-        # What is hidden beneath the workspace, and a way out by name, are made for one program.
-        if not asked.filter or self.profile.writable or asked.port or any(at == root for at, _ in asked.hidden):
-            return None
-        wanted = Wanted(asked, self.profile, command.module, root)
-        masked = [f"{root}/{name}" for name in self.masked if is_directory(f"{root}/{name}")]
-        places = [*masked, *(place for place in own if is_in(place, root))]
-
-        def launch(streams: tuple[int, int, int]) -> Forked | None:
-            return fork_servers.launch(wanted, overlay.mount(), places, streams)
-
-        return self._run(launch, command, overlay, *others)
-
     def _run(
         self,
-        launch: Callable[[tuple[int, int, int]], Channel | Forked | None],
+        request: Request,
         command: Command,
         overlay: Overlay,
         stop: Stop | None,
         on_output: OnOutput | None,
         beat: Callable[[], object] | None,
-    ) -> Ended | None:
+        gate: int | None,
+    ) -> Ended:
         limits = self.profile.limits
         streams = Streams()
         try:
             with launcher.group.limited(limits):
-                channel = None
                 try:
-                    channel = launch(streams.theirs)
+                    channel = launcher.launch(request, streams.theirs, gate)
+                except BaseException:
+                    streams.close(streams.feed)
+                    raise
                 finally:
-                    if channel is None:
-                        streams.close(streams.feed)
                     streams.close_theirs()
-                return channel and watch(
+                return watch(
                     command.argv[0],
                     channel,
                     streams,
@@ -154,18 +121,13 @@ class Sandbox:
         *,
         interactive: bool = False,
         terminal: bool = False,
-        without: Sequence[str] | None = None,
     ) -> Request:
-        """What the launcher is asked for; `terminal` makes the first stream the program's controlling terminal.
-
-        With `without` the program sees no workspace, but its place, and of the rest not those directories.
-        """
+        """What the launcher is asked for; `terminal` makes the first stream the program's controlling terminal."""
         root = overlay.root
-        profile = self._profile_in(root)
+        profile = replace(self.profile, readable=(*toolchain(root, self.profile.home), *self.profile.readable))
         source = overlay.upper if overlay.is_copy else root
-        empty = without is not None
-        masked = [f"{root}/{name}" for name in self.masked if not empty and is_directory(f"{source}/{name}")]
-        own = _own(profile, source, root) if without is None else list(without)
+        masked = [f"{root}/{name}" for name in self.masked if is_directory(f"{source}/{name}")]
+        own = _own(profile, source, root)
         cwd = f"{root}/{command.cwd}" if command.cwd else root
         hosts = () if isinstance(profile.network, bool) else profile.network
         return Request(
@@ -178,15 +140,11 @@ class Sandbox:
                 profile,
                 masked=[*masked, *own],
                 interactive=interactive or terminal,
-                empty=empty,
             ),
             # Not by the copy's path, which may lead through what is mounted before it, such as the home.
-            mounts=() if empty else (Mount(root, (), source, "") if overlay.is_copy else overlay.mount(),),
+            mounts=(Mount(root, (), source, "") if overlay.is_copy else overlay.mount(),),
             # The kernel would hold its own copies to a size too, and let nobody change the mode of a larger file.
-            limits={
-                **rlimits(self.profile, {*launcher.group.held, "file size"}),
-                **({"RLIMIT_MSGQUEUE": 0} if empty else {}),  # which are not gone with the processes
-            },
+            limits=rlimits(self.profile, {*launcher.group.held, "file size"}),
             terminal=terminal,
             filter=(filter_of_calls() or b"").hex(),
             places=[*masked, *own],
@@ -211,18 +169,14 @@ class Sandbox:
             hidden.append(("/", others))
         return hidden
 
-    def _profile_in(self, root: str) -> Profile:
-        """With what the running Python needs to be seen."""
-        return replace(self.profile, readable=(*toolchain(root, self.profile.home), *self.profile.readable))
-
 
 def _own(profile: Profile, source: str, root: str) -> list[str]:
     """Where the user's key and what they trust lie, if a program would see it: that is for nobody but wink itself."""
     usual = {"XDG_STATE_HOME": ""}
     places = {user_directory(), *(user_directory({**usual, "HOME": home}) for home in _homes())}
-    shown = [*map(real, (*SYSTEM, *profile.readable, *profile.writable))]
+    shown = [os.path.realpath(one) for one in (*SYSTEM, *profile.readable, *profile.writable)]
     found: list[str] = []
-    for place in sorted(real(one) for one in places if one is not None):
+    for place in sorted(os.path.realpath(one) for one in places if one is not None):
         if is_in(place, root):
             found += [place] if is_directory(f"{source}{place[len(root) :]}") else []
         elif os.path.isdir(place) and any(is_in(place, one) for one in shown):

@@ -8,7 +8,7 @@ from wink.tools._example import ToolExample
 from wink.tools._function_tool import FunctionTool, tool
 from wink.tools._handler import ToolHandler
 from wink.tools._isolated import SOURCE, IsolatedEnd, Isolation
-from wink.tools._isolated_worker import load_isolated, run_isolated
+from wink.tools._isolated_worker import run_isolated
 from wink.tools._result import ToolRenderableResult, ToolResult, render_value
 from wink.tools._tool import Tool
 
@@ -37,7 +37,6 @@ __all__ = [
     "ToolValidationError",
     "checked_description",
     "render_value",
-    "load_isolated",
     "run_isolated",
     "tool",
 ]

@@ -54,8 +54,7 @@ class Isolation(Protocol):
     ) -> IsolatedEnd:
         """Run a program at the workspace's own path, within the call that is active, with `request` as its standard input.
 
-        The request is JSON. A process that has taken its `path` into `sys.path` and called `load_isolated` with its `module` and `source` may
-        fork for each call, and the fork `run_isolated`, in place of the program. It may read `readable` besides the system. What it writes to standard output goes to `on_output` as it comes. With exit
+        It may read `readable` besides the system. What it writes to standard output goes to `on_output` as it comes. With exit
         status 0 its changes are a part of the call; with any other, and when the call ends first, they never were. Raises
         `SandboxUnavailable`, `ProgramNotStarted`, `MergeConflict` and `MergeRefused`.
         """

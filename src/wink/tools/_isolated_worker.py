@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-from functools import cache
 from importlib import import_module
 from types import ModuleType
 from typing import Any, NoReturn, cast
@@ -53,33 +52,18 @@ def run_isolated(request: dict[str, Any]) -> NoReturn:
     os._exit(status)  # threads that go on are nobody's any more
 
 
-def load_isolated(request: dict[str, Any]) -> None:
-    """Import the module of what is asked for, whose `path` is in `sys.path`: forks of this process can `run_isolated` without doing it again."""
-    for found in [*vars(_module(request)).values()]:
-        if isinstance(found, FunctionTool) and cast("Any", found).isolated:
-            _made(cast("Any", found).function).schema()
-
-
-def _module(request: dict[str, Any]) -> ModuleType:
-    if request["source"] is None:
-        return import_module(request["module"])
-    path, text = request["source"]
-    module = ModuleType(request["module"] if request["module"] != "__main__" else "__wink_main__")
-    if sys.modules.setdefault(module.__name__, module) is module:
-        module.__file__ = path
-        exec(compile(text, path, "exec", dont_inherit=True), vars(module))  # noqa: S102 - the author's own program
-    return sys.modules[module.__name__]
-
-
-@cache
-def _made(function: Any) -> Any:
-    make: Any = tool(name="isolated", description="What is called here.")
-    return make(function)
-
-
 def _called(request: dict[str, Any], context: Any) -> ToolResult[Any]:
-    found: Any = getattr(_module(request), request["name"])
-    made = _made(found.function if isinstance(found, FunctionTool) else found)
+    if request["source"] is None:
+        module = import_module(request["module"])
+    else:
+        path, text = request["source"]
+        module = ModuleType(request["module"] if request["module"] != "__main__" else "__wink_main__")
+        sys.modules[module.__name__], module.__file__ = module, path
+        exec(compile(text, path, "exec", dont_inherit=True), vars(module))  # noqa: S102 - the author's own program
+    found: Any = getattr(module, request["name"])
+    function = found.function if isinstance(found, FunctionTool) else found
+    make: Any = tool(name="isolated", description="What is called here.")
+    made = make(function)
     returned = made.handler(made.parse(request["arguments"]), context=context)
     if hasattr(returned, "__await__"):
         import asyncio

@@ -96,8 +96,6 @@ OTHER_FILES = {
     "_call.py", "_copy.py", "_copy_guard.py", "_guard.py", "_probe.py", "_unguarded.py", "_written.py",
     # what a client that speaks no HTTP or SOCKS is answered
     "_http.py", "_socks.py",
-    # why a module is imported for each call, which a log says
-    "_forked.py", "_forks.py", "_imports.py", "_launcher_forks.py",
     # no refusals
     "__init__.py", "_hunks.py", "_launcher.py", "_mounting.py", "_output.py", "_profiles.py",
 }  # fmt: skip

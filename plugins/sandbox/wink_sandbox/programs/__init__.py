@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from wink.spellings import lazily
 from wink_sandbox.programs._filter import filter_of_calls
-from wink_sandbox.programs._hidden import real
 from wink_sandbox.programs._ids import mapped
 from wink_sandbox.programs._launch import Channel, Mount, Request, launcher
 from wink_sandbox.programs._output import Keeper, Output
@@ -18,19 +17,16 @@ from wink_sandbox.programs._view import SYSTEM, is_in, listening, toolchain, vie
 
 if TYPE_CHECKING:
     from wink_sandbox.programs._cgroups import found
-    from wink_sandbox.programs._forks import BOOT, Forked, Wanted, fork_servers
     from wink_sandbox.programs._mounting import mount
 
 __all__ = [
     "ENVIRONMENT",
-    "BOOT",
     "MIB",
     "SCRATCH",
     "SYSTEM",
     "Channel",
     "Command",
     "Ended",
-    "Forked",
     "Keeper",
     "Limits",
     "Mount",
@@ -41,22 +37,17 @@ __all__ = [
     "Request",
     "Stop",
     "Streams",
-    "Wanted",
     "filter_of_calls",
-    "fork_servers",
     "found",
     "is_in",
     "launcher",
     "listening",
     "mapped",
     "mount",
-    "real",
     "toolchain",
     "view",
     "watch",
 ]
 
 if not TYPE_CHECKING:
-    __getattr__ = lazily(
-        __name__, {"found": "_cgroups", "BOOT Forked Wanted fork_servers": "_forks", "mount": "_mounting"}
-    )
+    __getattr__ = lazily(__name__, {"found": "_cgroups", "mount": "_mounting"})

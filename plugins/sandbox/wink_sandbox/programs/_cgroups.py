@@ -66,7 +66,6 @@ class Group:
         self._made: dict[str, str] = {}
         self._said: dict[str, str] = {}
         self._limits: dict[object, Limits] = {}
-        self._reserved: dict[object, tuple[int, int]] = {}
         self._lock = threading.Lock()
 
     def join(self, pid: int) -> None:
@@ -107,14 +106,6 @@ class Group:
         finally:
             self._set(mine, None)
 
-    def reserve(self, owner: object, memory: int, processes: int) -> None:
-        """Allow programs so much more, in bytes and numbers, for what is in the groups and none of them; zeros take that back."""
-        with self._lock:
-            self._reserved[owner] = memory, processes
-            if not memory and not processes:
-                del self._reserved[owner]
-            self._allow()
-
     def _set(self, program: object, limits: Limits | None) -> None:
         with self._lock:
             if limits is None:
@@ -131,7 +122,6 @@ class Group:
             each = [one.memory_bytes if controller == "memory" else one.processes for one in allowed]
             # One more process is the launcher, two are each program's sandbox.
             more = 1 + 2 * len(each) if controller == "pids" else 0
-            more += sum(both[controller == "pids"] for both in self._reserved.values())
             total = sum(value for value in each if value is not None) + more
             version = 2 if os.path.exists(f"{path}/cgroup.controllers") else 1
             value = str(total) if each and None not in each else _UNLIMITED[controller][2 - version]

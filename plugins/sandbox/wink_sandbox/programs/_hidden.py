@@ -31,35 +31,23 @@ def hidden() -> tuple[str, ...]:
     return _of_root(os.stat("/etc").st_mtime_ns)
 
 
-def real(path: str) -> str:
-    """What `os.path.realpath` says, asked of the kernel, which says it ten times as fast of what there is."""
-    try:
-        fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
-    except OSError:
-        return os.path.realpath(path)
-    try:
-        return os.readlink(f"/proc/self/fd/{fd}")
-    finally:
-        os.close(fd)
-
-
 def sockets(shown: Iterable[str], apart: Iterable[str]) -> Iterator[str]:
     """The sockets of other processes in what is shown, which have to be covered: a read-only mount lets anybody connect.
 
     Only those that are there now, in our network namespace. In `apart`, and in overlays, a socket has nobody behind it.
     """
-    places = [*map(real, shown)]
-    others = [*map(real, apart)]
+    places = [os.path.realpath(place) for place in shown]
+    others = [os.path.realpath(place) for place in apart]
     with open("/proc/net/unix", encoding="utf-8", errors="surrogateescape") as lines:
         paths = {fields[7].rstrip("\n") for line in lines if len(fields := line.split(None, 7)) == 8}
     for path in sorted(path for path in paths if path.startswith("/")):
-        found = os.path.join(real(os.path.dirname(path)), os.path.basename(path))
+        real = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
         # What is shown may lie in what is apart, as a directory of /tmp that may be read: the inner one decides.
-        if _innermost(found, places) <= _innermost(found, others):
+        if _innermost(real, places) <= _innermost(real, others):
             continue
         with suppress(OSError):
-            if stat.S_ISSOCK(os.lstat(found).st_mode):
-                yield found
+            if stat.S_ISSOCK(os.lstat(real).st_mode):
+                yield real
 
 
 def _innermost(path: str, directories: Iterable[str]) -> int:

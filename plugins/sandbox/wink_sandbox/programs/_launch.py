@@ -35,10 +35,6 @@ class Mount:
     work: str
     identity: tuple[int, int] | None = None
 
-    def fields(self) -> dict[str, Any]:
-        """What is told of it."""
-        return {name: getattr(self, name) for name in self.__slots__}
-
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -64,11 +60,6 @@ class Request:
     hidden: Sequence[tuple[str, Sequence[str]]] = ()
     blank: str = ""
     pinned: Sequence[str] = ()
-
-    def fields(self) -> dict[str, Any]:
-        """What is told of it."""
-        told = {name: getattr(self, name) for name in self.__slots__}
-        return {**told, "mounts": [mount.fields() for mount in self.mounts]}
 
 
 class Channel:
@@ -116,20 +107,16 @@ class Launcher:
 
     def launch(self, request: Request, streams: tuple[int, int, int], gate: int | None = None) -> Channel:
         """Start a program on three descriptors, which stay the caller's, as does `gate`, over which what listens at the request's `port` is handed."""
-        return self.ask(request.fields(), (*streams, *(() if gate is None else (gate,))))
-
-    def ask(self, request: Mapping[str, Any], fds: Sequence[int]) -> Channel:
-        """Ask for something, with descriptors that stay the caller's."""
         ours, theirs = socket.socketpair()
         with theirs:
-            sent_along = [theirs.fileno(), *fds]
-            body = json.dumps(request).encode()
+            fds = [theirs.fileno(), *streams, *(() if gate is None else (gate,))]
+            body = json.dumps({**_fields(request), "mounts": [_fields(mount) for mount in request.mounts]}).encode()
             message = struct.pack("<I", len(body)) + body
             with self._lock:
                 for attempt in (1, 2):
                     control = self._ready()
                     try:
-                        sent = socket.send_fds(control, [message], sent_along)
+                        sent = socket.send_fds(control, [message], fds)
                         control.sendall(message[sent:])
                         break
                     except OSError:  # it had nothing to do for long, and has ended
@@ -194,6 +181,10 @@ class Launcher:
             with suppress(ChildProcessError):
                 os.waitpid(pid, 0)
             self.group.leave()
+
+
+def _fields(value: Request | Mount) -> dict[str, Any]:
+    return {name: getattr(value, name) for name in value.__slots__}
 
 
 def _spawn(control: int) -> int:

@@ -161,11 +161,6 @@ class Run:
         os.close(self.inner)
         self.inner = -1
 
-    def finish(self) -> None:
-        """Tell that it has ended, and let go of it."""
-        tell(self.channel, {"ended": self.exit, "code": self.code})
-        self.channel.close()
-
     def read_status(self) -> bool:
         """Take in what bubblewrap, or the child on its way there, tells; False when there is no more."""
         data = os.read(self.status, 65536)
@@ -471,7 +466,6 @@ def receive(control: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
 def serve(control: socket.socket, parent: int) -> None:
     """Start what is asked for, and tell what became of it, until nobody asks any more."""
     runs: set[Run] = set()
-    forks: Any = None
     while True:
         waiting = select.poll()
         watched: dict[int, Run | None] = {control.fileno(): None, parent: None}
@@ -481,9 +475,8 @@ def serve(control: socket.socket, parent: int) -> None:
                     watched[fd] = run
         for fd in watched:
             waiting.register(fd, select.POLLIN)
-        rest = None if forks is None else forks.due(runs)
-        events = waiting.poll(IDLE_SECONDS * 1000 if not runs else None if rest is None else rest * 1000)
-        if not events and not runs:
+        events = waiting.poll(None if runs else IDLE_SECONDS * 1000)
+        if not events:
             return
         for fd, _ in events:
             run = watched[fd]
@@ -491,11 +484,7 @@ def serve(control: socket.socket, parent: int) -> None:
                 asked = receive(control) if fd == control.fileno() else None
                 if asked is None:
                     return
-                if forks is None and asked[0].keys() & {"server", "call"}:
-                    forks = rest_of_launcher()
-                begun = start(*asked) if forks is None else forks.begin(*asked, runs)
-                if begun is not None:
-                    runs.add(begun)
+                runs.add(start(*asked))
             elif fd == run.channel.fileno():
                 run.kill()
             elif fd == run.status:
@@ -508,16 +497,9 @@ def serve(control: socket.socket, parent: int) -> None:
                 run.note_outer()
         for run in [run for run in runs if run.outer < 0 and run.inner < 0 and run.status < 0]:
             runs.discard(run)
-            run.finish()
+            tell(run.channel, {"ended": run.exit, "code": run.code})
+            run.channel.close()
         reap_orphans(runs)
-
-
-def rest_of_launcher() -> Any:
-    """What starts fork servers; most launchers are never asked for one."""
-    import importlib
-
-    sys.path.append(os.path.dirname(os.path.abspath(__file__)))
-    return importlib.import_module("_launcher_forks")
 
 
 def reap_orphans(runs: set[Run]) -> None:

@@ -26,17 +26,12 @@ OnOutput = Callable[[Literal["stdout", "stderr"], bytes], object]
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A program to be run: `cwd` is relative to the workspace, `env` all of its environment.
-
-    With `module`, JSON as `wink.tools.load_isolated` takes it, the program may be a fork of what has imported that, and calls
-    `run_isolated` with `stdin`.
-    """
+    """A program to be run: `cwd` is relative to the workspace, `env` all of its environment."""
 
     argv: tuple[str, ...]
     cwd: str = ""
     env: Mapping[str, str] = field(default_factory=dict[str, str])
     stdin: bytes = b""
-    module: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)

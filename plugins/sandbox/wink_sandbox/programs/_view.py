@@ -7,11 +7,11 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from wink_sandbox.programs._hidden import hidden, real, sockets
+from wink_sandbox.programs._hidden import hidden, sockets
 from wink_sandbox.programs._settings import Profile
 
 SYSTEM: Final = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/gnu")
-PRIVATE: Final = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - these are what the program gets of its own
+_PRIVATE: Final = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - these are what the program gets of its own
 _ROOT_MAY: Final = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "SETUID", "SETGID", "KILL")
 
 
@@ -23,25 +23,23 @@ def view(
     *,
     masked: Sequence[str] = (),
     interactive: bool = False,
-    empty: bool = False,
 ) -> list[str]:
     """The options for a program in the workspace `root`, where that is shown or what takes its place.
 
-    `masked` are directories, in it or elsewhere, that look empty. With `empty` the workspace itself does, and the program is the
-    sandbox's first process.
+    `masked` are directories, in it or elsewhere, that look empty.
     """
-    workspace = _workspace(root, cwd, masked, empty)
+    workspace = _workspace(root, cwd, masked)
     return [*_apart(profile, interactive), *_system(profile), *workspace, *_environment(env)]
 
 
 def listening(profile: Profile, root: str) -> tuple[str, ...]:
     """The sockets of other processes that a program would see."""
-    return tuple(sockets((*SYSTEM, *profile.readable), (*PRIVATE, "/run", "/var/run", *profile.writable, root)))
+    return tuple(sockets((*SYSTEM, *profile.readable), (*_PRIVATE, "/run", "/var/run", *profile.writable, root)))
 
 
 def toolchain(root: str, home: str | None) -> tuple[str, ...]:
     """Where the running Python lies, if programs would not see it otherwise."""
-    places = dict.fromkeys(real(place) for place in (sys.prefix, sys.base_prefix, sys.base_exec_prefix))
+    places = dict.fromkeys(os.path.realpath(place) for place in (sys.prefix, sys.base_prefix, sys.base_exec_prefix))
     hidden = [place for place in places if not is_in(place, "/usr") and not is_in(place, root)]
     # Never a directory that the home or the workspace lies in: that would show all of it. A virtual environment is
     # shown all the same: it holds nothing but what programs need.
@@ -79,8 +77,8 @@ def _system(profile: Profile) -> Iterator[str]:
     # The memory of the sandbox's own first process, which would otherwise do what a program writes into it.
     yield from ("--ro-bind", "/dev/null", "/proc/1/mem", "--tmpfs", "/proc/1/task", "--remount-ro", "/proc/1/task")
     yield from ("--perms", "0755", "--dir", "/run")
-    for place in (*PRIVATE, *((profile.home,) if profile.home else ())):
-        yield from ("--perms", "1777" if place in PRIVATE else "0700", "--size", size, "--tmpfs", place)
+    for place in (*_PRIVATE, *((profile.home,) if profile.home else ())):
+        yield from ("--perms", "1777" if place in _PRIVATE else "0700", "--size", size, "--tmpfs", place)
     if profile.network is True:
         # The names of hosts are often asked of a file that /etc only links to.
         resolver = os.path.realpath("/etc/resolv.conf")
@@ -93,11 +91,8 @@ def _system(profile: Profile) -> Iterator[str]:
         yield from ("--bind", place, place)
 
 
-def _workspace(root: str, cwd: str, masked: Sequence[str], empty: bool) -> Iterator[str]:
-    if empty:
-        yield from ("--as-pid-1", "--perms", "0755", "--size", "4096", "--tmpfs", root, "--remount-ro", root)
-    else:
-        yield from ("--bind", root, root)
+def _workspace(root: str, cwd: str, masked: Sequence[str]) -> Iterator[str]:
+    yield from ("--bind", root, root)
     for place in masked:
         yield from ("--tmpfs", place, "--remount-ro", place)
     yield from ("--remount-ro", "/dev", "--remount-ro", "/", "--chdir", cwd)
