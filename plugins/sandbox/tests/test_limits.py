@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -375,3 +376,15 @@ def test_a_start_is_tried_once_more_where_a_socket_went_in_the_middle_of_it(
             with pytest.raises(ProgramNotStarted, match="No such file"):
                 place.run("echo x > made", sandbox=sandbox)
         other.join()
+
+
+def test_a_program_that_is_ended_while_it_begins_leaves_no_process(place: Place) -> None:
+    """Killed before it has named the first process, bubblewrap leaves one that would wait for it for ever."""
+    for step in range(40):
+        place.run("sleep 9", sandbox=place.limited(wall_seconds=0.002 + 0.001 * step))
+    launched = Path(f"/proc/{launcher.pid}/task/{launcher.pid}/children")
+    until = time.monotonic() + 10
+    while launched.read_text() and time.monotonic() < until:
+        time.sleep(0.05)
+
+    assert launched.read_text() == ""

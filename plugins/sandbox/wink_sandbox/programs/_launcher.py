@@ -132,7 +132,7 @@ class Run:
     def __init__(self, channel: socket.socket, pid: int, status: int) -> None:
         self.channel, self.pid, self.status = channel, pid, status
         self.outer = os.pidfd_open(pid)
-        self.inner = -1
+        self.inner = self.first = -1
         self.exit = 0
         self.news = b""
         self.code: int | None = None
@@ -169,8 +169,9 @@ class Run:
             line, self.news = self.news.split(b"\n", 1)
             said = json.loads(line)
             if "child-pid" in said:
+                self.first = said["child-pid"]
                 try:
-                    self.inner = os.pidfd_open(said["child-pid"])
+                    self.inner = os.pidfd_open(self.first)
                 except ProcessLookupError:
                     pass
                 tell(self.channel, {"started": self.pid})
@@ -495,11 +496,24 @@ def serve(control: socket.socket, parent: int) -> None:
                 run.note_inner()
             elif fd == run.outer:
                 run.note_outer()
+                end_strays(runs)
         for run in [run for run in runs if run.outer < 0 and run.inner < 0 and run.status < 0]:
             runs.discard(run)
             tell(run.channel, {"ended": run.exit, "code": run.code})
             run.channel.close()
         reap_orphans(runs)
+
+
+def end_strays(runs: set[Run]) -> None:
+    """Kill first processes that nobody knows of: an outer process that is killed before it has named its own leaves it waiting for ever."""
+    known = {run.pid for run in runs if run.outer >= 0} | {run.first for run in runs if run.inner >= 0}
+    try:
+        with open(f"/proc/self/task/{os.getpid()}/children") as children:
+            found = {int(word) for word in children.read().split()}
+    except FileNotFoundError:  # a kernel that does not list them
+        return
+    for pid in found - known:
+        os.kill(pid, signal.SIGKILL)  # ours until it is waited for, so no other has its number
 
 
 def reap_orphans(runs: set[Run]) -> None:
