@@ -83,7 +83,7 @@ GROUPS: Final = {
     "Work": ("demo", "run", "call", "serve", "attach", "detach", "batch", "replay"),
     "Try, and keep what is good": ("try", "tries", "update", "accept", "drop"),
     "Look": ("status", "log", "show", "diff", "blame", "watch", "ui", "runs", "events", "history", "export", "import"),
-    "Go back": ("undo", "redo", "checkpoint", "restore"),
+    "Go back": ("undo", "redo", "rewind", "checkpoint", "restore"),
     "Decide": ("approvals", "approve", "deny", "explain", "trust"),
     "Set up": ("tools", "lint", "plugins", "prompts", "new-plugin", "doctor", "recover", "gc", "completion", "help"),
 }

@@ -241,10 +241,12 @@ def modules() -> list[str]:
     import click
 
     import wink as here
+    import wink_rules
     import wink_sandbox
     import wink_shell
 
-    return [str(Path(module.__file__ or "").parents[1]) for module in (here, wink_sandbox, wink_shell, click)]
+    found = (here, wink_rules, wink_sandbox, wink_shell, click)
+    return [str(Path(module.__file__ or "").parents[1]) for module in found]
 
 
 def _as(user: int) -> list[str]:

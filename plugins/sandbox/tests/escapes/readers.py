@@ -13,7 +13,7 @@ import struct
 import subprocess
 import sys
 
-SECRET = sys.argv[1].encode()
+SECRET = "".join(sys.argv[1:2]).encode()
 HIDDEN = (".env", "conf/key.pem", "secrets/k")
 HERE = os.getcwd()
 libc = ctypes.CDLL(None, use_errno=True)
@@ -432,13 +432,20 @@ def by_memory_of_others():
 
 
 LAST = (by_writing_and_reading_back, by_a_new_name, by_a_new_name_of_the_directory, by_deleting_what_lies_over_it)
-for one in (*(one for one in WAYS if one not in LAST), *LAST):
-    try:
-        found = one()
-    except (OSError, AttributeError, shutil.Error, subprocess.SubprocessError):
-        found = b""
-    print(f"{one.__name__}: {'READ' if SECRET in found else 'held'}")
-    for left in ("mine", "copied", "renamed", "new-hard", "from-fd"):
-        if os.path.exists(left):
-            os.unlink(left)
-print(f"{len(WAYS)} ways tried")
+
+
+def main():
+    for one in (*(one for one in WAYS if one not in LAST), *LAST):
+        try:
+            found = one()
+        except (OSError, AttributeError, shutil.Error, subprocess.SubprocessError):
+            found = b""
+        print(f"{one.__name__}: {'READ' if SECRET in found else 'held'}")
+        for left in ("mine", "copied", "renamed", "new-hard", "from-fd"):
+            if os.path.exists(left):
+                os.unlink(left)
+    print(f"{len(WAYS)} ways tried")
+
+
+if __name__ == "__main__":
+    main()
