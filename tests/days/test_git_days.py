@@ -123,6 +123,9 @@ def test_a_commit_is_signed_by_gpg_with_a_key_that_has_no_passphrase(
 ) -> None:
     """gpg starts an agent of its own in the try, which ends with it."""
     key_with("", environment)
+    settings = Path(environment["HOME"], ".config/wink/wink.toml")
+    settings.parent.mkdir(parents=True)
+    settings.write_text('hide = ["!~/.gnupg"]')
     day.tried("echo 2 > web/app/a.js; git commit -qS -am two; git verify-commit HEAD")
     day.accepted()
     day.sh("git verify-commit HEAD")
