@@ -105,7 +105,6 @@ WITHOUT_OTHERS = [
     "tests/cli/test_call.py",
     "tests/cli/test_main.py",
     "tests/cli/test_offered_commands.py",
-    "tests/cli/test_overrides_option.py",
     "tests/runtime/test_outcomes.py",
 ]
 WITHOUT_ANY = [

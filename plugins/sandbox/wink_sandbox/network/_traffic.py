@@ -18,7 +18,7 @@ _LONGEST: Final = 253
 class Contact:
     """A host and port that a program asked for, `times` times; `sent` and `received` are bytes, as the program sees them.
 
-    `outcome` is `allowed`, or `refused: ` or `failed: ` and why.
+    `outcome` is `allowed`, or begins with `refused:` or `failed:` and says why.
     """
 
     host: str
