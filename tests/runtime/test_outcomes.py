@@ -289,21 +289,23 @@ def test_a_handler_that_takes_too_long_is_rolled_back_and_fenced(rig: Rig, kind:
         tried.set()
 
     def slow(params: Text, *, context: ToolContext) -> ToolResult[Note]:
-        change_everything(context)
-        continue_late(context)
+        try:
+            change_everything(context)
+        finally:  # On a busy machine its time may be up in the middle of that.
+            continue_late(context)
         return ToolResult[Note].ok(Note("late"))
 
     async def slow_async(params: Text, *, context: ToolContext) -> ToolResult[Note]:
         return slow(params, context=context)
 
     slow_async.__name__ = "slow"
-    rig.tool(slow if kind == "sync" else slow_async, timeout=0.05)
+    rig.tool(slow if kind == "sync" else slow_async, timeout=0.5)
 
     reply = rig.call("slow")
     go_on.set()
 
     assert not reply.success
-    assert "timed out after 0.05 s" in reply.text
+    assert "timed out after 0.5 s" in reply.text
     assert tried.wait(30)
     assert [type(error).__name__ for error in late] == ["HandleRevoked", "HandleRevoked"]
     rig.assert_nothing_happened()

@@ -110,7 +110,7 @@ def test_a_call_that_ended_while_it_waited_for_its_turn_gets_none(rig: Rig) -> N
     tried = threading.Event()
     raised: list[BaseException] = []
 
-    @rig.tool(effects="process", timeout=0.05)
+    @rig.tool(effects="process", timeout=0.5)
     def program(params: Text, *, context: ToolContext) -> ToolResult[Note]:
         try:
             context.filesystem.write("a.txt", "late")
@@ -158,7 +158,7 @@ def test_what_a_call_started_is_stopped_however_it_ends(rig: Rig, ending: str) -
     """A program must not outlive the call that it belongs to."""
     stopped = threading.Event()
 
-    @rig.tool(effects="process", timeout=0.05 if ending == "times out" else None)
+    @rig.tool(effects="process", timeout=0.5 if ending == "times out" else None)
     def program(params: Text, *, context: ToolContext) -> ToolResult[Note]:
         transaction = current_transaction()
         assert transaction is not None
@@ -178,7 +178,7 @@ def test_what_is_started_after_the_end_is_stopped_at_once(rig: Rig) -> None:
     """The thread of a call that timed out may just be about to start its program."""
     stopped, ended = threading.Event(), threading.Event()
 
-    @rig.tool(effects="process", timeout=0.05)
+    @rig.tool(effects="process", timeout=0.5)
     def program(params: Text, *, context: ToolContext) -> ToolResult[Note]:
         transaction = current_transaction()
         assert transaction is not None

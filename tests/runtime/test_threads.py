@@ -200,7 +200,7 @@ def test_an_inner_timeout_ends_the_inner_call_only(rig: Rig) -> None:
     go_on, tried = threading.Event(), threading.Event()
     late: list[str] = []
 
-    @rig.tool(timeout=0.05)
+    @rig.tool(timeout=0.5)
     def slow(params: Text, *, context: ToolContext) -> ToolResult[Note]:
         context.filesystem.write("a.txt", "half")
         go_on.wait(60)
