@@ -91,7 +91,7 @@ def _entry(path: str, found: os.stat_result) -> Entry:
 
 
 def told(workspace: Workspace, session: Session, note: type[Any]) -> tuple[Any, Any, Any, Any]:
-    """Notes, stamps and committed calls, without those of the probing calls, and what tries show."""
+    """Notes, stamps and committed calls, without those of the probing calls, and what tries and runs show."""
     notes = tuple(item.text for item in session[note].all() if item.text != PROBE)
     stamps = tuple(sorted(_stamp(item) for item in session[Stamp].all() if not item.path.startswith(PROBE)))
     calls = tuple(
@@ -99,7 +99,11 @@ def told(workspace: Workspace, session: Session, note: type[Any]) -> tuple[Any, 
         for row in workspace.calls()
         if row.committed and row.tool != PROBE
     )
-    return notes, stamps, calls, shown(workspace)
+    runs = workspace.record.runs
+    going = (
+        (row.number, row.state, row.fork, tuple(one.number for one in runs.turns(row.number))) for row in runs.rows()
+    )
+    return notes, stamps, calls, (*shown(workspace), *going)
 
 
 def _stamp(stamp: Stamp) -> tuple[Any, ...]:

@@ -9,7 +9,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
+from wink.adapters import ModelTurn, RecordJournal
 from wink.filesystem import COPIED_BYTES, Filesystem
+from wink.limits import RunContext
 from wink.prompt import MarkdownSection, Prompt, PromptTemplate
 from wink.runtime import ToolCall, ToolExecutor, ToolReply
 from wink.session import Session
@@ -20,6 +22,7 @@ from . import _tries
 from ._state import PROBE
 
 BIG: Final = 400_000
+_REWINDS: Final = ("rewind", "rewind in a copy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +208,8 @@ class Operation:
         """Which of the prepared workspaces it begins with."""
         if self.begun:
             return self.begun
+        if self.act in _REWINDS:
+            return "ran"
         if self.act:
             return "undone" if self.act == "redo" else "worked"
         return "fresh" if self.fresh else "used"
@@ -231,6 +236,8 @@ OPERATIONS: Final = (
     Operation("undo, moving", act="undo", moving=True),
     Operation("redo, moving", act="redo", moving=True),
     Operation("restore, moving, no exchange", act="restore", moving=True, portable=True),
+    Operation("rewind of a run", act="rewind"),
+    Operation("rewind of a run, in a copy", act="rewind in a copy"),
     Operation("accept of a try", act="accept", begun="tried"),
     Operation("accept of a part of a try", act="accept_a_part", begun="tried"),
     Operation("accept, the check passes", act="accept_with_a_check", begun="tried"),
@@ -271,12 +278,12 @@ def open_workspace(root: str, operation: Operation) -> Workspace:
     return workspace
 
 
-def executor(workspace: Workspace, session: Session) -> ToolExecutor:
-    """What executes the calls of a session."""
+def executor(workspace: Workspace, session: Session, run: RunContext | None = None) -> ToolExecutor:
+    """What executes the calls of a session, or of a run in it."""
     section = MarkdownSection(title="Tools", key="tools", template="Use them.", tools=_TOOLS)
     prompt = Prompt(PromptTemplate(ns="test", key="faults", sections=[section]))
     prompt.bind(resources={Filesystem: workspace.filesystem})
-    made = ToolExecutor(prompt=prompt, rendered=prompt.render(session=session), session=session)
+    made = ToolExecutor(prompt=prompt, rendered=prompt.render(session=session), session=session, run_context=run)
     _executors[id(session)] = made
     return made
 
@@ -290,6 +297,13 @@ def prepare(workspace: Workspace, template: str) -> None:
         assert call(workspace, "many").success
     if template == "undone":
         workspace.undo()
+    if template == "ran":
+        with RecordJournal.begin(workspace, plan={"task": "Change everything"}) as journal:
+            for number, tool in enumerate(("create", "many", "delete_directory"), 1):
+                journal.turned(number, ModelTurn("", (ToolCall(tool, {}, f"call-{number}"),)))
+                made = executor(workspace, workspace.session(), journal.context)
+                journal.replied(number, (made.execute(ToolCall(tool, {}, f"call-{number}")),), "")
+            journal.ended("")
     if template in ("tried", "accepted", "parted", "updated"):
         _tries.prepare(Path(workspace.root), workspace, template)
 
@@ -304,6 +318,8 @@ def perform(workspace: Workspace, operation: Operation) -> tuple[bool, str]:
             _tries.ACTS[operation.act](workspace)
         elif operation.act == "restore":
             workspace.restore(CHECKPOINT)
+        elif operation.act in _REWINDS:
+            workspace.rewind(1, 1, fork=operation.act != _REWINDS[0])
         else:
             getattr(workspace, operation.act)()
     except Exception as error:

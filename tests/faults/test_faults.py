@@ -10,7 +10,14 @@ import pytest
 from ._library import compiler
 from .run import run
 
-OPERATIONS = ("many", "nested failing", "first call", "no exchange, failing")
+OPERATIONS = (
+    "many",
+    "nested failing",
+    "first call",
+    "no exchange, failing",
+    "rewind of a run",
+    "rewind of a run, in a copy",
+)
 OF_TRIES = ("accept of a try", "accept, the check passes", "update of a try", "undo of an update")
 
 

@@ -6,6 +6,7 @@ from typing import Final
 
 from starlette.responses import Response
 
+from wink.cli import forks_below
 from wink.errors import UnknownRun
 from wink.record import RunRow
 from wink_ui._asked import Asked
@@ -13,12 +14,14 @@ from wink_ui._pages import answer
 
 TURNS: Final = 40
 """So many turns are shown at once."""
+DEEPEST: Final = 6
+"""So far copies of copies are indented."""
 
 
 def runs(asked: Asked) -> Response:
-    """All runs, newest first, and what each model has cost."""
+    """All runs, newest first, each copy of one below it, and what each model has cost."""
     table = asked.workspace.record.runs
-    found = [(row, table.standing(row)) for row in reversed(table.rows())]
+    found = [(row, table.standing(row), min(depth, DEEPEST)) for row, depth in forks_below(table.rows()[::-1])]
     return answer(asked, "runs.html", runs=found, tokens=table.tokens())
 
 

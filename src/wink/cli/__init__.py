@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from wink.cli._tools_file import note_files
     from wink.cli._views import Checkup, Finding, Pending
     from wink.cli._wrong import WrongInput, nearest, readable, wrong
-    from wink.cli.past import doubts, echo_reverted, json_of_reverted
+    from wink.cli.past import doubts, echo_reverted, forks_below, json_of_reverted
     from wink.cli.settings import (
         hide_settings,
         installed_catalog,
@@ -64,6 +64,7 @@ __all__ = [
     "echo_paths",
     "echo_reverted",
     "fit",
+    "forks_below",
     "hide_settings",
     "installed_catalog",
     "json_of_change",
@@ -116,7 +117,7 @@ _PLACES: Final = {
     "echo_json json_of_change json_of_reasons json_option opened_for_reading when": "_calls",
     "fit one_line visible": "_shorten",
     "hide_settings installed_catalog network_settings persist_settings portable_names_for path_denials rule_policies settings_problem": "settings",
-    "doubts echo_reverted json_of_reverted": "past",
+    "doubts echo_reverted forks_below json_of_reverted": "past",
     "model_adapter": "_model",
     "model_offer": "_model",
     "named_path shown_path shown_workspace told workspace_option": "_standing",

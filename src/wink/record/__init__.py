@@ -14,7 +14,7 @@ from wink.record._record import Loader, Record
 from wink.record._results import KEPT_BYTES, KEPT_RESULTS, Results
 from wink.record._view import WORDS, CallView, Role, role_of, values_of, word_of
 from wink.record.masking import MASK, Masking
-from wink.record.runs import PromptRow, RunLock, RunRow, RunTable, Said, Started, TurnRow, is_locked, task_of
+from wink.record.runs import Fork, PromptRow, RunLock, RunRow, RunTable, Said, Started, TurnRow, is_locked, task_of
 from wink.session import ApprovalRow, ApprovalState
 
 CallRow = CallView  # what programs call it that knew it before the page did
@@ -32,6 +32,7 @@ __all__ = [
     "Checkpoint",
     "Durability",
     "Folds",
+    "Fork",
     "Keep",
     "MASK",
     "Listed",

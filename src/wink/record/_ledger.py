@@ -118,8 +118,9 @@ class Ledger:
         committed: bool = True,
         reverts: Sequence[Past] = (),
         only: Container[str] | None = None,
+        also: Callable[[sqlite3.Connection], object] | None = None,
     ) -> None:
-        """Store a transaction in one step; `committed=False` for one that is stored only to tell of it.
+        """Store a transaction in one step, and what is `also` to be; `committed=False` for one that is stored only to tell of it.
 
         With `reverts`, newest first, it takes back what those wrote to slices; raises `StateConflict`, with nothing stored.
         With `only` this holds for slices of these types, and those transactions still stand.
@@ -131,7 +132,7 @@ class Ledger:
             if self.closed or self._doubt is not None:
                 self.settle()
             calls, encoded = masked(self.masking, calls, encode(deltas))
-            values = transaction_id, session, encoded, calls, changes, committed, reverts, only
+            values = transaction_id, session, encoded, calls, changes, committed, reverts, only, also
             connection = self.database.writable()
             try:
                 tx = self._write(connection, *values)
@@ -306,6 +307,7 @@ class Ledger:
         committed: bool,
         reverts: Sequence[Past],
         only: Container[str] | None,
+        also: Callable[[sqlite3.Connection], object] | None,
     ) -> int:
         """Everything up to COMMIT; whatever fails here leaves no trace. Gives the transaction's position."""
         if connection.in_transaction:
@@ -353,6 +355,8 @@ class Ledger:
                     use_up(connection, entry, committed=committed)
             if inverse is not None and not calls:
                 connection.execute(_KEEP_INVERSE, (inverse, tx))
+            if also is not None:
+                also(connection)
         except BaseException:
             self._roll_back(connection)
             raise

@@ -352,16 +352,22 @@ class Record:
         with self._database.hold():
             self._ledger.check_reverts(reverts)
 
-    def revert(self, entry: CommitEntry, reverts: Sequence[Past], *, only: Container[str] | None = None) -> None:
+    def revert(
+        self,
+        entry: CommitEntry,
+        reverts: Sequence[Past],
+        *,
+        only: Container[str] | None = None,
+        also: Callable[[sqlite3.Connection], object] | None = None,
+    ) -> None:
         """Store a call that takes back others, newest first: its changes to files, and in the same step their writes to slices.
 
-        With `only`, their writes to slices of these types; they are not said to be undone then. Raises like `commit`, and
-        `StateConflict` with nothing stored. Open sessions have to be reloaded.
+        With `only`, their writes to slices of these types; they are not said to be undone then. `also` stores more in the
+        same transaction. Raises like `commit`, and `StateConflict` with nothing stored. Open sessions have to be reloaded.
         """
         with self._database.hold():
-            self._ledger.put(
-                entry.transaction_id, entry.session, (), (entry,), entry.changes, reverts=reverts, only=only
-            )
+            values = entry.transaction_id, entry.session, (), (entry,), entry.changes
+            self._ledger.put(*values, reverts=reverts, only=only, also=also)
 
     def changes_of(self, positions: Iterable[int]) -> tuple[tuple[int, FileChange], ...]:
         """The changes of some transactions, oldest first, each with its transaction's position."""

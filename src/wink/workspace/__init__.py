@@ -5,6 +5,7 @@ from wink.workspace._applying import apply
 from wink.workspace._collect import Collected
 from wink.workspace._names import session_name
 from wink.workspace._recovery import Otherwise, put_aside, put_journals_aside, put_strange_aside, recover
+from wink.workspace._rewind import Rewound
 from wink.workspace._root import open_record, state_place, workspace_root
 from wink.workspace._undo import UNSEEN, Everything, Reverted
 from wink.workspace._upkeep import History
@@ -16,6 +17,7 @@ __all__ = [
     "History",
     "Otherwise",
     "Reverted",
+    "Rewound",
     "UNSEEN",
     "Workspace",
     "apply",

@@ -43,6 +43,7 @@ def entry(
     changes: tuple[FileChange, ...],
     started: datetime,
     took: timedelta,
+    run: str = "",
 ) -> CommitEntry:
     """The call as the record keeps it."""
     paths = ", ".join(quoted_path(change.path) for change in changes) or "no file"
@@ -60,6 +61,7 @@ def entry(
         decisions=(),
         deltas=(),
         changes=changes,
+        run=run,
     )
 
 

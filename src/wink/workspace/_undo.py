@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import ExitStack
 from datetime import timedelta
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from wink.dataclass import dataclass, replace
 from wink.errors import NothingToUndo, StateConflict, TransactionError, UndoConflict, UnknownCheckpoint
@@ -36,10 +36,13 @@ from wink.session import Session
 from wink.transactions import CommitEntry, current_transaction
 from wink.workspace._storing import entry, store
 
+if TYPE_CHECKING:
+    import sqlite3
+
 _SECONDS: Final = 30.0
 _numbers: Final = itertools.count(1)
 _NAMED: Final = 9
-_PERSONS: Final = ("undo-", "redo-", "restore-")
+PERSONS: Final = ("undo-", "redo-", "restore-")
 """What the transactions begin with that are a person's, in whatever session they stand."""
 """So many names and calls are told in one line."""
 
@@ -87,12 +90,14 @@ class Reverting:
         confirm: Callable[[Reverted], object] | None = None,
         force: bool = False,
         alone: bool = False,
+        run: str = "",
+        also: Callable[[sqlite3.Connection], object] | None = None,
     ) -> Reverted:
-        """Take back `targets`, newest first, and record it as a call of `verb`; raises `UndoConflict`.
+        """Take back `targets`, newest first, and record it as a call of `verb`, in `run`; raises `UndoConflict`.
 
         With `paths` only what was done to files there goes back, and no session state. With `everything` that decides what
         files have to become, and there need be no targets. `confirm` is told what will be done, and stops it by raising.
-        With `alone` a file that a later call has moved elsewhere is in the way. The caller holds the lease, unless it is a dry run.
+        With `alone` a file that a later call has moved elsewhere is in the way. `also` stores more together with it. The caller holds the lease, unless it is a dry run.
         """
         positions = {past.position for past in targets}
         first = min(positions, default=self._record.last_position() + 1)
@@ -141,7 +146,7 @@ class Reverting:
         if confirm is not None:
             confirm(planned)
         session = targets[0].session if targets else "default"
-        done, kept = self._apply(verb, session, state, arguments, versions, wanted)
+        done, kept = self._apply(verb, session, state, (arguments, run), versions, wanted, also)
         call = next((past.call for past in _newest_first(self._record) if past.transaction_id == done), None)
         changed = tuple(change for change in shown if change.path not in kept)
         return Reverted(call, calls, changed, types, (*kept, *stays), lost, forced)
@@ -206,9 +211,10 @@ class Reverting:
         verb: str,
         session: str,
         targets: Sequence[Past],
-        arguments: object,
+        call_of: tuple[object, str],
         versions: Versions,
         wanted: dict[str, Target],
+        also: Callable[[sqlite3.Connection], object] | None,
     ) -> tuple[str, tuple[str, ...]]:
         transaction_id = f"{verb}-{time.time_ns():016x}-{os.getpid():x}-{next(_numbers):x}"
         started, clock = utc_now(), time.perf_counter()
@@ -219,12 +225,12 @@ class Reverting:
             part.revoke()
             part.prepare()
             took = timedelta(seconds=time.perf_counter() - clock)
-            call = entry(transaction_id, verb, session, arguments, changes, started, took)
+            call = entry(transaction_id, verb, session, call_of[0], changes, started, took, call_of[1])
             with ExitStack() as held:
                 # Nobody may commit on top of what is about to be taken back, until the sessions know of it.
                 for opened in self._sessions:
                     held.enter_context(opened.locked())
-                store(part, transaction_id, self._record, lambda: self._put(call, targets))
+                store(part, transaction_id, self._record, lambda: self._put(call, targets, also))
         except BaseException as error:
             part.undo()
             if isinstance(error, StateConflict):
@@ -232,8 +238,10 @@ class Reverting:
             raise
         return transaction_id, tuple(work.kept)
 
-    def _put(self, call: CommitEntry, targets: Sequence[Past]) -> None:
-        self._record.revert(call, targets)
+    def _put(
+        self, call: CommitEntry, targets: Sequence[Past], also: Callable[[sqlite3.Connection], object] | None
+    ) -> None:
+        self._record.revert(call, targets, also=also)
         for opened in self._sessions:
             opened.reload()
 
@@ -308,7 +316,7 @@ def _standing(record: Record, wanted: CallFilter, whose: str) -> tuple[Past, ...
     """
     undone = record.undone()
     # A restore of some paths, or of no calls, notes none that it reverts, and is nobody's either.
-    found = [one for one in reversed(record.past_of(wanted)) if not one.transaction_id.startswith(_PERSONS)]
+    found = [one for one in reversed(record.past_of(wanted)) if not one.transaction_id.startswith(PERSONS)]
     sure = [past for past in found if _counts(record, past)]
     guesses = [past for past in found if past.effects == "read" and past.changes and past.position not in undone]
     if guesses and not sure:

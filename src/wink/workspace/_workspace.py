@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from wink.filesystem import FileChange, Recovered
     from wink.workspace._collect import Collected
     from wink.workspace._recovery import Otherwise
+    from wink.workspace._rewind import Rewound
     from wink.workspace._undo import Reverted, Reverting
 
 _logger: Final = logging.getLogger("wink.workspace")
@@ -324,6 +325,27 @@ class Workspace:
             targets = choose_undo(self._record, None if session is None else session_name(session))
             arguments = {"calls": [f"c{targets[0].call}"]}
             return self._reverting().revert("redo", targets, arguments, dry_run=dry_run, confirm=confirm)
+
+    def rewind(
+        self,
+        run: int,
+        to: int,
+        *,
+        fork: bool = False,
+        dry_run: bool = False,
+        confirm: Callable[[Reverted], object] | None = None,
+    ) -> Rewound:
+        """Take a run back to the end of its turn `to`, 0 for before its first: files, session state and conversation.
+
+        The run goes on from there when it is resumed; with `fork` a copy of it does, and the run itself keeps its turns. What
+        later turns did goes as with `undo`, in one call that can be undone too. Raises like `undo`, `NothingToUndo` where no
+        turn comes after that one, `UnknownRun`, `RunBusy` while a process works on it, and `RunStateError` where what the
+        turns held is kept only masked.
+        """
+        from wink.workspace._rewind import rewind
+
+        with self._lease_unless(dry_run):
+            return rewind(self._record, self._reverting(), run, to, fork=fork, dry_run=dry_run, confirm=confirm)
 
     def checkpoint(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -15,6 +15,7 @@ from wink.cli import (
     echo_reverted,
     json_of_reverted,
     json_option,
+    main,
     one_line,
     opened_for_reading,
     workspace_option,
@@ -23,10 +24,9 @@ from wink.cli import (
 from wink.errors import NothingToUndo
 from wink.record import CallFilter
 from wink_attach._agent import Resuming, Resumption
-from wink_attach._judge import Judge
 from wink_attach._offers import agent_named
 from wink_attach.commands._attach import is_attached, scope_of
-from wink_attach.commands._running import run_attached
+from wink_attach.commands._rewind_run import rewind_run
 
 if TYPE_CHECKING:
     from wink.record import Turn
@@ -40,39 +40,50 @@ _EVERY = 1 << 31
     "--to",
     "number",
     required=True,
-    type=click.IntRange(min=1),
+    type=click.IntRange(min=0),
     metavar="TURN",
-    help="The last turn that stays, as `wink log` numbers them.",
+    help="The last turn that stays, as `wink log` and `wink show` number them; of a run 0 keeps none.",
 )
+@click.option("--run", "run_name", metavar="RUN", help="A run of `wink run`, such as r1, and not an attached agent.")
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[-- ARGS...]")
 @workspace_option
-@click.option("--in-place", is_flag=True, help="In the conversation itself, not in a copy of it.")
+@click.option(
+    "--fork/--in-place",
+    default=None,
+    help="In a copy of the conversation, as for attached agents unless told otherwise, or in itself, as for runs.",
+)
 @click.option("--go", is_flag=True, help="Start the agent there, with ARGS, instead of printing how.")
 @click.option("--dry-run", is_flag=True, help="Only show what would go.")
 @json_option
 def rewind(
     number: int,
+    run_name: str | None,
     words: tuple[str, ...],
     workspace: str,
-    in_place: bool,
+    fork: bool | None,
     go: bool,
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Go back to the end of a turn of an attached agent: what its later turns did to files is undone, and so is what was said.
+    """Go back to the end of a turn of an attached agent or a run: what later turns did to files is undone, and what was said.
 
-    The conversation goes on in a copy that ends there; how the agent is started with it is printed, with ARGS for its command
-    line. What you, or others, have changed meanwhile stays; where it is in the way nothing is changed, and the paths are named.
-    `wink redo` brings the files forward again, and the conversation as it was is still the agent's.
+    How it goes on from there is printed, with ARGS for its command line. What you, or others, have changed meanwhile stays;
+    where it is in the way nothing is changed, and the paths are named. `wink redo` brings the files forward again, and the
+    conversation of a run with them; the copy's original is still the agent's.
     """
     root = os.path.realpath(workspace)
     if go and (dry_run or as_json):
         raise wrong("give --go, or --dry-run or --json, not both")
+    if run_name is not None:
+        on_with = rewind_run(workspace, run_name, number, words, fork=bool(fork), dry_run=dry_run, as_json=as_json)
+        if go:
+            _start(on_with)
+        return
     with opened_for_reading(workspace) as opened:
         turn, gone = _turns(opened, number)
         numbers = [one.number for one in gone]
         planned = _undone(opened, numbers, dry_run=True)
-        on = None if dry_run else _resumed(root, turn, gone[0], words, in_place=in_place)
+        on = None if dry_run else _resumed(root, turn, gone[0], words, in_place=fork is False)
         if go and (on is None or not on.is_ready):
             raise wrong(on.note if on is not None else f"{turn.agent} cannot be started at a moment of a conversation")
         done = planned if dry_run else _undone(opened, numbers, dry_run=False)
@@ -98,7 +109,7 @@ def rewind(
         if on.note:
             click.echo(f"  {on.note}")
         return
-    _start(root, turn.agent, on.words)
+    _start(on.words)
 
 
 def _turns(opened: Workspace, number: int) -> tuple[Turn, list[Turn]]:
@@ -137,10 +148,10 @@ def _resumed(root: str, turn: Turn, gone: Turn, words: Sequence[str], *, in_plac
     return on._replace(words=("wink", "attach", turn.agent, "--", *on.words))
 
 
-def _start(root: str, name: str, words: Sequence[str]) -> None:
-    """Become the agent, attached as it was."""
-    if words[:2] == ("wink", "attach"):
-        run_attached(agent_named(root, name), root, words[4:], closed=Judge.denies(root), environ=os.environ)
+def _start(words: Sequence[str]) -> NoReturn:
+    """Become what goes on: the agent, or wink with it or with a run."""
+    if words[0] == "wink":
+        main(words[1:])
     try:
         os.execvp(words[0], list(words))  # noqa: S606  # a program of the user's own
     except OSError as error:

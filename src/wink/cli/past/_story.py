@@ -79,6 +79,8 @@ def run_lines(opened: Workspace, row: RunRow, *, prompts: bool) -> Iterator[str]
     yield f"{row.started_at.astimezone():%Y-%m-%d %H:%M:%S}, {seconds:.1f} s, session {row.session}"
     for model, turns, used in table.tokens(row.number):
         yield f"{model or 'a model'}: {turns} turn{'' if turns == 1 else 's'}, {tokens_text(used)}"
+    if row.fork is not None:
+        yield f"a copy of r{row.fork.run}, from its turn {row.fork.turn}"
     if row.problem:
         yield f"problem: {row.problem}"
     if row.task:
@@ -155,6 +157,7 @@ def json_of_run(opened: Workspace, row: RunRow) -> dict[str, Any]:
         "session": row.session,
         "task": row.task or None,
         "problem": row.problem or None,
+        "fork": None if row.fork is None else {"run": f"r{row.fork.run}", "turn": row.fork.turn},
         "started_at": row.started_at.isoformat(),
         "changed_at": row.changed_at.isoformat(),
         "prompts": [

@@ -2,11 +2,12 @@
 
 from wink.record.runs._prompts import PromptRow
 from wink.record.runs._run_lock import RunLock, is_locked
-from wink.record.runs._runs import RunRow, RunTable, TurnRow, task_of
+from wink.record.runs._runs import Fork, RunRow, RunTable, TurnRow, task_of
 from wink.record.runs._said import Said, read_said
 from wink.record.runs._started import Started, write_start
 
 __all__ = [
+    "Fork",
     "PromptRow",
     "RunLock",
     "RunRow",

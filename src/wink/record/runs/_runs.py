@@ -1,7 +1,8 @@
 """Keep runs, turn by turn, so that another process can go on with one.
 
-What a model said and was answered is JSON of whoever evaluates; here it is only kept. The turns of a run that has come to
-its end are dropped.
+What a model said and was answered is JSON of whoever evaluates; here it is only kept, with secrets masked once the run has
+come to its end. Going back to a turn is a call that takes the later calls back, and names run and turn: the turns after it do
+not stand while that call does.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar
 
 from wink.dataclass import dataclass
 from wink.errors import CommitFailed, RunStateError
@@ -17,6 +18,7 @@ from wink.limits import TokenUsage
 from wink.record._binding import execute
 from wink.record._calls import microseconds, moment
 from wink.record._events import write_event
+from wink.record._past import read_undone
 from wink.record._texts import text_of
 from wink.record.masking import is_masked, shown, stored
 from wink.record.runs._prompts import PromptRow, drop_prompts, read_prompts, write_prompt
@@ -45,6 +47,8 @@ RunStatus = Literal["running", "suspended", "stopped", "ended"]
 
 KEPT: Final = 200
 """So many runs are kept."""
+KEPT_ENDED: Final = 20
+"""Of so many runs the turns are kept when they have come to their end, to go back to."""
 LONGEST_PROMPT: Final = 1 << 19
 """So many characters of a prompt are kept."""
 
@@ -57,6 +61,11 @@ _TURN: Final = """INSERT OR REPLACE INTO run_turns (run, n, position, turn, repl
     VALUES (?, ?, (SELECT ifnull(max(seq), 0) FROM calls), CAST(? AS TEXT), NULL)"""
 _USED: Final = """UPDATE runs SET turns = turns + 1, input_tokens = input_tokens + ?, output_tokens = output_tokens + ?,
     cached_tokens = cached_tokens + ?, changed_at = ? WHERE id = ? RETURNING session"""
+_GONE: Final = "DELETE FROM run_turns WHERE run = ? AND n > ?"
+_SAID_GONE: Final = "DELETE FROM said WHERE run = ? AND n > ?"
+_LONG_ENDED: Final = "DELETE FROM run_turns WHERE run <= ? - ? AND run IN (SELECT id FROM runs WHERE state = 'ended')"
+_REWINDS: Final = f"""SELECT calls.seq, tx, {text_of("arguments")} FROM calls JOIN transactions ON transactions.seq = tx
+    WHERE run = CAST(? AS TEXT) AND tool = 'undo' AND committed = 1"""
 _REPLIES: Final = "UPDATE run_turns SET replies = CAST(? AS TEXT) WHERE run = ? AND n = ?"
 # An answer was used by a call that committed, or by one that a person denied; what acts outside is not done twice even if
 # it failed.
@@ -72,10 +81,22 @@ def task_of(plan: str) -> str:
     >>> task_of('{"task": "Tidy up"}'), task_of("[]")
     ('Tidy up', '')
     """
+    return str(_of_plan(plan, "task") or "")
+
+
+def _of_plan(plan: str, name: str) -> Any:
     try:
-        return str(json.loads(plan).get("task") or "")
+        return json.loads(plan).get(name)
     except (ValueError, AttributeError, RecursionError):
-        return ""
+        return None
+
+
+class Fork(NamedTuple):
+    """Of which run another is a copy, and up to which of its turns; `position` is the last call before those that are left out."""
+
+    run: int
+    turn: int
+    position: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +125,14 @@ class RunRow:
         """What it was begun for."""
         return task_of(self.plan)
 
+    @property
+    def fork(self) -> Fork | None:
+        """What it is a copy of."""
+        try:
+            return Fork(*map(int, _of_plan(self.plan, "fork")))
+        except (TypeError, ValueError, OverflowError):
+            return None
+
 
 @dataclass(frozen=True, slots=True)
 class TurnRow:
@@ -129,23 +158,39 @@ class RunTable:
 
     def begin(self, session: str, plan: str) -> int:
         """Store a new run; its number."""
-        text, is_sealed = stored(self._ledger.masking, plan)
-
-        def work(connection: sqlite3.Connection) -> int:
-            now = microseconds(self._ledger.now())
-            values = (session, text, self._ledger.database.place, now, now)
-            number = execute(connection, _INSERT, values).lastrowid or 0
-            if is_sealed:
-                self._ledger.sealed.keep(f"run-{number}-plan", text, {"text": plan})
-            connection.execute("DELETE FROM run_turns WHERE run <= ? - ?", (number, KEPT))
-            connection.execute("DELETE FROM runs WHERE id <= ? - ?", (number, KEPT))
-            drop_prompts(connection, number - KEPT)
-            drop_said(connection)
-            write_event(connection, "run-begun", self._ledger.now(), session, number)
-            return number
-
-        number = self._ledger.change(work)
+        number = self._ledger.change(lambda connection: self._add(connection, session, plan))
         self._ledger.sealed.drop_unless(lambda kind, of: kind != "run" or of > number - KEPT)
+        return number
+
+    def _add(self, connection: sqlite3.Connection, session: str, plan: str) -> int:
+        text, is_sealed = stored(self._ledger.masking, plan)
+        now = microseconds(self._ledger.now())
+        values = (session, text, self._ledger.database.place, now, now)
+        number = execute(connection, _INSERT, values).lastrowid or 0
+        if is_sealed:
+            self._ledger.sealed.keep(f"run-{number}-plan", text, {"text": plan})
+        connection.execute("DELETE FROM run_turns WHERE run <= ? - ?", (number, KEPT))
+        connection.execute(_LONG_ENDED, (number, KEPT_ENDED))
+        connection.execute("DELETE FROM runs WHERE id <= ? - ?", (number, KEPT))
+        drop_prompts(connection, number - KEPT)
+        drop_said(connection)
+        write_event(connection, "run-begun", self._ledger.now(), session, number)
+        return number
+
+    def go_back(self, connection: sqlite3.Connection, row: RunRow, kept: Sequence[TurnRow], fork: Fork | None) -> int:
+        """Let a run go on after the turns that are `kept`, or with `fork` a copy of it; which one that is.
+
+        In the transaction of the call that takes back what came later, so that both happen or neither. The turns are exact.
+        """
+        if fork is None:
+            self._set(connection, row.number, "stopped", f"it went back to turn {len(kept)}")
+            return row.number
+        number = self._add(connection, row.session, json.dumps({**json.loads(self.plan(row)), "fork": fork}))
+        for turn in kept:
+            replies = self._hold(f"run-{number}-replies-{turn.number}", turn.replies or "")
+            values = (number, turn.number, turn.position, turn.turn, replies)
+            connection.execute("INSERT INTO run_turns (run, n, position, turn, replies) VALUES (?, ?, ?, ?, ?)", values)
+        self._set(connection, number, "stopped", "")
         return number
 
     def plan(self, row: RunRow) -> str:
@@ -184,6 +229,8 @@ class RunTable:
 
         def work(connection: sqlite3.Connection) -> None:
             now = self._ledger.now()
+            connection.execute(_GONE, (number, turn))
+            connection.execute(_SAID_GONE, (number, turn))
             execute(connection, _TURN, (number, turn, kept))
             write_said(connection, number, turn, now, (words, thinking, model), used)
             for (session,) in connection.execute(_USED, (*tokens, microseconds(now), number)).fetchall():
@@ -255,15 +302,9 @@ class RunTable:
         self._ledger.change(work)
 
     def set(self, number: int, state: RunStatus, problem: str = "") -> None:
-        """Store what became of a run; the turns of one that has ended are dropped."""
+        """Store what became of a run; of one that has ended only what is masked is kept."""
         problem = self._ledger.masking.text(problem)
-
-        def work(connection: sqlite3.Connection) -> None:
-            self._set(connection, number, state, problem)
-            if state == "ended":
-                connection.execute("DELETE FROM run_turns WHERE run = ?", (number,))
-
-        self._ledger.change(work)
+        self._ledger.change(lambda connection: self._set(connection, number, state, problem))
         if state == "ended":
             self._ledger.sealed.drop_unless(lambda kind, of: (kind, of) != ("run", number))
 
@@ -282,14 +323,17 @@ class RunTable:
         is_gone = row.state == "running" and not is_locked(self._ledger.database.state, row.number)
         return "interrupted" if is_gone else row.state
 
-    def turns(self, number: int, *, exact: bool = False) -> tuple[TurnRow, ...]:
-        """The turns of a run in their order, with secrets masked.
+    def turns(self, number: int, *, exact: bool = False, last: int | None = None) -> tuple[TurnRow, ...]:
+        """The turns of a run that stand, up to the `last` in question, in their order, with secrets masked.
 
         With `exact` as they were said, which is what going on needs; raises `RunStateError` where that is gone.
         """
-        sql = "SELECT n, position, turn, replies FROM run_turns WHERE run = ? ORDER BY n"
+        sql = "SELECT n, position, turn, replies FROM run_turns WHERE run = ? AND ifnull(n <= ?, 1) ORDER BY n"
+        rewinds = self._rewinds(number)
         rows: list[TurnRow] = []
-        for n, position, turn, replies in self._ledger.ask(sql, number):
+        for n, position, turn, replies in self._ledger.ask(sql, number, last):
+            if any(n > to and position < call for call, to in rewinds):
+                continue
             if not exact:
                 rows.append(TurnRow(n, position, shown(turn), None if replies is None else shown(replies)))
             elif replies is None:
@@ -297,6 +341,13 @@ class RunTable:
             else:
                 rows.append(TurnRow(n, position, shown(turn), self._exact(replies, f"run-{number}-replies-{n}")))
         return tuple(rows)
+
+    def _rewinds(self, number: int) -> list[tuple[int, int]]:
+        """The calls that stand by which a run went back, each with the turn that it went back to."""
+        found = self._ledger.ask(_REWINDS, f"r{number}")
+        undone = read_undone(self._ledger.ask) if found else ()
+        went = [(call, _of_plan(arguments, "to")) for call, tx, arguments in found if tx not in undone]
+        return [(call, to) for call, to in went if isinstance(to, int)]
 
     def executed(self, run_id: str, call_id: str, after: int) -> str | None:
         """What a call of a run came to, if it need not and must not be executed again: the text that was sent for it.
