@@ -313,8 +313,7 @@ def test_what_has_the_size_of_the_bound_is_written(bounded: Filesystem) -> None:
 
 def test_a_commit_does_not_write_what_its_lower_layer_refuses() -> None:
     """The bound of the files that are written holds, whoever writes them."""
-    from wink.errors import OverlayCommitFailed
-    from wink_overlay import OverlayFilesystem
+    from wink_overlay import OverlayCommitFailed, OverlayFilesystem
 
     lower = InMemoryFilesystem(max_file_bytes=100)
     files = OverlayFilesystem(lower)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import pytest
 
 from wink.adapters import Conversation, ModelTurn, ScriptedAdapter
-from wink.errors import PromptRenderError, PromptValidationError, ReplayMismatch, SectionNotFound
+from wink.errors import PromptRenderError, PromptValidationError, SectionNotFound
 from wink.prompt import MarkdownSection, Prompt, PromptTemplate, Section, SectionVisibility
 from wink.runtime import ToolCall, ToolExecutor
 from wink.session import Session
-from wink.testing import Recording, RecordingAdapter, ReplayAdapter
+from wink.testing import Recording, RecordingAdapter, ReplayAdapter, ReplayMismatch
 from wink.tools import Audio, EmbeddedResource, Image
 
 PICTURE = Image(b"GIF89a")

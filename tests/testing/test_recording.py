@@ -10,13 +10,12 @@ import pytest
 from tests.adapters.test_loop import Note, Text, call, fail, note
 
 from wink.adapters import ModelTurn, ScriptedAdapter
-from wink.errors import RecordingUnreadable, ReplayMismatch
 from wink.filesystem import Filesystem, InMemoryFilesystem
 from wink.limits import TokenUsage
 from wink.prompt import MarkdownSection, Prompt, PromptTemplate
 from wink.runtime import ToolCall
 from wink.session import Session
-from wink.testing import Recording, RecordingAdapter, ReplayAdapter
+from wink.testing import Recording, RecordingAdapter, RecordingUnreadable, ReplayAdapter, ReplayMismatch
 from wink.tools import Image, Tool, ToolContext, ToolResult
 
 TURNS = [

@@ -9,9 +9,8 @@ from typing import Any
 import fsspec
 import pytest
 
-from wink.errors import BatchBusy, BatchError
+from wink_batch import BatchBusy, BatchError, sink
 from wink_batch import _sinks as sinks
-from wink_batch import sink
 
 
 def row(name: str) -> dict[str, Any]:

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wink.errors import BatchBusy, BatchDamaged
-from wink_batch import Attempt, Driver, Journal, Key, Outcome, Plan, Task, Usage, Verdict
+from wink_batch import Attempt, BatchBusy, BatchDamaged, Driver, Journal, Key, Outcome, Plan, Task, Usage, Verdict
 from wink_batch._lines import Lines, read_lines
 from wink_batch.engines._schedule import Schedule
 

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 from plugins.batch.tests.helping import git, repository
 
-from wink.errors import SourceUnavailable
-from wink_batch import source
+from wink_batch import SourceUnavailable, source
 from wink_batch._git import resolve
 from wink_batch.content._cache import Cache, safe_path
 

@@ -13,8 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wink.errors import TableError
-from wink_batch import Source, Task, read_tasks, source
+from wink_batch import Source, TableError, Task, read_tasks, source
 from wink_batch._task import is_task_id, task_of
 
 ROWS: list[dict[str, Any]] = [

@@ -10,6 +10,15 @@ if TYPE_CHECKING:
     from wink_batch._assembly import assemble
     from wink_batch._attempt import Attempt, Key
     from wink_batch._checking import Attempted, Checker, is_function
+    from wink_batch._errors import (
+        BatchBusy,
+        BatchDamaged,
+        BatchError,
+        EngineFailed,
+        SourceUnavailable,
+        TableError,
+        UnknownTask,
+    )
     from wink_batch._git import masked, resolve
     from wink_batch._journal import Batch, Journal
     from wink_batch._merge import Conflict, Merged, merge
@@ -41,6 +50,9 @@ __all__ = [
     "Attempt",
     "Attempted",
     "Batch",
+    "BatchBusy",
+    "BatchDamaged",
+    "BatchError",
     "Bucket",
     "Checker",
     "Comparison",
@@ -48,6 +60,7 @@ __all__ = [
     "Driver",
     "Ending",
     "Engine",
+    "EngineFailed",
     "Group",
     "Journal",
     "Key",
@@ -64,8 +77,11 @@ __all__ = [
     "RayEngine",
     "Sink",
     "Source",
+    "SourceUnavailable",
     "Summary",
+    "TableError",
     "Task",
+    "UnknownTask",
     "Usage",
     "Verdict",
     "Watcher",
@@ -94,6 +110,7 @@ _LATER = {
     "Attempt Key": "_attempt",
     "Attempted Checker is_function": "_checking",
     "Batch Journal": "_journal",
+    "BatchBusy BatchDamaged BatchError EngineFailed SourceUnavailable TableError UnknownTask": "_errors",
     "Bucket Meter": "_meter",
     "Comparison Group Pair Rate Summary compare facts lines page rate sign_test summary": "report",
     "Conflict Merged merge": "_merge",

@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from typing import IO, Final
 
 from wink.dataclass import dataclass
-from wink.errors import SourceUnavailable
 from wink.trust import inherited
+from wink_batch._errors import SourceUnavailable
 
 TIMEOUT: Final = 900.0
 """Seconds that one command may take; a large repository over a slow line takes long."""

@@ -17,8 +17,9 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any, Final, Self, cast
 
-from wink.errors import BatchBusy, BatchDamaged, BatchError, ParseError, UnknownTask
+from wink.errors import ParseError
 from wink_batch._attempt import Key
+from wink_batch._errors import BatchBusy, BatchDamaged, BatchError, UnknownTask
 from wink_batch._lines import Lines, read_lines
 from wink_batch._outcome import PASSING, Outcome, Usage
 from wink_batch._plan import Plan

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, cast
 
-from wink.errors import BatchBusy, BatchDamaged
+from wink_batch._errors import BatchBusy, BatchDamaged
 
 _PIECE: Final = 1 << 20
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from wink.bounded import content_beneath
 from wink.dataclass import dataclass, replace
-from wink.errors import BatchError
+from wink_batch._errors import BatchError
 from wink_batch._git import Contents, GitFailed, contents, fetch, git, make
 from wink_batch._journal import Batch
 from wink_batch._results import Row

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from wink.errors import BatchError
+from wink_batch._errors import BatchError
 from wink_batch._lines import Lines, read_lines
 from wink_batch._results import Row
 

@@ -18,9 +18,9 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
-from wink.errors import SourceUnavailable
 from wink.limits import utc_now
 from wink_batch._attempt import Attempt, Gone
+from wink_batch._errors import SourceUnavailable
 from wink_batch._git import GitFailed
 from wink_batch._meter import MeterLike
 from wink_batch._nursery import Nursery, Running

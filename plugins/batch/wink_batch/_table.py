@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, cast
 
-from wink.errors import TableError
+from wink_batch._errors import TableError
 from wink_batch._task import Task, task_of
 
 _COMPRESSED: Final = (".gz", ".bz2", ".xz", ".zst")

@@ -18,9 +18,8 @@ from typing import Any
 import pytest
 from tests.cli.conftest import Done
 
-from wink.errors import BundleRefused
 from wink.filesystem import path_in_json
-from wink_bundles import _exporting, read_bundle
+from wink_bundles import BundleRefused, _exporting, read_bundle
 
 Cli = Callable[..., Done]
 SECRET = "sk-proj-Zq3vT9xLm2Rk8wYb"

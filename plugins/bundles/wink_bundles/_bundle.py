@@ -16,9 +16,10 @@ from datetime import datetime
 from typing import IO, Any, Final, TypeVar
 
 from wink.dataclass import dataclass
-from wink.errors import BundleRefused, ParseError, SessionNameError
+from wink.errors import ParseError, SessionNameError
 from wink.record import microseconds
 from wink.workspace import session_name
+from wink_bundles._errors import BundleRefused
 from wink_bundles._rows import FORMAT, Call, Event, Exported, LeftOut, Manifest, Member, Run, Slice
 
 CALLS, EVENTS, RUNS, SLICES = ROWS = ("calls.jsonl", "events.jsonl", "runs.jsonl", "slices.jsonl")

@@ -13,9 +13,9 @@ from datetime import datetime
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
-from wink.errors import ExportFailed
 from wink.filesystem import FileVersion, Versions, protected_as
 from wink.trust import program
+from wink_bundles._errors import ExportFailed
 from wink_bundles._rows import LeftOut
 
 if TYPE_CHECKING:

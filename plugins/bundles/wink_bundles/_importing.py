@@ -8,10 +8,10 @@ import shutil
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from wink.errors import ImportRefused
 from wink.record import create_imported, execute
 from wink.state import locate, make, replace_file
 from wink_bundles._bundle import HISTORY, Bundle
+from wink_bundles._errors import ImportRefused
 from wink_bundles._rows import Call, Change, Exported, Side
 
 if TYPE_CHECKING:

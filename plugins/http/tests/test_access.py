@@ -6,8 +6,7 @@ import ssl
 
 import pytest
 
-from wink.errors import AddressRefused
-from wink_http import Access, Address, address_of, bearer_problem, names_in
+from wink_http import Access, Address, AddressRefused, address_of, bearer_problem, names_in
 
 TOKEN = "0123456789abcdef"
 TLS = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from wink.errors import TokenUnusable
-from wink_http import kept_token
+from wink_http import TokenUnusable, kept_token
 
 
 @pytest.fixture

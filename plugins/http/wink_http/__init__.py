@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from wink_http._access import Access, bearer_problem, names_in
 from wink_http._address import LOOPBACK, Address, address_of, host_name
+from wink_http._errors import AddressRefused, TokenUnusable
 from wink_http._token import kept_token, token_in
 
 if TYPE_CHECKING:
@@ -21,8 +22,10 @@ __all__ = [
     "LOOPBACK",
     "Access",
     "Address",
+    "AddressRefused",
     "HttpServer",
     "Limits",
+    "TokenUnusable",
     "address_of",
     "admit",
     "bearer_problem",

@@ -6,8 +6,8 @@ import hmac
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from wink.errors import AddressRefused
 from wink_http._address import LOOPBACK, Address, bracketed, host_name
+from wink_http._errors import AddressRefused
 
 if TYPE_CHECKING:
     import ssl

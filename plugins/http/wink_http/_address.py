@@ -6,7 +6,7 @@ import ipaddress
 import socket
 from typing import Final, NamedTuple
 
-from wink.errors import AddressRefused
+from wink_http._errors import AddressRefused
 
 LOOPBACK: Final = {"127.0.0.1": "127.0.0.1", "localhost": "127.0.0.1", "::1": "::1"}
 """The hosts that mean this machine, and the address that each stands for."""

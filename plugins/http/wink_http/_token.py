@@ -9,8 +9,9 @@ import secrets
 from hashlib import sha256
 from typing import Final
 
-from wink.errors import RecordCorrupt, TokenUnusable
+from wink.errors import RecordCorrupt
 from wink.state import key_problem, opened_directory, read_file, replace_file, user_directory
+from wink_http._errors import TokenUnusable
 
 _DIRECTORY: Final = "tokens"
 _FEWEST: Final = 16

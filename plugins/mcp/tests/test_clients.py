@@ -11,7 +11,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wink.errors import ClientSettingRefused
+from wink_mcp import ClientSettingRefused
 from wink_mcp.clients import CLIENTS, Endpoint, Program, client_config
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0${"), max_size=30)

@@ -8,11 +8,12 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from wink.dataclass import dataclass
-from wink.errors import PromptRenderError, TooManySessions
+from wink.errors import PromptRenderError
 from wink.limits import is_interruption
 from wink.prompt import Prompt, RenderedPrompt, RenderedSection, SectionOutline
 from wink.runtime import with_read_result
 from wink.session import Session
+from wink_mcp._errors import TooManySessions
 
 MOST_SESSIONS: Final = 1000
 """So many sessions can clients name in one server; each costs memory as long as it runs."""

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 from wink.dataclass import dataclass, field
-from wink.errors import ClientSettingRefused
+from wink_mcp._errors import ClientSettingRefused
 
 __all__ = ["CLIENTS", "ClientConfig", "Endpoint", "Program", "client_config", "quoted"]
 

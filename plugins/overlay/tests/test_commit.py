@@ -11,10 +11,10 @@ import pytest
 from fsspec.implementations.local import LocalFileSystem
 from fsspec.implementations.memory import MemoryFileSystem
 
-from wink.errors import OverlayCommitFailed, PathRefused, ReadOnlyFilesystem
+from wink.errors import PathRefused, ReadOnlyFilesystem
 from wink.filesystem import Filesystem, HostFilesystem, InMemoryFilesystem
 from wink.workspace import Workspace
-from wink_overlay import OverlayFilesystem
+from wink_overlay import OverlayCommitFailed, OverlayFilesystem
 
 
 class Failing(MemoryFileSystem):

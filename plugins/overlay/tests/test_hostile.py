@@ -13,9 +13,9 @@ from fsspec.implementations.dirfs import DirFileSystem
 from fsspec.implementations.local import LocalFileSystem
 from fsspec.implementations.memory import MemoryFileSystem
 
-from wink.errors import LowerFailed, PathRefused
+from wink.errors import PathRefused
 from wink.filesystem import Filesystem, InMemoryFilesystem
-from wink_overlay import OverlayFilesystem
+from wink_overlay import LowerFailed, OverlayFilesystem
 
 MakeZip = Callable[[dict[str, bytes]], Any]
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from wink.errors import OverlayCommitFailed, ReadOnlyFilesystem
+from wink.errors import ReadOnlyFilesystem
 from wink.filesystem import Filesystem
-from wink_overlay import OverlayFilesystem
+from wink_overlay import OverlayCommitFailed, OverlayFilesystem
 
 MakeLower = Callable[[dict[str, bytes]], tuple[Any, str]]
 

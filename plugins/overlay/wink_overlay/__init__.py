@@ -8,12 +8,13 @@ that is one of wink's own filesystems, path by path and taken back at a failure 
 from typing import TYPE_CHECKING
 
 from wink.spellings import lazily
+from wink_overlay._errors import LowerFailed, OverlayCommitFailed
 from wink_overlay._filesystem import OverlayFilesystem
 
 if TYPE_CHECKING:
     from wink_overlay._fsspec import OverlayFileSystem
 
-__all__ = ["OverlayFileSystem", "OverlayFilesystem"]
+__all__ = ["LowerFailed", "OverlayCommitFailed", "OverlayFileSystem", "OverlayFilesystem"]
 
 _LATER = {"OverlayFileSystem": "_fsspec"}  # which imports fsspec
 

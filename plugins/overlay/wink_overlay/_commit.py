@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, cast
 
-from wink.errors import OverlayCommitFailed, PathRefused, ReadOnlyFilesystem
+from wink.errors import PathRefused, ReadOnlyFilesystem
 from wink.filesystem import FileChange, FileTransaction, FileVersion, Node
 from wink_overlay._changes import below, changes_below
+from wink_overlay._errors import OverlayCommitFailed
 from wink_overlay._lower import TreeLower, has_same_bytes, token_of
 from wink_overlay._marks import OWN, Mark, in_gone, in_tree, joined
 from wink_overlay._order import Order, Write, above

@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, cast
 
-from wink.errors import LowerFailed, PathRefused
+from wink.errors import PathRefused
 from wink.filesystem import Node, NodeKind, failure
+from wink_overlay._errors import LowerFailed
 from wink_overlay._lower import BY_CONTENT, BY_SIZE, BY_TIME, is_usable, told
 
 if TYPE_CHECKING:

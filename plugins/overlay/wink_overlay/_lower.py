@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from shutil import copyfileobj
 from typing import IO, BinaryIO, Final, Protocol, cast
 
-from wink.errors import LowerFailed, PathRefused, WinkError
+from wink.errors import PathRefused, WinkError
 from wink.filesystem import (
     ChangeSet,
     Filesystem,
@@ -21,6 +21,7 @@ from wink.filesystem import (
     file_version,
     workspace_path,
 )
+from wink_overlay._errors import LowerFailed
 
 PIECE: Final = 1 << 20
 """How much of a file is held at once, in bytes."""

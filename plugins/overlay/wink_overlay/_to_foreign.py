@@ -8,7 +8,8 @@ from shutil import copyfileobj
 from tempfile import SpooledTemporaryFile
 from typing import IO, TYPE_CHECKING, Final
 
-from wink.errors import OverlayCommitFailed, ReadOnlyFilesystem
+from wink.errors import ReadOnlyFilesystem
+from wink_overlay._errors import OverlayCommitFailed
 from wink_overlay._foreign import ForeignLower, is_fixed_archive
 from wink_overlay._lower import told
 from wink_overlay._order import Order, Write, above

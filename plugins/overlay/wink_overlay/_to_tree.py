@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wink.errors import OverlayCommitFailed, ReadOnlyFilesystem, WorkspaceBusy, WriteTooLarge
+from wink.errors import ReadOnlyFilesystem, WorkspaceBusy, WriteTooLarge
 from wink.filesystem import ChangeSet, Staging
+from wink_overlay._errors import OverlayCommitFailed
 from wink_overlay._lower import TreeLower, staged
 from wink_overlay._order import Order, Write, above
 

@@ -24,13 +24,6 @@ from wink.cli._upward import guard_here
 from wink.cli._warnings import plugin_warnings_in_a_line
 from wink.cli._wrong import ReaderGone, WrongInput, nearest, wrong
 from wink.errors import (
-    ApprovalChanged,
-    EngineFailed,
-    PromptEvaluationError,
-    RecordError,
-    ReplayMismatch,
-    ScriptMismatch,
-    TransactionError,
     WinkError,
 )
 from wink.trust import guarded_places
@@ -88,16 +81,6 @@ GROUPS: Final = {
     "Set up": ("tools", "lint", "plugins", "prompts", "new-plugin", "doctor", "recover", "gc", "completion", "help"),
 }
 """How the list of commands is grouped; a word that nothing of wink's own brings is left out."""
-WORK_FAILED: Final = (
-    TransactionError,
-    RecordError,
-    PromptEvaluationError,
-    ScriptMismatch,
-    ReplayMismatch,
-    ApprovalChanged,
-    EngineFailed,
-)
-"""The errors that say that work failed; every other one of wink's means that the input was wrong."""
 FAILED, WRONG, INTERRUPTED, UNREAD = 1, 2, 130, 141
 
 
@@ -263,7 +246,7 @@ def run(arguments: Sequence[str]) -> int:
     except (click.Abort, KeyboardInterrupt):
         return _complain("interrupted; what had been committed stays, a call in the middle was taken back", INTERRUPTED)
     except WinkError as error:
-        return _complain(told(error), FAILED if isinstance(error, WORK_FAILED) else WRONG)
+        return _complain(told(error), FAILED if error.is_failure else WRONG)
     except (BrokenPipeError, ReaderGone):
         return UNREAD
     except OSError as error:

@@ -8,8 +8,6 @@ from wink.errors._prompt import PromptEvaluationError
 
 __all__ = [
     "ModelUnusable",
-    "RecordingUnreadable",
-    "ReplayMismatch",
     "RunStateError",
     "RunSuspended",
     "ScriptError",
@@ -29,6 +27,8 @@ class ScriptError(WinkError, ValueError):
 
 class ScriptMismatch(ScriptError):
     """A run went another way than its script expects."""
+
+    is_failure = True
 
 
 class RunSuspended(PromptEvaluationError):
@@ -63,23 +63,3 @@ class ModelUnusable(WinkError, ValueError):
     def __init__(self, provider: str, problem: str) -> None:
         self.provider, self.problem = provider, problem
         super().__init__(provider, problem)
-
-
-class RecordingUnreadable(WinkError, ValueError):
-    """A file is no recording of a run, or a damaged one; `line` counts from 1."""
-
-    says = "{path}, line {line}: {problem}"
-
-    def __init__(self, path: str, line: int, problem: str) -> None:
-        self.path, self.line, self.problem = path, line, problem
-        super().__init__(path, line, problem)
-
-
-class ReplayMismatch(WinkError):
-    """A run that is played again goes another way than the recorded one; `turn` counts the model's turns from 1."""
-
-    says = "before turn {turn} of the model: {problem}"
-
-    def __init__(self, turn: int, problem: str) -> None:
-        self.turn, self.problem = turn, problem
-        super().__init__(turn, problem)

@@ -14,6 +14,8 @@ class WinkError(Exception):
     """
 
     says: ClassVar[str] = ""
+    is_failure: ClassVar[bool] = False
+    """Whether work failed, rather than that what was asked for is wrong: a command ends with 1 then, and not with 2."""
 
     def __str__(self) -> str:
         return self.says.format_map(vars(self)) if self.says else super().__str__()

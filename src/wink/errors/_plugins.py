@@ -16,6 +16,7 @@ __all__ = [
     "PluginWarning",
     "SettingsError",
     "UnknownPlugin",
+    "ExtraMissing",
 ]
 
 
@@ -129,3 +130,13 @@ class SettingsError(WinkError, ValueError):
 
 def _did_you_mean(close: Sequence[str]) -> str:
     return f"did you mean {' or '.join(map(repr, close))}?" if close else ""
+
+
+class ExtraMissing(WinkError, ImportError):
+    """A part of wink was asked for whose packages are not installed; `extra` is what to install."""
+
+    says = "{feature} needs the package {package!r}; install wink[{extra}]"
+
+    def __init__(self, feature: str, extra: str, package: str) -> None:
+        self.feature, self.extra, self.package = feature, extra, package
+        super().__init__(feature, extra, package)

@@ -116,6 +116,8 @@ class PromptOverrideWarning(UserWarning):
 class PromptEvaluationError(WinkError):
     """An evaluation had to end; `phase` says where it was: `request`, `response`, `tool`, `budget`, ..."""
 
+    is_failure = True
+
     def __init__(self, message: str, phase: str, prompt_name: str = "") -> None:
         self.message, self.phase, self.prompt_name = message, phase, prompt_name
         super().__init__(message, phase, prompt_name)

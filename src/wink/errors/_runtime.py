@@ -43,6 +43,8 @@ class BudgetExceededError(WinkError):
 class TransactionError(WinkError):
     """A transaction could not do what was asked."""
 
+    is_failure = True
+
 
 class HandleRevoked(TransactionError, PermissionError):
     """A handle was used after its call had ended, or a root was used where the call's own handle must be.
@@ -112,6 +114,8 @@ class ApprovalChanged(WinkError):
 
     `changes` say in a phrase each what is different, and `instead` is the request that was asked in its place.
     """
+
+    is_failure = True
 
     def __init__(self, request_id: str, changes: Sequence[str], instead: Any) -> None:
         self.request_id, self.changes, self.instead = request_id, tuple(changes), instead

@@ -6,12 +6,9 @@ from wink.errors._core import WinkError
 from wink.errors._runtime import TransactionError
 
 __all__ = [
-    "BundleRefused",
     "CheckpointExists",
-    "ExportFailed",
     "HistoryDamaged",
     "HistoryUnavailable",
-    "ImportRefused",
     "JournalNotOurs",
     "MaskPatternError",
     "NothingToUndo",
@@ -218,32 +215,6 @@ class UnknownSession(WinkError, LookupError):
         return f"there is no session {self.name!r}; {there}"
 
 
-class ExportFailed(WinkError):
-    """A session cannot be written into a file; `reason` says why and what to do."""
-
-    says = "nothing was exported: {reason}"
-
-    def __init__(self, reason: str) -> None:
-        self.reason = reason
-        super().__init__(reason)
-
-
-class BundleRefused(_OfPath):
-    """A file is no bundle of a session, or a damaged or a hostile one; nothing was written."""
-
-    says = "{path!r} was not imported: {reason}; ask for it once more, `wink export` writes one"
-
-
-class ImportRefused(WinkError):
-    """What was to become the directory of an imported session is there already."""
-
-    says = "{directory!r} is there already; name a directory that is empty or does not exist"
-
-    def __init__(self, directory: str) -> None:
-        self.directory = directory
-        super().__init__(directory)
-
-
 class MaskPatternError(WinkError, ValueError):
     """A pattern by which secrets should be found cannot be used."""
 
@@ -272,6 +243,8 @@ class JournalNotOurs(TransactionError):
 
 class RecordError(WinkError):
     """A workspace's record cannot be used."""
+
+    is_failure = True
 
 
 class RecordTooNew(RecordError):

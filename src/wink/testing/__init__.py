@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from wink.adapters import ScriptedAdapter
-    from wink.errors import InjectedFault, UndeclaredEffects
     from wink.runtime import ToolCall
     from wink.testing import strategies
     from wink.testing._audit import Watch, audit_effects
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from wink.testing._contracts import AdapterContract, PolicyContract, SectionContract, ToolContract
     from wink.testing._deadline import FrozenDeadline
     from wink.testing._distributions import FakeDistribution, fake_distribution
+    from wink.testing._errors import InjectedFault, RecordingUnreadable, ReplayMismatch, UndeclaredEffects
     from wink.testing._events import EventLog
     from wink.testing._faults import FaultReport, FaultStep, fail_at_every_step
     from wink.testing._filesystems import FilesystemContract, exactly
@@ -39,7 +39,9 @@ __all__ = [
     "PolicyContract",
     "Recording",
     "RecordingAdapter",
+    "RecordingUnreadable",
     "ReplayAdapter",
+    "ReplayMismatch",
     "ScriptedAdapter",
     "SectionContract",
     "Step",
@@ -61,13 +63,13 @@ pytest_plugins = ("wink.testing._fixtures",)
 
 _HOMES = {
     "wink.adapters": "ScriptedAdapter",
-    "wink.errors": "InjectedFault UndeclaredEffects",
     "wink.runtime": "ToolCall",
     "wink.testing._audit": "Watch audit_effects",
     "wink.testing._catalog": "PluginCatalog",
     "wink.testing._contracts": "AdapterContract PolicyContract SectionContract ToolContract",
     "wink.testing._deadline": "FrozenDeadline",
     "wink.testing._distributions": "FakeDistribution fake_distribution",
+    "wink.testing._errors": "InjectedFault RecordingUnreadable ReplayMismatch UndeclaredEffects",
     "wink.testing._events": "EventLog",
     "wink.testing._faults": "FaultReport FaultStep fail_at_every_step",
     "wink.testing._filesystems": "FilesystemContract exactly",

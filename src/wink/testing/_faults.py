@@ -15,12 +15,13 @@ from types import FrameType
 from typing import Any, Final, TypeVar, cast
 
 from wink.dataclass import dataclass
-from wink.errors import InjectedFault, WinkError
+from wink.errors import WinkError
 from wink.filesystem import Filesystem, FileTransaction
 from wink.resources import ResourceContext
 from wink.runtime import ToolCall, ToolInvoked
 from wink.serde import dumps
 from wink.session import State
+from wink.testing._errors import InjectedFault
 from wink.testing._harness import Harness
 from wink.testing._moment import Moment
 from wink.tools import Tool, ToolContext

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from typing import Any, Final, Literal, Self, TypeVar, cast, overload
 
 from wink.adapters import PromptResponse, ProviderAdapter, ScriptedAdapter, Turn
-from wink.errors import UndeclaredEffects
 from wink.filesystem import Filesystem, InMemoryFilesystem, Stamp
 from wink.limits import BudgetTracker, Deadline
 from wink.plugins import Catalog, Kind
@@ -20,6 +19,7 @@ from wink.serde import dumps
 from wink.session import Session, SlicePolicy
 from wink.testing._audit import Watch
 from wink.testing._catalog import PluginCatalog
+from wink.testing._errors import UndeclaredEffects
 from wink.testing._events import EventLog
 from wink.testing._handlers import Around, WatchedPrompt
 from wink.tools import Tool, ToolContext

@@ -17,8 +17,8 @@ from typing import Any, Final, cast
 
 from wink.adapters import Conversation, ModelTurn, ProviderAdapter, RunState
 from wink.dataclass import dataclass, field
-from wink.errors import RecordingUnreadable, ReplayMismatch
 from wink.runtime import ToolReply
+from wink.testing._errors import RecordingUnreadable, ReplayMismatch
 from wink.tools import Attachment, EmbeddedResource
 
 FORMAT: Final = 1

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from wink.cli import installed_catalog, model_offer, visible, wrong
-from wink.errors import ExtraMissing, SourceUnavailable
+from wink.errors import ExtraMissing
 from wink_batch import (
     Driver,
     Journal,
@@ -37,6 +37,7 @@ from wink_batch import (
 )
 from wink_batch import lines as summary_lines
 from wink_batch._assembly import ASSEMBLY
+from wink_batch._errors import SourceUnavailable
 from wink_batch.commands._options import batch_options
 from wink_batch.commands._progress import watcher
 

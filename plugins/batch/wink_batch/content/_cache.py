@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from wink.dataclass import dataclass
-from wink.errors import SourceUnavailable
+from wink_batch._errors import SourceUnavailable
 from wink_batch._git import GitFailed, contents, entries, fetch, masked, resolve
 from wink_batch._source import Source
 

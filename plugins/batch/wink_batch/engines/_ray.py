@@ -17,8 +17,9 @@ from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from wink.errors import BatchError, EngineFailed, ExtraMissing
+from wink.errors import ExtraMissing
 from wink_batch._attempt import Attempt, Key
+from wink_batch._errors import BatchError, EngineFailed
 from wink_batch._meter import Meter
 from wink_batch._outcome import Outcome, lost
 

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from plugins.mcp.tests.mount.helpers import ODD, Agent, is_alive
 
-from wink.errors import McpServerFailed, PromptValidationError
+from wink.errors import PromptValidationError
 from wink.policies import PolicyDecision, SequentialDependencyPolicy
 from wink.prompt import Prompt, PromptTemplate
 from wink.serde import dumps
-from wink_mcp import McpSection
+from wink_mcp import McpSection, McpServerFailed
 from wink_mcp.mount._arguments import McpArguments
 from wink_mcp.mount._results import McpResult
 

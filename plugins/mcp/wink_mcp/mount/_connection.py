@@ -21,7 +21,7 @@ from mcp import Client, MCPError
 from mcp.client._transport import TransportStreams  # pyright: ignore[reportPrivateUsage]
 from mcp_types import CONNECTION_CLOSED, INVALID_REQUEST, Implementation, ToolListChangedNotification
 
-from wink.errors import McpServerFailed
+from wink_mcp._errors import McpServerFailed
 
 T = TypeVar("T")
 

@@ -14,8 +14,8 @@ import mcp_types as types
 from mcp import MCPError
 from pydantic import TypeAdapter, ValidationError
 
-from wink.errors import McpServerFailed
 from wink.tools import ToolContext, ToolHandler, ToolResult
+from wink_mcp._errors import McpServerFailed
 from wink_mcp.mount._arguments import McpArguments
 from wink_mcp.mount._connection import Connection, Live, Opening
 from wink_mcp.mount._listing import Choice, Listing, listing_of

@@ -21,7 +21,7 @@ from mcp.client._transport import TransportStreams  # pyright: ignore[reportPriv
 from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
-from wink.errors import McpServerFailed
+from wink_mcp._errors import McpServerFailed
 
 GRACE_SECONDS: Final = 2.0
 """How long a server may take to leave once its input has ended, before it is told by signals."""

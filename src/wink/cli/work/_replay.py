@@ -15,9 +15,9 @@ from wink.cli.settings import installed_catalog
 from wink.cli.work._changes import ChangesSoFar
 from wink.cli.work._progress import progress, showing
 from wink.cli.work._story import Began, Differs, Ended
-from wink.errors import PromptEvaluationError, ReplayMismatch
+from wink.errors import PromptEvaluationError
 from wink.runtime import ToolInvoked
-from wink.testing import Recording, ReplayAdapter
+from wink.testing import Recording, ReplayAdapter, ReplayMismatch
 
 
 @click.command()

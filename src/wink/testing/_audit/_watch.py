@@ -18,10 +18,10 @@ from types import FrameType
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
-from wink.errors import UndeclaredEffects
 from wink.filesystem import Filesystem
 from wink.testing._audit._acts import ACTS, THREADS, Act, Sort
 from wink.testing._audit._blame import blame, is_of, trusted_places
+from wink.testing._errors import UndeclaredEffects
 from wink.tools import Effects
 
 _ALWAYS: Final[dict[str, frozenset[Sort]]] = {

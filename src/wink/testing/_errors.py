@@ -1,10 +1,8 @@
-"""Errors that tests of plugins end with."""
+"""Errors that tests of plugins, and runs that are played again, end with."""
 
 from collections.abc import Sequence
 
-from wink.errors._core import WinkError
-
-__all__ = ["InjectedFault", "UndeclaredEffects"]
+from wink.errors import WinkError
 
 
 class InjectedFault(WinkError):
@@ -31,3 +29,25 @@ class UndeclaredEffects(WinkError, AssertionError):
         done = "".join(f"\n  {action}" for action in self.actions)
         remedy = "".join(f"\n{remedy}" for remedy in self.remedies)
         return f"{self.tool} declares effects={self.effects!r} and does more:{done}{remedy}"
+
+
+class RecordingUnreadable(WinkError, ValueError):
+    """A file is no recording of a run, or a damaged one; `line` counts from 1."""
+
+    says = "{path}, line {line}: {problem}"
+
+    def __init__(self, path: str, line: int, problem: str) -> None:
+        self.path, self.line, self.problem = path, line, problem
+        super().__init__(path, line, problem)
+
+
+class ReplayMismatch(WinkError):
+    """A run that is played again goes another way than the recorded one; `turn` counts the model's turns from 1."""
+
+    is_failure = True
+
+    says = "before turn {turn} of the model: {problem}"
+
+    def __init__(self, turn: int, problem: str) -> None:
+        self.turn, self.problem = turn, problem
+        super().__init__(turn, problem)

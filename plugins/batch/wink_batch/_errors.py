@@ -1,18 +1,10 @@
 """Errors of batches."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
-from wink.errors._core import WinkError
-
-__all__ = [
-    "BatchBusy",
-    "BatchDamaged",
-    "BatchError",
-    "EngineFailed",
-    "SourceUnavailable",
-    "TableError",
-    "UnknownTask",
-]
+from wink.errors import WinkError
 
 _SHOWN = 25
 
@@ -78,6 +70,8 @@ class UnknownTask(BatchError):
 
 class EngineFailed(BatchError):
     """What was to run the tasks cannot be started, or is gone; what has ended is kept and the batch can be resumed."""
+
+    is_failure = True
 
     says = "{engine}: {reason}"
 
