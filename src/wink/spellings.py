@@ -13,36 +13,20 @@ __all__ = ["FORWARDED", "explained", "forwarded", "is_installed", "lazily", "mov
 P = ParamSpec("P")
 R = TypeVar("R")
 
-FORWARDED: Final = {
-    "AnthropicMessages": ("wink.adapters", "anthropic.messages"),
-    "FilesystemView": ("fsspec.specs", "wink"),
-    "OpenAIChat": ("wink.adapters", "openai.chat"),
-    "OpenAIResponses": ("wink.adapters", "openai.responses"),
-    "ReadBeforeWritePolicy": ("wink.policies", "read-before-write.files"),
-    "WorkspaceSection": ("wink.sections", "files.files"),
-    **dict.fromkeys(
-        [
-            "LocalPromptOverridesStore",
-            "Misfit",
-            "OverriddenPlan",
-            "PromptOverride",
-            "Reports",
-            "SectionOverride",
-            "TaskExampleOverride",
-            "ToolExampleOverride",
-            "ToolOverride",
-            "fit",
-            "place_of",
-            "present",
-            "section_path",
-            "unusable",
-        ],
-        ("wink.overrides", "overrides.files"),
+_OFFERED: Final = {
+    ("fsspec.specs", "wink"): "FilesystemView",
+    ("wink.adapters", "anthropic.messages"): "AnthropicMessages",
+    ("wink.adapters", "openai.chat"): "OpenAIChat",
+    ("wink.adapters", "openai.responses"): "OpenAIResponses",
+    ("wink.overrides", "overrides.files"): (
+        "LocalPromptOverridesStore Misfit OverriddenPlan PromptOverride Reports SectionOverride TaskExampleOverride "
+        "ToolExampleOverride ToolOverride fit place_of present section_path unusable"
     ),
-    **dict.fromkeys(
-        ("Rule", "RuleJudgement", "RuleMatch", "RulesPolicy", "is_wild", "read_rules"), ("wink_rules", "rules.settings")
-    ),
+    ("wink.policies", "read-before-write.files"): "ReadBeforeWritePolicy",
+    ("wink.sections", "files.files"): "WorkspaceSection",
+    ("wink_rules", "rules.settings"): "Rule RuleJudgement RuleMatch RulesPolicy is_wild read_rules",
 }
+FORWARDED: Final = {name: offer for offer, names in _OFFERED.items() for name in names.split()}
 """Name in `wink.adapters`, `wink.filesystem`, `wink.policies`, `wink.prompt` or `wink.prompt.overrides` → the group and the offer whose module has an attribute of that name."""
 
 

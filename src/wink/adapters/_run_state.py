@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final, Protocol, runtime_checkable
 
 from wink.adapters._conversation import Exchange, ModelTurn
-from wink.dataclass import dataclass, field
+from wink.dataclass import dataclass, field, replace
 from wink.errors import RunStateError
 from wink.limits import TokenUsage
 from wink.runtime import ToolCall, ToolReply
@@ -55,8 +55,8 @@ class RunState:
                 raise RunStateError(f"exchange {number} does not answer each of its calls once, in their order")
         return cls(
             prompt_name=stored.prompt_name,
-            exchanges=tuple(_exchange(one) for one in stored.exchanges),
-            turn=None if stored.turn is None else _turn(stored.turn),
+            exchanges=tuple(Exchange(one.turn, tuple(map(_reply, one.replies)), one.note) for one in stored.exchanges),
+            turn=stored.turn,
             replies=tuple(None if one is None else _reply(one) for one in stored.replies),
             usage=stored.usage,
         )
@@ -103,22 +103,6 @@ class KeepsPrompts(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class _StoredCall:
-    name: str
-    arguments: Any
-    call_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class _StoredTurn:
-    text: str
-    calls: tuple[_StoredCall, ...]
-    usage: TokenUsage
-    provider_data: Any = None
-    cut_off: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class _StoredReply:
     call_id: str
     name: str
@@ -128,7 +112,7 @@ class _StoredReply:
 
 @dataclass(frozen=True, slots=True)
 class _StoredExchange:
-    turn: _StoredTurn
+    turn: ModelTurn
     replies: tuple[_StoredReply, ...]
     note: str
 
@@ -138,7 +122,7 @@ class _Stored:
     format: int
     prompt_name: str
     exchanges: tuple[_StoredExchange, ...]
-    turn: _StoredTurn | None
+    turn: ModelTurn | None
     replies: tuple[_StoredReply | None, ...]
     usage: TokenUsage
 
@@ -148,23 +132,18 @@ def _stored(state: RunState) -> _Stored:
         format=FORMAT,
         prompt_name=state.prompt_name,
         exchanges=tuple(
-            _StoredExchange(_stored_turn(one.turn), tuple(_stored_reply(reply) for reply in one.replies), one.note)
+            _StoredExchange(_spoken(one.turn), tuple(map(_stored_reply, one.replies)), one.note)
             for one in state.exchanges
         ),
-        turn=None if state.turn is None else _stored_turn(state.turn),
+        turn=None if state.turn is None else _spoken(state.turn),
         replies=tuple(None if one is None else _stored_reply(one) for one in state.replies),
         usage=state.usage,
     )
 
 
-def _stored_turn(turn: ModelTurn) -> _StoredTurn:
-    calls = tuple(_StoredCall(call.name, _plain(call.arguments), call.call_id) for call in turn.calls)
-    return _StoredTurn(turn.text, calls, turn.usage, turn.provider_data, turn.cut_off)
-
-
-def _plain(arguments: str | Mapping[str, Any]) -> str | dict[str, Any]:
-    """Arguments as the model sent them: text stays text, bad JSON too."""
-    return arguments if isinstance(arguments, str) else dict(arguments)
+def _spoken(turn: ModelTurn) -> ModelTurn:
+    """Without what is for people, who find it in the record."""
+    return replace(turn, thinking="", model="")
 
 
 def _stored_reply(reply: ToolReply) -> _StoredReply:
@@ -176,17 +155,8 @@ def _stored_reply(reply: ToolReply) -> _StoredReply:
     return _StoredReply(reply.call_id, reply.name, text, reply.success)
 
 
-def _turn(stored: _StoredTurn) -> ModelTurn:
-    calls = tuple(ToolCall(call.name, call.arguments, call.call_id) for call in stored.calls)
-    return ModelTurn(stored.text, calls, stored.usage, stored.provider_data, stored.cut_off)
-
-
 def _reply(stored: _StoredReply) -> ToolReply:
     return told(ToolCall(stored.name, call_id=stored.call_id), stored.text, success=stored.success)
-
-
-def _exchange(stored: _StoredExchange) -> Exchange:
-    return Exchange(_turn(stored.turn), tuple(_reply(one) for one in stored.replies), stored.note)
 
 
 def told(call: ToolCall, text: str, *, success: bool) -> ToolReply:

@@ -48,8 +48,8 @@ def rewind(
     lock = None if dry_run else runs.lock(number)
     try:
         gone = tuple(turn for turn in runs.turns(number) if turn.number > to)
-        if to < 0 or not gone or gone[0].number != to + 1:
-            raise NothingToUndo(_nothing_after(runs, row, to))
+        if to < 0 or not gone:
+            raise NothingToUndo(_nothing_after(runs, number, to))
         kept = runs.turns(number, exact=True, last=to)
         source = Fork(number, to, gone[0].position) if fork else None
         done = list[int]()
@@ -73,14 +73,11 @@ def rewind(
             lock.release()
 
 
-def _nothing_after(runs: RunTable, row: RunRow, to: int) -> str:
-    standing = runs.turns(row.number)
+def _nothing_after(runs: RunTable, number: int, to: int) -> str:
+    standing = runs.turns(number)
     if not standing:
-        return f"the turns of r{row.number} are not kept any more"
-    first, last = standing[0].number, standing[-1].number
-    if to >= last:
-        return f"r{row.number} has no turn after turn {to}; its last is turn {last}"
-    return f"r{row.number} cannot go back to turn {to}: what is kept of it begins with turn {first}"
+        return f"the turns of r{number} are not kept any more"
+    return f"r{number} has no turn after turn {to}; its last is turn {standing[-1].number}"
 
 
 def _calls_after(record: Record, row: RunRow, gone: TurnRow) -> tuple[Past, ...]:
