@@ -210,6 +210,7 @@ GROUPS = {
         wink diff --turn # 0 1 2
         wink rewind --to 1 --workspace . --in-place --dry-run --json -- -p more # 0 2
         wink rewind --to 1 --go # 0 2
+        wink rewind --run r1 --to 1 --fork --dry-run --json # 0 2
         wink detach claude-code --workspace . --dry-run --json
         wink detach claude-code --user --dry-run # 0 1 2
         wink detach claude-code
