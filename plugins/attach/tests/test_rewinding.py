@@ -136,7 +136,7 @@ def test_a_turn_that_changed_no_file_is_forgotten_too(three: Project) -> None:
     [
         (("--to", "9"), "there is no turn 9"),
         (("--to", "3"), "turn 3 is the last of its conversation"),
-        (("--to", "0"), "x>=1"),
+        (("--to", "0"), "there is no turn 0"),
         ((), "missing option '--to'"),
         (("--to", "1", "--go", "--json"), "not both"),
         (("--to", "1", "--go", "--dry-run"), "not both"),

@@ -65,6 +65,20 @@ def test_a_run_is_a_conversation_with_its_calls_in_place(told: Workspace, visit:
         assert 'href="https' not in shown
 
 
+def test_a_copy_of_a_run_stands_below_it(told: Workspace, visit: Visit) -> None:
+    """With the turn that it goes on from, which leads to the run."""
+    with RecordJournal.begin(told, plan={"task": "another"}):
+        pass
+    told.rewind(1, 58, fork=True)
+    page = visit().get("/runs")
+
+    cards = ['href="/runs/2"', 'href="/runs/1"', 'href="/runs/3"']
+    assert sorted(cards, key=page.index) == cards
+    assert page.count('class="card fork1"') == 1
+    assert "a copy of r1 from turn 58" in text_of(page)
+    assert "A copy of r1, from its turn 58." in text_of(visit().get("/runs/3"))
+
+
 def test_all_changes_of_a_run_are_one_page(told: Workspace, visit: Visit) -> None:
     """With a tree, a filter, and both ways to lay a diff out; another run's files are not among them."""
     Agent(told, "other").call("write_file", file_path="elsewhere.txt", content="x")
