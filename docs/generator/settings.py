@@ -28,6 +28,8 @@ MEANINGS: Final = {
     "[what an agent keeps](../guide/run-programs.md#what-an-agent-keeps)",
     "network": "the hosts that a program in `wink try` reaches where its profile has the network, a list, or `true` or `false`; a workspace that is not trusted "
     "can only take hosts away; see [the network by name](../guide/run-programs.md#the-network-by-name)",
+    "tools_files": "Python files whose functions marked with `@tool` are tools in every workspace, as with `--tools`, a list; only in your own settings; see "
+    "[a file is enough](../guide/write-a-tool.md#a-file-is-enough)",
     "rules": "an array of tables, each [a rule](#a-rule)",
     "rules_default": 'what becomes of a call that no rule is about: `"allow"` unless given, `"ask"` or `"deny"`',
 }

@@ -170,3 +170,27 @@ def test_progress_is_told_while_a_run_goes_on(cli: Cli, tmp_path: Path, script: 
 
     assert "(1 of 2)" in done.out + done.err
     assert "\x1b[31m" not in done.out + done.err
+
+
+def test_the_users_own_settings_name_files_for_every_workspace(
+    cli: Cli, words: Path, place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file of the workspace does not, nor a trusted one; a path that is neither absolute nor of the home is refused."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    settings = tmp_path / "config/wink/wink.toml"
+    settings.parent.mkdir(parents=True)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    (place / "wink.toml").write_text(f'tools_files = ["{words}"]\n')
+    refused = cli("call", "shout", "text=a")
+    assert refused.status == 2
+    assert (
+        "wink.toml:1: tools_files is not heeded in a file of the workspace; say it in your own settings" in refused.err
+    )
+
+    settings.write_text('tools_files = ["~/my_words.py"]\n')
+    assert cli("call", "shout", "text=a").out == "A\n"
+    assert cli("call", "--tools", str(words), "shout", "text=a").out == "A\n"
+    settings.write_text('tools_files = ["my_words.py"]\n')
+    done = cli("call", "shout", "text=a")
+    assert done.status == 2
+    assert "'my_words.py' must be absolute, or begin with ~/" in done.err

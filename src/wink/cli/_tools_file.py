@@ -1,6 +1,6 @@
 """A file of functions as a section: every tool in it, and its docstring as the section's text.
 
-Such a file is a program of the user's, so only the user names one, on the command line. One that lies in the workspace could have
+Such a file is a program of the user's, so only the user names one, on the command line or in settings of their own. One that lies in the workspace could have
 been written by the agent that it is for: it runs only as it was when the user trusted it, by its content.
 """
 
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from wink.bounded import content, content_beneath
+from wink.cli._shorten import one_line
 from wink.cli._wrong import wrong
 
 if TYPE_CHECKING:
@@ -52,14 +53,24 @@ def named_files() -> tuple[str, ...]:
 
 
 def file_sections(root: str) -> list[Section[Any]]:
-    """The sections of the files that the command was given; wrong input where one cannot be used."""
-    sections = [tools_section(path, root) for path in named_files()]
+    """The sections of the files that the user's settings name, and the command was given; wrong input where one cannot be used."""
+    paths = _files(root)
+    sections = [tools_section(path, root) for path in paths]
     keys: dict[str, str] = {}
-    for path, section in zip(named_files(), sections, strict=True):
+    for path, section in zip(paths, sections, strict=True):
         if section.key in keys:
             raise wrong(f"{keys[section.key]!r} and {path!r} have the same name; rename one of the files")
         keys[section.key] = path
     return sections
+
+
+def _files(root: str) -> tuple[str, ...]:
+    from wink.cli.settings import tools_files_settings
+
+    own = tools_files_settings(root)
+    for note in own.notes:
+        click.echo(one_line(f"wink: {note}"), err=True)
+    return tuple(dict.fromkeys((*own.entries, *named_files())))
 
 
 def tools_section(path: str, root: str) -> Section[Any]:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         network_settings,
         persist_settings,
         portable_names_for,
+        tools_files_settings,
     )
     from wink.cli.settings._keep_settings import keep_for, keep_settings
     from wink.cli.settings._mask_settings import masking_for
@@ -43,6 +44,7 @@ __all__ = [
     "rule_policies",
     "rule_settings",
     "settings_problem",
+    "tools_files_settings",
     "trusted_as_it_is",
 ]
 
@@ -50,7 +52,7 @@ if not TYPE_CHECKING:  # each is imported when it is asked for
     __getattr__ = lazily(
         __name__,
         {
-            "NetworkSettings OwnList hide_settings max_file_bytes_for network_settings persist_settings portable_names_for": "_file_settings",
+            "NetworkSettings OwnList hide_settings max_file_bytes_for network_settings persist_settings portable_names_for tools_files_settings": "_file_settings",
             "keep_for keep_settings": "_keep_settings",
             "masking_for": "_mask_settings",
             "settings_problem": "_problem",

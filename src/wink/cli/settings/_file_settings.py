@@ -1,4 +1,4 @@
-"""Read from the settings what files may be like, which of the home are real, and which hosts programs that are tried may reach."""
+"""Read from the settings what files may be like, which of the home are real, which are tools, and which hosts programs may reach."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ _PERSIST: Final = "persist"
 _HIDE: Final = "hide"
 _MOST: Final = 100
 _NETWORK: Final = "network"
+_TOOLS_FILES: Final = "tools_files"
 _HOSTS: Final = 1000
 
 
@@ -88,6 +89,19 @@ def hide_settings(workspace: str | os.PathLike[str], environ: Mapping[str, str] 
     Raises `SettingsError`.
     """
     return _own(_HIDE, workspace, environ)
+
+
+def tools_files_settings(workspace: str | os.PathLike[str], environ: Mapping[str, str] | None = None) -> OwnList:
+    """Which files of functions are tools in every workspace: what `tools_files` says, absolute, or beginning with `~/`.
+
+    Raises `SettingsError`.
+    """
+    found = _own(_TOOLS_FILES, workspace, environ)
+    home = (os.environ if environ is None else environ).get("HOME") or ""
+    paths = tuple(home + path[1:] if path.startswith("~/") and home else path for path in found.entries)
+    if wrong := [path for path in paths if not os.path.isabs(path)]:
+        raise SettingsError(found.shown, [f"$.{found.place}: {wrong[0]!r} must be absolute, or begin with ~/"])
+    return found._replace(entries=paths)
 
 
 def _own(key: str, workspace: str | os.PathLike[str], environ: Mapping[str, str] | None) -> OwnList:

@@ -18,6 +18,7 @@ def settings_problem(name: str, data: bytes) -> str:
         network_settings,
         persist_settings,
         portable_names_for,
+        tools_files_settings,
     )
     from wink.cli.settings._keep_settings import keep_settings
     from wink.cli.settings._mask_settings import masking_for
@@ -35,6 +36,7 @@ def settings_problem(name: str, data: bytes) -> str:
                 persist_settings,
                 network_settings,
                 hide_settings,
+                tools_files_settings,
                 keep_settings,
                 masking_for,
                 rule_settings,

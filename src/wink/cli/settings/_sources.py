@@ -25,6 +25,7 @@ _KEYS: Final = (
     "persist",
     "network",
     "hide",
+    "tools_files",
 )
 _PLACES: Final = {
     # keys of tables, which people write at the top: the table that each belongs to
