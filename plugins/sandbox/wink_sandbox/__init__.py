@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from wink.spellings import lazily
 from wink.trust import allowed
-from wink_sandbox._call import Outcome, OverlayIsolation, run_in_call
+from wink_sandbox._call import Outcome, OverlayIsolation, people_in_call, run_in_call
 from wink_sandbox._deep import Opened, remove_tree, walk_tree
 from wink_sandbox._git_config import keep_base, with_git_config
 from wink_sandbox._git_outside import Beside, GitHome, GitOutside, beside, git_home, git_outside, index_in, worktree_in
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from wink_sandbox._probe import Feature, Report, probe
     from wink_sandbox._settings_files import SettingsProblem, unreadable_settings
     from wink_sandbox._unguarded import Unguarded
-    from wink_sandbox.network import Listed
+    from wink_sandbox.network import Listed, People, has_terminal
     from wink_sandbox.programs import mount
 
 __all__ = [
@@ -103,6 +103,7 @@ __all__ = [
     "Overlay",
     "OverlayGuard",
     "OverlayIsolation",
+    "People",
     "Profile",
     "Reason",
     "RemoteSetting",
@@ -133,11 +134,13 @@ __all__ = [
     "git_outside",
     "has_copy",
     "has_left_out",
+    "has_terminal",
     "in_the_place_of_left_out",
     "keep_base",
     "launcher",
     "merge",
     "mount",
+    "people_in_call",
     "mounted_in",
     "objection",
     "opened",
@@ -182,7 +185,7 @@ _LATER = {
     "SettingsProblem unreadable_settings": "_settings_files",
     "mount": "programs",
     "Unguarded": "_unguarded",
-    "Listed": "network",
+    "Listed People has_terminal": "network",
 }
 
 if not TYPE_CHECKING:

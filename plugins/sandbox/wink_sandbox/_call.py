@@ -20,6 +20,7 @@ from wink_sandbox.programs import ENVIRONMENT, SCRATCH, Command, Ended, Limits, 
 
 if TYPE_CHECKING:
     from wink.tools import IsolatedEnd
+    from wink_sandbox.network import People
 
 _HIDES: Final = "is hidden by a rule, or holds what is, and cannot be moved or deleted"
 _OVERFLOW: Final = b"Value too large for defined data type"
@@ -85,6 +86,33 @@ def run_in_call(
             return Outcome(ended, kept, chosen.name, changes, notes, hidden)
     finally:
         stop.close()
+
+
+def people_in_call(
+    tell: Callable[[str], object], *, hint: str, remembered: set[tuple[str, int]] | None = None
+) -> People:
+    """Who is asked about hosts that a program of the active call wants: whoever answers the requests of the workspace.
+
+    `tell` gets a line for each, from another thread. With no record that keeps requests, or no terminal that belongs to this process, nobody is
+    asked. `hint` and `remembered` are those of `People`.
+    """
+    from wink_sandbox.network import People, has_terminal  # which few calls need
+
+    transaction = current_transaction()
+    recorder = None if transaction is None else transaction.outermost.recorder
+    tool = "" if transaction is None else transaction.governed[0]
+    missing = "nothing keeps requests here" if recorder is None else "" if has_terminal() else "there is no terminal"
+    return People(
+        None if recorder is None else recorder.approvals,
+        "" if transaction is None else transaction.session.name,
+        f"a program of {tool or 'a call'}",
+        tell,
+        hint,
+        run="" if transaction is None else transaction.outermost.run,
+        call_id="" if transaction is None else transaction.outermost.call_id,
+        refusal=missing and f"nobody can be asked: {missing}",
+        remembered=set() if remembered is None else remembered,
+    )
 
 
 class OverlayIsolation:

@@ -12,7 +12,7 @@ from wink.errors import ProgramNotStarted, SandboxUnavailable
 from wink.state import user_directory
 from wink_sandbox._overlay import Overlay, is_directory
 from wink_sandbox._written import Watcher
-from wink_sandbox.network import PORT, proxied, variables
+from wink_sandbox.network import PORT, hosts_of, proxied, variables
 from wink_sandbox.programs import (
     SYSTEM,
     Command,
@@ -34,6 +34,7 @@ from wink_sandbox.programs import (
 
 if TYPE_CHECKING:
     from wink_sandbox.hiding import Hiding
+    from wink_sandbox.network import People
 
 T = TypeVar("T")
 
@@ -48,7 +49,7 @@ class Sandbox:
 
     `masked` are directories, relative to the workspace, that look empty to them, `scratch` names of directories that stay
     out of transactions, see `Scratch`. `hiding` is what rules hide of the workspace, `hidden` are real paths elsewhere that
-    look empty.
+    look empty. `people` are asked about hosts that the profile does not list.
     """
 
     profile: Profile = field(default_factory=Profile)
@@ -56,6 +57,7 @@ class Sandbox:
     scratch: tuple[str, ...] = ()
     hiding: Hiding | None = None
     hidden: tuple[str, ...] = ()
+    people: People | None = None
 
     def run(
         self,
@@ -73,7 +75,7 @@ class Sandbox:
         launcher.start()  # what it holds programs to is left out of the request
 
         def once(request: Request) -> Ended:
-            with proxied(self.profile.network) as way:
+            with proxied(self.profile.network, self.people) as way:
                 ended = self._run(request, command, overlay, stop, on_output, beat, way.gate if way else None)
             return replace(ended, traffic=way.traffic()) if way else ended
 
@@ -129,7 +131,7 @@ class Sandbox:
         masked = [f"{root}/{name}" for name in self.masked if is_directory(f"{source}/{name}")]
         own = _own(profile, source, root)
         cwd = f"{root}/{command.cwd}" if command.cwd else root
-        hosts = () if isinstance(profile.network, bool) else profile.network
+        hosts = hosts_of(profile.network, self.people)
         return Request(
             bwrap=bubblewrap(),
             argv=command.argv,
@@ -149,7 +151,7 @@ class Sandbox:
             filter=(filter_of_calls() or b"").hex(),
             places=[*masked, *own],
             covered=listening(profile, root),
-            port=PORT if hosts else 0,
+            port=0 if hosts is None else PORT,
             hidden=self._hidden(root, overlay.upper),
             blank=overlay.directory,
             pinned=[root] if overlay.is_copy else (),

@@ -22,13 +22,14 @@ class ShellConfig:
     `sandbox="none"` runs commands unconfined: they see and change everything that you can. Only a program, or the user's
     own settings, can say so. `readable` are files and directories of the host, besides the system's, that commands may
     read. `network` true lets commands reach all of it; a list, such as `["example.org", "*.github.com:443"]`, these hosts through a
-    proxy of wink's; without a port an entry is for 80 and 443. `scratch` are names of directories that stay out of the transaction and are kept for the next command
+    proxy of wink's; without a port an entry is for 80 and 443. `network_default="ask"` asks a person about hosts that are not listed. `scratch` are names of directories that stay out of the transaction and are kept for the next command
     (`node_modules`), or paths from the root where they begin with `/`. `environment` names the variables that are handed
     on, where a name may end in `*`. `accepted` are the exit statuses that keep what a command changed.
     """
 
     sandbox: SandboxKind = "bubblewrap"
     network: bool | tuple[str, ...] = field(default=False, metadata={"tighten": "fewer"})
+    network_default: Literal["deny", "ask"] = "deny"
     readable: tuple[str, ...] = field(default=(), metadata={"tighten": "fewer"})
     scratch: tuple[str, ...] = SCRATCH
     environment: tuple[str, ...] = field(default=ENVIRONMENT, metadata={"tighten": "fewer"})
@@ -45,6 +46,8 @@ class ShellConfig:
     max_changes: int = _at_most(50, "Most changed paths that a reply lists.")
 
     def __post_init__(self) -> None:
+        if self.network_default == "ask" and self.sandbox == "none":
+            raise PromptValidationError("network_default can ask only where there is a sandbox")
         if not isinstance(self.network, bool):
             if self.network and self.sandbox == "none":
                 raise PromptValidationError("network can list hosts only where there is a sandbox")

@@ -25,10 +25,13 @@ def guidance(config: ShellConfig) -> str:
     parts = [_GUIDANCE, _BARE if config.sandbox == "none" else _ATOMIC]
     if config.sandbox != "none":
         reach = "reach the network" if config.network else "see only the workspace and the system: there is no network"
-        if not isinstance(config.network, bool) and config.network:
+        if config.network_default == "ask" and not config.network:
+            reach = "reach hosts that a person is asked about, through the proxy that HTTP_PROXY and HTTPS_PROXY name"
+        elif not isinstance(config.network, bool) and config.network:
             hosts = ", ".join(f"`{host}`" for host in config.network[:_HOSTS])
             more = f" and {len(config.network) - _HOSTS} more" if len(config.network) > _HOSTS else ""
-            reach = f"reach {hosts}{more} through the proxy that HTTP_PROXY and HTTPS_PROXY name, and no other hosts"
+            others = "a person is asked about others" if config.network_default == "ask" else "no other hosts"
+            reach = f"reach {hosts}{more} through the proxy that HTTP_PROXY and HTTPS_PROXY name, and {others}"
         parts.append(
             f"Commands {reach}, `/tmp` and the home directory are empty, and nothing outside of the workspace can be changed."
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import deque
 from typing import Any, Final
 
 from wink.errors import (
@@ -21,9 +22,11 @@ from wink_sandbox import (
     Command,
     Guard,
     Outcome,
+    People,
     Profile,
     Sandbox,
     Unguarded,
+    people_in_call,
     run_in_call,
     words_of,
 )
@@ -38,11 +41,13 @@ _LEFT_OUT: Final = 20
 class Shell:
     """The handler, bounded by one configuration."""
 
-    __slots__ = ("_config", "_guard")
+    __slots__ = ("_config", "_guard", "_remembered")
 
     def __init__(self, config: ShellConfig) -> None:
         self._config = config
         self._guard: Guard | None = Unguarded() if config.sandbox == "none" else None
+        self._remembered: dict[tuple[str, str], set[tuple[str, int]]] = {}
+        """The hosts that a person has let be reached, by workspace and session, as long as this process runs."""
 
     def run_command(self, params: RunCommandParams, *, context: ToolContext) -> ToolResult[CommandResult]:
         """Run, and keep what was changed only if the command says that all went well."""
@@ -53,6 +58,7 @@ class Shell:
             env=self._environment(params),
             stdin=params.stdin.encode("utf-8", "surrogateescape"),
         )
+        said = deque[str]()
         sandbox = Sandbox(
             Profile(
                 network=config.network,
@@ -61,9 +67,16 @@ class Shell:
                 limits=config.limits(self._seconds(params, context)),
             ),
             scratch=config.scratch,
+            people=self._people(context, said) if config.network_default == "ask" else None,
         )
+
+        def beat() -> None:
+            while said:  # by the proxy's thread, which is not this call's
+                context.progress(said.popleft())
+            context.beat()
+
         try:
-            outcome = run_in_call(command, sandbox, accepted=config.accepted, guard=self._guard, beat=context.beat)
+            outcome = run_in_call(command, sandbox, accepted=config.accepted, guard=self._guard, beat=beat)
         except (SandboxUnavailable, ProgramNotStarted, MergeConflict, MergeRefused) as error:
             return ToolResult[Any].error(str(error))
         if context.deadline is not None and outcome.ended.reason == "timed out":
@@ -73,6 +86,14 @@ class Shell:
             return ToolResult.ok(value, "Done.")
         what = "nothing was changed" if outcome.guard != "none" else "what it changed stays, as there is no sandbox"
         return ToolResult(message=f"The command failed; {what}.", value=value, success=False)
+
+    def _people(self, context: ToolContext, said: deque[str]) -> People:
+        """Who is asked about hosts that are not listed."""
+        key = context.filesystem.root, context.session.name
+        remembered = self._remembered.setdefault(key, set())
+        return people_in_call(
+            said.append, hint="a person can list {} as `network` in the settings of this tool", remembered=remembered
+        )
 
     def _environment(self, params: RunCommandParams) -> dict[str, str]:
         for name, value in params.env.items():

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 
@@ -13,7 +15,8 @@ from wink.errors import SettingsError
 from wink_sandbox.tries import PROFILES
 
 if TYPE_CHECKING:
-    from wink_sandbox import Traffic
+    from wink.workspace import Workspace
+    from wink_sandbox import People, Traffic
 
 ANY: Final = "\0"
 """What stands for `--network` without a host: nobody can write it."""
@@ -75,19 +78,32 @@ def _problem(host: str) -> str:
     return ""
 
 
-def network_of(profile: str, given: tuple[str, ...], none: bool, root: str) -> Network | None:
+class Reach(NamedTuple):
+    """What a program may reach, None for what its profile says, and whether a person is asked about other hosts."""
+
+    network: Network | None = None
+    asks: bool = False
+
+
+def network_of(profile: str, given: tuple[str, ...], none: bool, asks: bool, root: str) -> Reach:
     """What a program may reach: what is asked for, else what the settings leave of the network of its profile."""
     hosts = tuple(one for one in given if one != ANY)
     if none and given:
         raise wrong("--no-network and --network exclude each other; give one of them")
     if hosts and len(hosts) < len(given):
         raise wrong("--network alone opens all of the network; give it with a host each time, or once without")
-    if none or given:
+    if asks and (none or ANY in given):
+        raise wrong(
+            "--ask-network asks about hosts that are not listed; give it without --no-network, and --network with a host"
+        )
+    if none or ANY in given:
+        return Reach(not none)
+    if given or (asks and not PROFILES[profile].network):
         for problem in filter(None, map(_problem, hosts)):
             raise wrong(f"--network {problem}")
-        return hosts or not none
+        return Reach(hosts, asks or network_settings(root).asks)
     if not PROFILES[profile].network:
-        return None
+        return Reach()
     said = network_settings(root)
     for note in said.notes:
         click.echo(one_line(f"wink: {note}"), err=True)
@@ -95,15 +111,41 @@ def network_of(profile: str, given: tuple[str, ...], none: bool, root: str) -> N
         told = ((number, _problem(text)) for number, text in enumerate(said.network))
         if problems := [f"$.{said.place}[{number}]: {problem}" for number, problem in told if problem]:
             raise SettingsError(said.shown, problems)
-    return said.network
+    asks = asks or said.asks
+    # What is asked about has to be what is not listed: there is nothing to ask where all is open.
+    return Reach(
+        said.network or () if asks and said.network is not True else said.network, asks and said.network is not True
+    )
 
 
-def shown_network(network: Network) -> str:
+def people_of(workspace: Workspace, program: str) -> People:
+    """Whoever can be asked about hosts: a line on standard error says by which command, in another terminal."""
+    from wink_sandbox import People, has_terminal
+
+    def tell(line: str) -> None:
+        # The terminal may be raw, for the program's keys, where a line does not begin at its left by itself.
+        with suppress(OSError):
+            os.write(2, f"\r{one_line(f'wink: {line}')}\r\n".encode("utf-8", "backslashreplace"))
+
+    is_here = has_terminal()
+    return People(
+        workspace.record.approvals,
+        "default",
+        f"{one_line(os.path.basename(program))} in wink try",
+        tell,
+        "give --network {}",
+        refusal="" if is_here else "nobody can be asked: there is no terminal",
+    )
+
+
+def shown_network(network: Network, asks: bool = False) -> str:
     """How the first line of `wink try` calls it."""
+    if asks and not network:
+        return "asked about, host by host"
     if isinstance(network, bool) or not network:
         return "on" if network else "off"
     more = f" and {len(network) - _NAMED} more" if len(network) > _NAMED else ""
-    return f"to {', '.join(network[:_NAMED])}{more} alone"
+    return f"to {', '.join(network[:_NAMED])}{more}{', asked about others' if asks else ' alone'}"
 
 
 def tell_traffic(traffic: Traffic, *, quiet: bool) -> None:
@@ -125,6 +167,7 @@ def json_of_traffic(traffic: Traffic) -> dict[str, object]:
             "times": one.times,
             "sent": one.sent,
             "received": one.received,
+            "asked": one.asked or None,
         }
         for one in traffic.contacts
     ]

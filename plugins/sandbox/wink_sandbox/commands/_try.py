@@ -22,7 +22,7 @@ from wink.cli import (
 from wink.errors import MergeRefused, TryConflict, WinkError
 from wink.filesystem import FileChange, is_git_data, quoted_path
 from wink_sandbox import steering
-from wink_sandbox.commands._network import ANY, WithNetwork, network_of
+from wink_sandbox.commands._network import ANY, Reach, WithNetwork, network_of, people_of
 from wink_sandbox.commands._telling import tell_accepted, tell_home, tell_lost, tell_refusals, tell_refused, tell_tried
 from wink_sandbox.tries import PROFILES, Try
 
@@ -63,6 +63,7 @@ _REFUSED, _KILLED = 2, 130
     metavar="[HOST[:PORT]]",
     help="Let it reach the network whatever the profile says, or HOST alone, through a proxy; may be repeated.",
 )
+@click.option("--ask-network", is_flag=True, help="Ask you about each host that is not listed, by `wink approve`.")
 @click.option("--no-network", is_flag=True, help="Keep it from the network, whatever the profile says.")
 @click.option(
     "--unconfined",
@@ -94,6 +95,7 @@ def try_(
     keep_on_success: bool,
     profile: str,
     network: tuple[str, ...],
+    ask_network: bool,
     no_network: bool,
     unconfined: bool,
     read: tuple[str, ...],
@@ -114,16 +116,21 @@ def try_(
 
     quiet = quiet or as_json
     paths = readable(read)
-    if unconfined and (no_network or any(one != ANY for one in network) or read or profile != next(iter(PROFILES))):
-        raise wrong("--unconfined confines nothing; give it without --profile, --no-network, a host and --read")
+    if unconfined and (
+        no_network or ask_network or any(one != ANY for one in network) or read or profile != next(iter(PROFILES))
+    ):
+        raise wrong(
+            "--unconfined confines nothing; give it without --profile, --no-network, --ask-network, a host and --read"
+        )
     if "/" not in command[0] and shutil.which(command[0]) is None:
         raise wrong(f"there is no program {command[0]!r} on the PATH")
     with open_workspace(workspace) as opened:
         tried, portable, entries = Try(opened, name), portable_names_for(opened.root), persisted(profile, opened.root)
-        reached = None if unconfined else network_of(profile, network, no_network, opened.root)
+        reach = Reach() if unconfined else network_of(profile, network, no_network, ask_network, opened.root)
         kept = None if unconfined else kept_of(profile, opened.root, read, entries)
         hiding = None if unconfined else hiding_of(opened.root)
-        asked = Asked(command, profile, reached, paths, entries, quiet, hiding, kept)
+        people = people_of(opened, command[0]) if reach.asks else None
+        asked = Asked(command, profile, reach.network, paths, entries, quiet, hiding, kept, people)
         with tried.use() as overlay:
             status, found, home, is_kept = None, None, (), False
             left: tuple[tuple[str, str], ...] = ()

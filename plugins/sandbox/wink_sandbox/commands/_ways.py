@@ -41,6 +41,7 @@ from wink_sandbox.tries import PROFILES, Run, Try, home_of, private_places, prof
 if TYPE_CHECKING:
     from wink_sandbox import CopyOfTry
     from wink_sandbox.hiding import Hiding, Kept
+    from wink_sandbox.network import People
     from wink_sandbox.tries import HomePattern
 
 _UNCONFINED: Final = (
@@ -64,7 +65,7 @@ _PRIVATE: Final = (_TEMPORARY, "/var/tmp", "/dev/shm")  # noqa: S108 - these eve
 class Asked(NamedTuple):
     """What is asked for: `argv` with a profile, whatever that says of the network, and `entries` of the home to make real.
 
-    `hiding` is what rules hide of the workspace, `kept` what is hidden of the machine.
+    `hiding` is what rules hide of the workspace, `kept` what is hidden of the machine, `people` are asked about hosts.
     """
 
     argv: tuple[str, ...]
@@ -75,11 +76,13 @@ class Asked(NamedTuple):
     quiet: bool
     hiding: Hiding | None = None
     kept: Kept | None = None
+    people: People | None = None
 
     @property
     def sandbox(self) -> Sandbox:
         """Programs as they are confined, with the usual profile."""
-        return Sandbox(hiding=self.hiding, hidden=() if self.kept is None else self.kept.places)
+        hidden = () if self.kept is None else self.kept.places
+        return Sandbox(hiding=self.hiding, hidden=hidden, people=self.people)
 
 
 class _Ended(NamedTuple):
@@ -276,9 +279,7 @@ def _tell_start(made: Profile, asked: Asked, places: str, copied: str = "") -> N
     is_machine = PROFILES[asked.profile].machine
     shown = " and ".join(("machine" if is_machine else "system", *map(quoted_path, asked.read)))
     rest = "" if is_machine else ", the rest of the machine"
-    sees = (
-        f"network {shown_network(made.network)}, {places}, {shown} read-only; hidden: .wink, socket files{rest}{copied}"
-    )
+    sees = f"network {shown_network(made.network, asked.people is not None)}, {places}, {shown} read-only; hidden: .wink, socket files{rest}{copied}"
     with suppress(OSError):  # nobody needs to read it
         click.echo(one_line(f"wink: workspace {shown_workspace()}, profile {asked.profile}: {sees}"), err=True)
 

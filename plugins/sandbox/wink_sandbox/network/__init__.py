@@ -9,12 +9,25 @@ from typing import TYPE_CHECKING
 
 from wink.spellings import lazily
 from wink_sandbox.network._traffic import Contact, Traffic
-from wink_sandbox.network._way import PORT, Way, proxied, variables
+from wink_sandbox.network._way import PORT, Way, hosts_of, proxied, variables
 
 if TYPE_CHECKING:
+    from wink_sandbox.network._asking import People, has_terminal
     from wink_sandbox.network._listed import Listed, entry
 
-__all__ = ["PORT", "Contact", "Listed", "Traffic", "Way", "entry", "proxied", "variables"]
+__all__ = [
+    "PORT",
+    "Contact",
+    "Listed",
+    "People",
+    "Traffic",
+    "Way",
+    "entry",
+    "has_terminal",
+    "hosts_of",
+    "proxied",
+    "variables",
+]
 
 if not TYPE_CHECKING:
-    __getattr__ = lazily(__name__, {"Listed": "_listed", "entry": "_listed"})
+    __getattr__ = lazily(__name__, {"Listed entry": "_listed", "People has_terminal": "_asking"})

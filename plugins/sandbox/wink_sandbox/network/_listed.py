@@ -108,8 +108,17 @@ class Listed:
                 problems.append(f"{text!r} {error}")
         if problems:
             raise ValueError("; ".join(problems))
-        self._names: Final = tuple(one for one in found if one.block is None)
-        self._blocks: Final = tuple(one for one in found if one.block is not None)
+        self._names = tuple(one for one in found if one.block is None)
+        self._blocks = tuple(one for one in found if one.block is not None)
+
+    def plus(self, host: str | Address, port: int) -> Listed:
+        """The same with one more host: a name as `name_of` gives it, or an address."""
+        more = Listed(())
+        is_name = isinstance(host, str)
+        one = Entry(host if is_name else "", None if is_name else ip_network(host), frozenset((port,)))
+        more._names = (*self._names, *((one,) if is_name else ()))
+        more._blocks = (*self._blocks, *(() if is_name else (one,)))
+        return more
 
     def has(self, host: str | Address, port: int) -> bool:
         """Whether a host is listed: a name as `name_of` gives it by its name, an address as an address only."""

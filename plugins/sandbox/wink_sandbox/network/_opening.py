@@ -6,10 +6,13 @@ import asyncio
 import socket
 import threading
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from wink_sandbox.network._addresses import Address, address_of
 from wink_sandbox.network._listed import Listed, name_of
+
+if TYPE_CHECKING:
+    from wink_sandbox.network._asking import Asking
 
 Resolve = Callable[[str, int], Sequence[str]]
 """Gives the addresses of a name; raises OSError."""
@@ -34,10 +37,10 @@ def resolved(name: str, port: int) -> Sequence[str]:
 
 
 async def opened(
-    host: str, port: int, listed: Listed, resolve: Resolve
+    host: str, port: int, listed: Listed, resolve: Resolve, asking: Asking | None = None
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """A connection to a host that is listed; raises `NotOpenedError`."""
-    for address in await _allowed(host, port, listed, resolve):
+    """A connection to a host that is listed, or that a person lets be reached; raises `NotOpenedError`."""
+    for address in await _allowed(host, port, listed, resolve, asking):
         try:
             async with asyncio.timeout(_CONNECT_SECONDS):
                 return await asyncio.open_connection(str(address), port, limit=_BUFFER)
@@ -46,24 +49,32 @@ async def opened(
     raise NotOpenedError("failed: no connection", 502)
 
 
-async def _allowed(host: str, port: int, listed: Listed, resolve: Resolve) -> Sequence[Address]:
+async def _allowed(host: str, port: int, listed: Listed, resolve: Resolve, asking: Asking | None) -> Sequence[Address]:
     """The addresses to try. Nothing is looked up for a name that is not listed: the question itself would get out."""
     address = address_of(host)
     if address is not None:
-        if not listed.has(address, port):
-            raise NotOpenedError("refused: not listed", 403)
+        await _extended(address, port, listed, asking, host)
         return (address,)
     name = name_of(host)
     if name is None:
         raise NotOpenedError("refused: neither a name nor an address", 403)
-    if not listed.has(name, port):
-        raise NotOpenedError("refused: not listed", 403)
+    listed = await _extended(name, port, listed, asking, host)
     found = await _looked_up(name, port, resolve)
     good = [one for one in found if listed.may_be_at(name, one, port)]
     if not good:
         shown = ", ".join(map(str, found[:3]))
         raise NotOpenedError(f"refused: it is at {shown}, which is not public, and not listed", 403)
     return good
+
+
+async def _extended(host: str | Address, port: int, listed: Listed, asking: Asking | None, called: str) -> Listed:
+    """What is listed, with this host in it, about which a person may be asked; raises `NotOpenedError`."""
+    if listed.has(host, port):
+        return listed
+    refusal = "not listed" if asking is None else await asking.refusal(host, port, called)
+    if refusal:
+        raise NotOpenedError(f"refused: {refusal}", 403)
+    return listed.plus(host, port)
 
 
 async def _looked_up(name: str, port: int, resolve: Resolve) -> list[Address]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from contextlib import suppress
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import h11
 
@@ -15,6 +15,9 @@ from wink_sandbox.network._listed import Listed
 from wink_sandbox.network._opening import NotOpenedError, Resolve, opened, resolved
 from wink_sandbox.network._traffic import ALLOWED, Meter
 from wink_sandbox.network._tunnel import Streams, Tunnel
+
+if TYPE_CHECKING:
+    from wink_sandbox.network._asking import Asking
 
 _AT_ONCE: Final = 200
 """Connections beyond these wait: each takes two descriptors, of which a process has 1,024 where nobody has said otherwise."""
@@ -26,8 +29,8 @@ _CHUNK: Final = 1 << 17
 class Proxy:
     """Lets through what is listed, and notes all that was asked for."""
 
-    def __init__(self, listed: Listed, meter: Meter, resolve: Resolve = resolved) -> None:
-        self._listed, self._meter, self._resolve = listed, meter, resolve
+    def __init__(self, listed: Listed, meter: Meter, resolve: Resolve = resolved, asking: Asking | None = None) -> None:
+        self._listed, self._meter, self._resolve, self._asking = listed, meter, resolve, asking
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def serve(self, listener: socket.socket) -> None:
@@ -52,6 +55,8 @@ class Proxy:
             for task in left:
                 task.cancel()
             await asyncio.gather(*left, return_exceptions=True)
+            if self._asking is not None:
+                await self._asking.close()
 
     async def _client(self, accepted: socket.socket) -> None:
         client = await asyncio.open_connection(sock=accepted, limit=_CHUNK)
@@ -88,7 +93,7 @@ class Proxy:
             writer.write(socks.reply(refusal))
             return
         try:
-            server = await opened(host, port, self._listed, self._resolve)
+            server = await opened(host, port, self._listed, self._resolve, self._asking)
         except NotOpenedError as error:
             self._meter.note(host, port, error.outcome)
             writer.write(socks.reply(socks.NOT_ALLOWED if error.status == 403 else socks.UNREACHABLE))
@@ -139,7 +144,7 @@ class Proxy:
         """Pass one request on; whether another may follow."""
         host, port, target = wanted
         try:
-            server = await opened(host, port, self._listed, self._resolve)
+            server = await opened(host, port, self._listed, self._resolve, self._asking)
         except NotOpenedError as error:
             await self._not_opened(ours, client, (host, port), error)
             return False
@@ -161,7 +166,7 @@ class Proxy:
             raise BadRequestError("a CONNECT has no body")
         host, port = authority(request.target.decode("latin-1"), None)
         try:
-            server = await opened(host, port, self._listed, self._resolve)
+            server = await opened(host, port, self._listed, self._resolve, self._asking)
         except NotOpenedError as error:
             await self._not_opened(ours, client, (host, port), error)
             return

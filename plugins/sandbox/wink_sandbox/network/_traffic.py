@@ -18,7 +18,8 @@ _LONGEST: Final = 253
 class Contact:
     """A host and port that a program asked for, `times` times; `sent` and `received` are bytes, as the program sees them.
 
-    `outcome` is `allowed`, or begins with `refused:` or `failed:` and says why.
+    `outcome` is `allowed`, or begins with `refused:` or `failed:` and says why. `asked` is the request that a person was asked
+    by, such as `a3`; empty where nobody was.
     """
 
     host: str
@@ -27,11 +28,12 @@ class Contact:
     times: int = 1
     sent: int = 0
     received: int = 0
+    asked: str = ""
 
     @property
     def place(self) -> str:
         """Host and port as they are written."""
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+        return place_of(self.host, self.port)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +59,22 @@ class Traffic:
         for one in sorted(self.contacts, key=lambda one: one.outcome == ALLOWED):
             amount = f", {one.sent} bytes sent, {one.received} bytes received" if one.outcome == ALLOWED else ""
             times = f" ({one.times} times)" if one.times > 1 else ""
-            yield f"{one.place} {one.outcome}{amount}{times}"
+            approved = f", as {one.asked} was approved" if one.asked and one.outcome == ALLOWED else ""
+            yield f"{one.place} {one.outcome}{approved}{amount}{times}"
         if self.more:
             yield f"{self.more} more to other hosts, or with other outcomes"
         if self.unrouted:
             attempts = "1 attempt" if self.unrouted == 1 else f"{self.unrouted} attempts"
             yield f"{attempts} to go past the proxy found no route; programs have to heed HTTP_PROXY and HTTPS_PROXY"
+
+
+def place_of(host: str, port: int) -> str:
+    """Host and port as they are written.
+
+    >>> place_of("example.org", 443), place_of("::1", 80)
+    ('example.org:443', '[::1]:80')
+    """
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 class Meter:
@@ -72,6 +84,8 @@ class Meter:
         self._contacts: dict[tuple[str, int, str], Contact] = {}
         self._more = 0
         self.unrouted = 0
+        self.asked: Final[dict[tuple[str, int], str]] = {}
+        """By which request a person was last asked about a host and port, as the program wrote them."""
 
     def note(self, host: str, port: int, outcome: str, sent: int = 0, received: int = 0) -> None:
         """Count a request, and what went each way."""
@@ -81,7 +95,8 @@ class Meter:
             self._more += 1
             return
         one = self._contacts.get(key) or Contact(*key, times=0)
-        self._contacts[key] = replace(one, times=one.times + 1, sent=one.sent + sent, received=one.received + received)
+        sums = {"times": one.times + 1, "sent": one.sent + sent, "received": one.received + received}
+        self._contacts[key] = replace(one, **sums, asked=self.asked.get((host, port), one.asked))
 
     def traffic(self) -> Traffic:
         """What was counted so far."""

@@ -18,8 +18,10 @@ from wink_sandbox.network._traffic import Meter, Traffic
 if TYPE_CHECKING:
     import asyncio
 
+    from wink_sandbox.network._asking import People
     from wink_sandbox.network._listed import Listed
     from wink_sandbox.network._opening import Resolve
+    from wink_sandbox.network._proxy import Proxy
 
 PORT: Final = 3128
 """Where the proxy listens, at 127.0.0.1 of the program's own network."""
@@ -31,12 +33,23 @@ _UNROUTED_6: Final = frozenset(("Ip6OutNoRoutes", "Udp6NoPorts"))
 _COUNTERS: Final = 1 << 16
 
 
-def variables(network: Sequence[str]) -> dict[str, str]:
-    """The variables that lead programs to the proxy, but for what is their own loopback; none where nothing is listed.
+def hosts_of(network: bool | Sequence[str], people: People | None) -> Sequence[str] | None:
+    """The hosts that a program may reach through a proxy; None where it has none, since its network is all or nothing.
+
+    Where `people` are asked, it has one even if nothing is listed.
+    """
+    if network is True:
+        return None
+    hosts = network or ()
+    return hosts if hosts or people is not None else None
+
+
+def variables(network: Sequence[str] | None) -> dict[str, str]:
+    """The variables that lead programs to the proxy, but for what is their own loopback; none where there is no proxy.
 
     `ALL_PROXY` names HTTP too: with a `socks5h://` there, httpx and what is made of it end at once where their SOCKS is not installed.
     """
-    if not network:
+    if network is None:
         return {}
     from wink_sandbox.network._listed import Listed
 
@@ -49,9 +62,9 @@ def variables(network: Sequence[str]) -> dict[str, str]:
 class Way:
     """What the launcher gets, `gate`, and what there is to tell when the program has ended, `traffic()`."""
 
-    def __init__(self, listed: Listed, resolve: Resolve | None = None) -> None:
+    def __init__(self, listed: Listed, resolve: Resolve | None = None, people: People | None = None) -> None:
         self._meter: Final = Meter()
-        self._listed, self._resolve = listed, resolve
+        self._listed, self._resolve, self._people = listed, resolve, people
         self._ours, self._gate = socket.socketpair()
         self._ours.setblocking(False)
         self._thread = threading.Thread(target=self._run, name="wink-proxy", daemon=True)
@@ -97,9 +110,6 @@ class Way:
     async def _main(self) -> None:
         import asyncio
 
-        from wink_sandbox.network._opening import resolved
-        from wink_sandbox.network._proxy import Proxy
-
         loop, over, readable = asyncio.get_running_loop(), asyncio.Event(), asyncio.Event()
         self._stop = loop, over
         self._is_ready.set()
@@ -114,15 +124,24 @@ class Way:
             return
         with socket.socket(fileno=fds[0]) as listener:
             try:
-                serving = asyncio.create_task(
-                    Proxy(self._listed, self._meter, self._resolve or resolved).serve(listener)
-                )
+                serving = asyncio.create_task(self._proxy().serve(listener))
                 await asyncio.wait((ending, serving), return_when=asyncio.FIRST_COMPLETED)
                 serving.cancel()
                 with suppress(asyncio.CancelledError):
                     await serving
             finally:
                 self._meter.unrouted = sum(_unrouted(fd) for fd in fds[1:])
+
+    def _proxy(self) -> Proxy:
+        from wink_sandbox.network._opening import resolved
+        from wink_sandbox.network._proxy import Proxy
+
+        asking = None
+        if self._people is not None:
+            from wink_sandbox.network._asking import Asking
+
+            asking = Asking(self._people, self._meter)
+        return Proxy(self._listed, self._meter, self._resolve or resolved, asking)
 
     def _received(self) -> list[int]:
         """The listening socket, and the namespace's counters; nothing where the launcher did not come to that."""
@@ -136,14 +155,17 @@ class Way:
 
 
 @contextmanager
-def proxied(network: bool | Sequence[str], resolve: Resolve | None = None) -> Generator[Way | None]:
-    """A way out to what is listed, which goes when the block ends; None for a network that is all or nothing."""
-    if isinstance(network, bool) or not network:
+def proxied(
+    network: bool | Sequence[str], people: People | None = None, resolve: Resolve | None = None
+) -> Generator[Way | None]:
+    """A way out to what is listed, and to what `people` allow, which goes when the block ends; None for a network that is all or nothing."""
+    hosts = hosts_of(network, people)
+    if hosts is None:
         yield None
         return
     from wink_sandbox.network._listed import Listed
 
-    way = Way(Listed(network), resolve)
+    way = Way(Listed(hosts), resolve, people)
     way.start()
     try:
         yield way

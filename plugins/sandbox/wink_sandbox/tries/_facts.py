@@ -240,13 +240,15 @@ def _run(noted: Any) -> Run | None:
 
 
 def _noted(traffic: Traffic) -> dict[str, object]:
-    contacts = [[one.host, one.port, one.outcome, one.times, one.sent, one.received] for one in traffic.contacts]
+    contacts = [
+        [one.host, one.port, one.outcome, one.times, one.sent, one.received, one.asked] for one in traffic.contacts
+    ]
     return {"contacts": contacts, "more": traffic.more, "unrouted": traffic.unrouted}
 
 
 def _traffic(noted: Any) -> Traffic:
     contacts = tuple(
-        Contact(str(host), int(port), str(outcome), *map(int, numbers))
-        for host, port, outcome, *numbers in noted["contacts"]
+        Contact(str(host), int(port), str(outcome), *map(int, rest[:3]), asked="".join(map(str, rest[3:4])))
+        for host, port, outcome, *rest in noted["contacts"]
     )
     return Traffic(contacts, int(noted["more"]), int(noted["unrouted"]))

@@ -48,7 +48,7 @@ def run_here(
         return replace(request, mounts=(*mounts, *request.mounts))
 
     def once(request: Request) -> tuple[int | None, Traffic | None]:
-        with proxied(sandbox.profile.network) as way:
+        with proxied(sandbox.profile.network, sandbox.people) as way:
             status = _run(request, sandbox, command, is_terminal, way.gate if way else None)
         return status, way.traffic() if way else None
 

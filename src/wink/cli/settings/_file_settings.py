@@ -6,7 +6,7 @@ import os
 from collections.abc import Collection, Mapping
 from typing import Any, Final, NamedTuple, cast
 
-from wink.cli.settings._sources import sources
+from wink.cli.settings._sources import Source, sources
 from wink.errors import SettingsError
 
 _KEY: Final = "max_file_bytes"
@@ -16,6 +16,7 @@ _HIDE: Final = "hide"
 _MOST: Final = 100
 _NETWORK: Final = "network"
 _TOOLS_FILES: Final = "tools_files"
+_DEFAULT: Final = "network_default"
 _HOSTS: Final = 1000
 
 
@@ -29,12 +30,16 @@ class OwnList(NamedTuple):
 
 
 class NetworkSettings(NamedTuple):
-    """The hosts that a try may reach, or whether it may reach any; None where nothing is said. `notes` are for the person, a line each."""
+    """The hosts that a try may reach, or whether it may reach any; None where nothing is said. `notes` are for the person, a line each.
+
+    `asks` says that a person is asked about hosts that are not listed.
+    """
 
     network: bool | tuple[str, ...] | None = None
     shown: str = ""
     place: str = _NETWORK
     notes: tuple[str, ...] = ()
+    asks: bool = False
 
 
 def max_file_bytes_for(
@@ -123,14 +128,15 @@ def _own(key: str, workspace: str | os.PathLike[str], environ: Mapping[str, str]
 
 
 def network_settings(workspace: str | os.PathLike[str], environ: Mapping[str, str] | None = None) -> NetworkSettings:
-    """What `network` says; a workspace's file that the user does not trust can only take hosts away.
+    """What `network` and `network_default` say; a workspace's file that the user does not trust can only take hosts away.
 
     Raises `SettingsError`. What the entries mean is for `wink try` to say.
     """
-    found, notes = NetworkSettings(), list[str]()
+    found, notes, asks = NetworkSettings(), list[str](), False
     # What restricts comes last, whatever the order of the files.
     given = sources(os.fspath(workspace), os.environ if environ is None else environ)
     for source in sorted(given, key=lambda source: not source.may_loosen):
+        asks = _asks(source, asks, notes)
         value, place = source.table(_NETWORK, None)
         if value is None:
             continue
@@ -140,13 +146,28 @@ def network_settings(workspace: str | os.PathLike[str], environ: Mapping[str, st
             raise SettingsError(source.shown, [f"$.{place}: must be true, false or a list of at most {_HOSTS} hosts"])
         network = value if isinstance(value, bool) else tuple(items)
         if source.may_loosen or _is_tighter(network, found.network):
+            asks = asks and (source.may_loosen or bool(network))
             found = NetworkSettings(network, source.shown, place)
         else:
             where = source.place(_NETWORK)
             notes.append(
                 f"{where}: {place} is not heeded, a file of the workspace can only take hosts away; say it in your own settings"
             )
-    return found._replace(notes=tuple(notes))
+    return found._replace(notes=tuple(notes), asks=asks)
+
+
+def _asks(source: Source, so_far: bool, notes: list[str]) -> bool:
+    """Whether a person is asked about other hosts once a file has been heeded; raises `SettingsError`."""
+    value, called = source.table(_DEFAULT, None)
+    if value is None:
+        return so_far
+    if value not in ("ask", "deny"):
+        raise SettingsError(source.shown, [f'$.{called}: must be "ask" or "deny"'])
+    if value == "ask" and not source.may_loosen:
+        where = source.place(_DEFAULT)
+        notes.append(f"{where}: {called} is not heeded in a file of the workspace; say it in your own settings")
+        return so_far
+    return value == "ask"
 
 
 def _is_tighter(new: bool | tuple[str, ...], old: bool | tuple[str, ...] | None) -> bool:

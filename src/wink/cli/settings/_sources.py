@@ -24,6 +24,7 @@ _KEYS: Final = (
     "history",
     "persist",
     "network",
+    "network_default",
     "hide",
     "tools_files",
 )

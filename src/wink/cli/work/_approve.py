@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -16,6 +16,9 @@ from wink.cli.work._approval_view import json_of, lines_of
 from wink.errors import ParseError
 from wink.limits import utc_now
 from wink.runtime import Answer, ApprovalRequest, answer_approval, pending_approvals, request_to_answer
+
+NETWORK_ACCESS: Final = "network access"
+"""What the requests of programs for hosts call themselves, which are held meanwhile: no tool has this name."""
 
 
 @click.command()
@@ -66,7 +69,7 @@ def approve(
             answered = answer_approval(opened, request, Answer(True, note, edit))
         except ParseError as error:
             raise wrong(f"--edit takes a JSON object: {error}") from error
-        tell(answered, "approved", as_json=as_json)
+        tell(answered, "approved", as_json=as_json, edit=edit)
 
 
 @click.command()
@@ -92,16 +95,27 @@ def edited(request: ApprovalRequest, arguments: tuple[str, ...]) -> str:
     return json.dumps(values)
 
 
-def tell(answered: ApprovalRequest, what: str, *, as_json: bool) -> None:
+def tell(answered: ApprovalRequest, what: str, *, as_json: bool, edit: str | None = None) -> None:
     """Say what was answered, and what comes next."""
     if as_json:
         echo_json(id=answered.id, tool=answered.tool, answer=what, run=answered.run or None)
         return
     click.echo(one_line(f"{what} {answered.id}: {answered.tool}"))
-    if answered.run:
+    if answered.tool == NETWORK_ACCESS:
+        _tell_host(json.loads(edit or answered.arguments), approved=what == "approved")
+    elif answered.run:
         click.echo(f"  `wink run --resume {answered.run}` goes on with the run")
     else:
         click.echo("  it counts for the next time that this call is made")
+
+
+def _tell_host(arguments: dict[str, Any], *, approved: bool) -> None:
+    """Say what becomes of a program that is held, and which line of settings makes the answer one for good."""
+    click.echo("  the program that asked is told, if it still runs")
+    if approved and arguments.get("lasts") == "always":
+        host = str(arguments.get("host"))
+        entry = f"[{host}]:{arguments.get('port')}" if ":" in host else f"{host}:{arguments.get('port')}"
+        click.echo(one_line(f"  for good: add {json.dumps(entry)} to `network` in your own settings"))
 
 
 def _value(key: str, text: str, before: object) -> Any:
