@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -65,7 +66,12 @@ def run_in_call(
     transaction.when_revoked(stop)
     try:
         with chosen.open(part, sandbox) as guarded:
-            ended = guarded.run(command, stop=stop, on_output=on_output, beat=beat)
+            ended = _noted(
+                transaction,
+                command,
+                chosen.name,
+                lambda: guarded.run(command, stop=stop, on_output=on_output, beat=beat),
+            )
             if ended.reason == "cancelled":
                 raise HandleRevoked("the call ended while its program ran; nothing was changed")
             kept = ended.status in accepted
@@ -86,6 +92,30 @@ def run_in_call(
             return Outcome(ended, kept, chosen.name, changes, notes, hidden)
     finally:
         stop.close()
+
+
+def _noted(transaction: Transaction, command: Command, guard: str, run: Callable[[], Ended]) -> Ended:
+    """Run a program, and note with the call that it ran."""
+    from wink_sandbox.programs import note_program  # which needs the record
+
+    began, ended = time.monotonic(), None
+    try:
+        ended = run()
+        return ended
+    finally:
+        outermost = transaction.outermost
+        note_program(
+            outermost.recorder,
+            outermost.session.name,
+            transaction=outermost.id,
+            call_id=transaction.call_id,
+            tool=transaction.governed[0],
+            argv=command.argv,
+            status=None if ended is None else ended.status,
+            reason="not started" if ended is None else ended.reason,
+            seconds=time.monotonic() - began if ended is None else ended.duration,
+            guard=guard,
+        )
 
 
 def people_in_call(

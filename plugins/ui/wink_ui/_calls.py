@@ -7,6 +7,7 @@ from typing import Final
 
 from starlette.responses import Response
 
+from wink.cli import program_lines, programs_of
 from wink.errors import UnknownCall
 from wink.filesystem import FileChange
 from wink.record import WORDS, CallView, PromptRow, Said
@@ -150,6 +151,7 @@ def details_of(workspace: Workspace, row: CallView, changes: Sequence[FileChange
         "files": listed(found.files, changes, most_rows),
         "groups": found.groups,
         "files_left": max(len(found.files) - LISTED, 0),
+        "programs": tuple(program_lines(programs_of(workspace.record.queries, row))),
     }
 
 

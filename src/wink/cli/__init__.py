@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from wink.cli._overrides_option import refuse_unknown_tag
     from wink.cli._pager import paged
     from wink.cli._participants import Participants
+    from wink.cli._programs import program_lines, programs_of
     from wink.cli._shorten import fit, one_line, visible
     from wink.cli._standing import named_path, shown_path, shown_workspace, told, workspace_option
     from wink.cli._tools_file import note_files
@@ -86,6 +87,8 @@ __all__ = [
     "network_settings",
     "persist_settings",
     "portable_names_for",
+    "program_lines",
+    "programs_of",
     "proposed_change",
     "readable",
     "refuse_unknown_tag",
@@ -122,6 +125,7 @@ _PLACES: Final = {
     "model_offer": "_model",
     "named_path shown_path shown_workspace told workspace_option": "_standing",
     "note_files": "_tools_file",
+    "program_lines programs_of": "_programs",
     "check_settings open_workspace": "_opening",
     "refuse_unknown_tag": "_overrides_option",
     "proposed_change show_long_names": "work",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
@@ -186,11 +186,17 @@ class Record:
         def work(connection: sqlite3.Connection) -> int:
             number = 1 + next((turn.number for turn in read_turns(self._ledger.ask, 1)), 0)
             place = {"conversation": conversation, "mark": mark} if conversation and mark else {}
-            now = self._ledger.now()
-            write_event(connection, TURN, now, session, 0, turn=number, agent=agent, prompt=first, **place)
+            write_event(
+                connection, TURN, self._ledger.now(), session, 0, turn=number, agent=agent, prompt=first, **place
+            )
             return number
 
         return self._ledger.change(work)
+
+    def note(self, kind: str, session: str, data: Mapping[str, object]) -> None:
+        """Keep that something happened beside calls, with secrets masked; raises `CommitFailed`."""
+        now, told = self._ledger.now(), self._ledger.masking.value(data)
+        self._ledger.change(lambda connection: write_event(connection, kind, now, session, 0, **told))
 
     def direct(self, session: Session, deltas: Sequence[SliceDelta]) -> None:
         """Store what was written to a session outside of any call; raises like `commit`."""

@@ -50,7 +50,5 @@ class Change:
 
     def without_content(self) -> Change:
         """The same facts, holding no file's content; this is what a session's log keeps."""
-        if not self.files:
-            return self
         files = tuple([change.without_content() for change in self.files])
-        return Change(files, self.rolled_back, self.guard, self.unseen, self.conflicts)
+        return Change(files, self.rolled_back, self.guard, self.unseen, self.conflicts) if files else self

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Generator
 from contextlib import chdir, contextmanager
 from typing import TYPE_CHECKING
@@ -25,7 +26,8 @@ def check_of(command: str, *, as_json: bool) -> Check:
         asked = Asked(("/bin/sh", "-c", command), CHECK_PROFILE, None, (), (), True, hiding_of(overlay.root))
         # Where this process is may be gone in what is checked.
         with _on_standard_error(only=as_json), chdir(overlay.root):
-            return Ran(run_confined(one, overlay, asked)[0])
+            began = time.monotonic()
+            return Ran(run_confined(one, overlay, asked)[0], "", asked.argv, time.monotonic() - began)
 
     return check
 

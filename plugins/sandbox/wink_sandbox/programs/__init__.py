@@ -18,6 +18,7 @@ from wink_sandbox.programs._view import SYSTEM, is_in, listening, toolchain, vie
 if TYPE_CHECKING:
     from wink_sandbox.programs._cgroups import found
     from wink_sandbox.programs._mounting import mount
+    from wink_sandbox.programs._noted import note_program
 
 __all__ = [
     "ENVIRONMENT",
@@ -44,10 +45,11 @@ __all__ = [
     "listening",
     "mapped",
     "mount",
+    "note_program",
     "toolchain",
     "view",
     "watch",
 ]
 
 if not TYPE_CHECKING:
-    __getattr__ = lazily(__name__, {"found": "_cgroups", "mount": "_mounting"})
+    __getattr__ = lazily(__name__, {"found": "_cgroups", "mount": "_mounting", "note_program": "_noted"})

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from wink.transactions import CommitEntry
     from wink_sandbox import RemoteSetting, SettingsProblem
     from wink_sandbox.tries._beside import MainTree
-    from wink_sandbox.tries._check import Check
+    from wink_sandbox.tries._check import Check, Ran
     from wink_sandbox.tries._hunks import Content, Picked, Unit
     from wink_sandbox.tries._try import Try
 
@@ -113,6 +113,7 @@ class Accepting:
         self._refs = Refs(overlay, self._bases.of, facts.knows, name)
         self._renames = Renames(overlay, self._bases)
         self._is_picked = False
+        self._checked: Ran | None = None
 
     def run(
         self,
@@ -245,6 +246,7 @@ class Accepting:
                 if able.found.steps:
                     with shown(one, able.found) as (there, overlay):
                         ran = check(there, overlay)
+                    self._checked = ran
                     if ran.status != 0:
                         raise CheckFailed(self._name, ran.status, ran.output)
                 with suppress(_Changed):
@@ -293,7 +295,10 @@ class Accepting:
 
         def noting(call: CommitEntry) -> CommitEntry | None:
             note(self._overlay, going()._replace(transaction=call.transaction_id))
-            return call if call.changes else None
+            if not call.changes:
+                return None
+            self._note_programs(call)
+            return call
 
         def going() -> Letting:
             # A part of what was merged is no text that the try has seen: the rest of it is merged again.
@@ -322,6 +327,27 @@ class Accepting:
             aside=tuple(going().aside),
             arrived=able.arrived,
         )
+
+    def _note_programs(self, call: CommitEntry) -> None:
+        """Note with the call which programs ran in the try, and which checked it."""
+        from wink_sandbox.programs import note_program
+
+        ran = [("try", run.argv, run.status, run.seconds) for run in self._facts.runs[-_COMMANDS:]]
+        if self._checked is not None:
+            ran.append(("check", self._checked.argv, self._checked.status, self._checked.seconds))
+        for where, argv, status, seconds in ran:
+            note_program(
+                self._workspace.record,
+                call.session,
+                transaction=call.transaction_id,
+                call_id=call.call_id,
+                tool=call.tool,
+                argv=argv,
+                status=status,
+                reason="ended from outside" if status is None else "exited",
+                seconds=seconds,
+                guard=where,
+            )
 
     def _homes(self, found: Differences) -> list[str]:
         """The directories, as they were when the try began, that something is taken from: that alone gives them another time."""

@@ -45,10 +45,12 @@ class CheckFailed(WinkError):
 
 
 class Ran(NamedTuple):
-    """How a check ended: its exit status, None where it was ended from outside, and what of its output was kept."""
+    """How a check ended: its exit status, None where it was ended from outside, what of its output was kept, what ran, and how long."""
 
     status: int | None
     output: str = ""
+    argv: tuple[str, ...] = ()
+    seconds: float = 0.0
 
 
 Check = Callable[["Try", Overlay], Ran]
@@ -62,7 +64,7 @@ def check_of(argv: Sequence[str]) -> Check:
         profile = profile_named(CHECK_PROFILE, network=None, home=None, readable=())
         env = {name: os.environ[name] for name in _ENV if name in os.environ}
         ended = Sandbox(profile).run(Command(tuple(argv), "", env), overlay)
-        return Ran(ended.status, f"{ended.stdout.text()}{ended.stderr.text()}")
+        return Ran(ended.status, f"{ended.stdout.text()}{ended.stderr.text()}", tuple(argv), ended.duration)
 
     return check
 

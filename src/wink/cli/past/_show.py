@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -20,6 +20,7 @@ from wink.cli._calls import (
 )
 from wink.cli._changed import Shown, all_option, color_option, echo_diff
 from wink.cli._pager import paged
+from wink.cli._programs import program_lines, programs_of
 from wink.cli._shorten import visible
 from wink.cli._standing import workspace_option
 from wink.cli._wrong import wrong
@@ -52,14 +53,19 @@ def show(call: str, workspace: str, unfolded: bool, show_all: bool, prompts: boo
     number = call_number(call)
     with opened_for_reading(workspace) as opened:
         found, changes = opened.call(number), opened.diff(number)
-        said = turn_of(opened, found)
+        said, programs = turn_of(opened, found), programs_of(opened.record.queries, found)
         if as_json:
             diffs = [json_of_change(change, diff=change.diff()) for change in changes]
             told = {"said": None if said is None else json_of_said(said)}
-            click.echo(json.dumps({**json_of_call(found), **told, "reply": found.rendered, "changes": diffs}, indent=2))
+            click.echo(
+                json.dumps(
+                    {**json_of_call(found), **told, "programs": programs, "reply": found.rendered, "changes": diffs},
+                    indent=2,
+                )
+            )
             return
         with paged(workspace):
-            for line in _lines(found, said):
+            for line in _lines(found, said, programs):
                 click.echo(visible(line))
             if changes:
                 stayed = "changed:" if found.committed else "had changed, before it was taken back:"
@@ -84,7 +90,7 @@ def _show_run(workspace: str, number: int, *, prompts: bool, as_json: bool) -> N
                 click.echo(visible(line))
 
 
-def _lines(call: CallView, said: Said | None) -> Iterator[str]:
+def _lines(call: CallView, said: Said | None, programs: Sequence[dict[str, Any]]) -> Iterator[str]:
     yield f"c{call.position}  {call.tool}  {call.word}"
     yield f"{call.started_at.astimezone():%Y-%m-%d %H:%M:%S}, {call.milliseconds:.1f} ms, session {call.session}, id {call.call_id}"
     if (plugin := plugin_of(call)) is not None:
@@ -104,6 +110,9 @@ def _lines(call: CallView, said: Said | None) -> Iterator[str]:
     if call.decisions:
         yield "\npolicies:"
         yield from (f"  {line}" for line in decided(call.decisions))
+    if programs:
+        yield "\nprograms:"
+        yield from (f"  {line}" for line in program_lines(programs))
     if call.error and call.word in ("ok", "undone"):
         yield "\nnoted:"
         yield from (f"  {line}".rstrip() for line in call.error.split("\n"))

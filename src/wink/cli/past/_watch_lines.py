@@ -12,6 +12,7 @@ from typing import Final
 from wink.cli._calls import when
 from wink.cli._changed import touched
 from wink.cli._masked import masked
+from wink.cli._programs import program_lines, told_of
 from wink.cli._shorten import arguments, fit, visible
 from wink.cli.work import Line, Tone
 from wink.limits import utc_now
@@ -123,6 +124,9 @@ def _told(record: Record, one: Noted) -> tuple[str, str, Tone]:
             return "…", f"{data['tool']} has begun, and acts on the outside world", "quiet"
         case "turn-begun":
             return f"t{data['turn']}", f"{data['agent']} is asked: {data['prompt']}", "plain"
+        case "program-ended":
+            ran = "; ".join(program_lines(told_of(one.data)))
+            return "…", f"{data['tool']} ran {ran}", "quiet"
         case "checkpoint":
             return "checkpoint", str(data["name"]), "plain"
         case _:
