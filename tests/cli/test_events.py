@@ -155,6 +155,25 @@ def test_watching_shows_lines_and_ends_with_the_reader(worked: Cli, place: Path)
         assert process.wait() in (0, 141)
 
 
+def test_watching_tells_which_programs_ran(place: Path) -> None:
+    """In a line each, before the call that ran them has ended; what makes no sense is left out."""
+    told = {
+        "tool": "run_command",
+        "argv": ["sh", "-c", "x\x1b[2J"],
+        "status": None,
+        "reason": "timed out",
+        "guard": "copy",
+    }
+    with Workspace.open(place) as workspace:
+        workspace.record.note("program-ended", "default", {**told, "seconds": 2.04})
+        workspace.record.note("program-ended", "default", told)
+    with following("watch", "--since", "beginning") as process:
+        lines = [_line(process.stdout) for _ in range(2)]
+
+    assert lines[0].startswith("…  run_command ran sh -c 'x\\x1b[2J': timed out after 2.0 s, guard copy"), lines
+    assert lines[1].startswith("…  run_command ran"), lines
+
+
 def test_watching_takes_no_turn_and_leaves_the_rest_of_the_state_alone(worked: Cli, place: Path) -> None:
     """Whoever looks must never be the one that others wait for."""
     before = {path.name: path.stat().st_mtime_ns for path in state_of(place).iterdir() if "record" not in path.name}

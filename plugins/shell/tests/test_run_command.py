@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import http.server
+import json
 import os
 import subprocess
 import sys
+import threading
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -13,8 +16,9 @@ from typing import Any
 import pytest
 from tests.states import program_has
 
+from wink.cli import program_lines, programs_of
 from wink.errors import PromptValidationError, UndoConflict
-from wink.runtime import ToolCall
+from wink.runtime import Answer, ToolCall, answer_approval, pending_approvals
 from wink.workspace import Workspace
 from wink_shell import CommandResult, ShellConfig
 
@@ -437,6 +441,83 @@ def test_a_command_reaches_listed_hosts_and_the_reply_says_what_it_asked_for(mak
     assert value.traffic.unrouted > 0
     assert "\n\nnetwork:\n  elsewhere.test:443 refused: not listed\n" in value.render()
     assert "reach `example.org`, `*.github.com:443` through the proxy" in agent.prompt.render().text
+
+
+def test_a_person_is_asked_about_a_host_in_the_middle_of_a_call(
+    make: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who watches is told; what they approve for the run holds for the commands after it, and each call says what it was."""
+    monkeypatch.setattr("wink_sandbox.network.has_terminal", lambda: True)
+    agent = make(network_default="ask")
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Quiet)
+    threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+    seen = list[str]()
+
+    def person() -> None:
+        while len(seen) < 2:
+            for request in pending_approvals(agent.workspace):
+                seen.append(request.reason)
+                assert request.call_id.startswith("call-")
+                is_ours = json.loads(request.arguments)["port"] == server.server_port
+                answer_approval(agent.workspace, request.id, Answer(is_ours, "" if is_ours else "not that one"))
+
+    answering = threading.Thread(target=person, daemon=True)
+    answering.start()
+    command = f"curl -sS --noproxy '' -o /dev/null -w '%{{http_code}}' http://127.0.0.1:{server.server_port}/"
+
+    value = agent.run(f"{command}; curl -sS http://elsewhere.test/")
+    answering.join()
+    again = agent.run(command)
+    server.shutdown()
+    server.server_close()
+
+    place = f"127.0.0.1:{server.server_port}"
+    assert value.stdout == "200wink: elsewhere.test:80 refused: a person denied it: not that one\n"
+    assert again.stdout == "200"
+    assert f"{place} allowed, as a1 was approved, " in value.render()
+    assert seen[0] == (
+        f"a program of run_command wants to connect to {place}, which is not listed, and no address of the public internet"
+    )
+    assert len(seen) == 2
+    assert "reach hosts that a person is asked about" in agent.prompt.render().text
+
+
+def test_where_no_person_can_be_asked_a_command_is_refused_at_once(
+    make: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wink_sandbox.network.has_terminal", lambda: False)
+    agent = make(network_default="ask", network=("example.org",))
+
+    value = agent.run("curl -sS http://elsewhere.test/")
+
+    assert value.stdout == (
+        "wink: elsewhere.test:80 refused: not listed, and nobody can be asked: there is no terminal; "
+        "a person can list elsewhere.test:80 as `network` in the settings of this tool\n"
+    )
+    assert pending_approvals(agent.workspace) == ()
+    with pytest.raises(PromptValidationError, match="network_default can ask only where there is a sandbox"):
+        ShellConfig(network_default="ask", sandbox="none")
+
+
+def test_the_record_keeps_which_programs_a_call_ran(make: Callable[..., Any]) -> None:
+    """Also those of a call that was taken back, with their secrets masked."""
+    agent = make()
+    agent.run("true")
+    agent.fails("cat a | wc; : ghp_0123456789abcdef0123456789abcdef0123; exit 3")
+    agent.fails("sleep 100", timeout_seconds=0.5)
+    calls = sorted(agent.workspace.record.calls(), key=lambda call: call.position)
+
+    first, second, third = (programs_of(agent.workspace.record.queries, call) for call in calls)
+
+    assert [(one["argv"], one["status"], one["guard"]) for one in first] == [(["/bin/sh", "-c", "true"], 0, "overlay")]
+    (line,) = program_lines(second)
+    assert line.startswith("/bin/sh -c 'cat a | wc; : [masked]; exit 3': exit status 3 after ")
+    assert [(one["status"], one["reason"]) for one in third] == [(None, "timed out")]
 
 
 def test_an_entry_that_is_no_host_is_refused() -> None:

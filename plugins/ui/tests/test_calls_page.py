@@ -127,6 +127,22 @@ def test_what_was_denied_says_by_whom_and_why(workspace: Workspace, visit: Visit
     assert "Undo this call" not in told
 
 
+def test_the_programs_that_a_call_ran_are_shown(workspace: Workspace, visit: Visit) -> None:
+    """Whatever their arguments are, they are text."""
+
+    def noting(call: CommitEntry) -> CommitEntry:
+        told = {"transaction": call.transaction_id, "call_id": call.call_id, "seconds": 1.25, "status": 3}
+        workspace.record.note("program-ended", "default", {**told, "argv": ["sh", "-c", "<b>\x1b"], "guard": "none"})
+        return call
+
+    apply(workspace, "one", {}, lambda part: None, told=noting)
+    apply(workspace, "other", {}, lambda part: None, told=lambda call: call)
+    visitor = visit()
+
+    assert "Programs sh -c '<b>\\x1b': exit status 3 after 1.2 s, guard none" in text_of(visitor.get("/calls/1"))
+    assert "Programs" not in visitor.get("/calls/2")
+
+
 def test_what_was_rolled_back_is_shown_as_not_real(agent: Agent, visit: Visit) -> None:
     """With what it would have been."""
     agent.call(OWN, files={"new.py": "x = 1\n"}, fails=True)

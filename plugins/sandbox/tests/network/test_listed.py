@@ -103,7 +103,7 @@ def test_wrapping_an_address_makes_it_no_more_public(address: IPv4Address) -> No
 def test_the_programs_own_loopback_is_asked_for_directly_unless_it_is_listed() -> None:
     assert variables(("example.org",))["NO_PROXY"] == "localhost,127.0.0.1,::1"
     assert variables(("localhost:80", "127.0.0.0/8:81"))["no_proxy"] == "::1"
-    assert variables(()) == {}
+    assert variables(None) == {}
 
 
 def test_what_is_told_is_bounded() -> None:
