@@ -26,6 +26,8 @@ MEANINGS: Final = {
     "see [what is hidden](../guide/run-programs.md#what-is-hidden)",
     "persist": "files of your home that a program in `wink try` may change for real, a list; only in your own settings; see "
     "[what an agent keeps](../guide/run-programs.md#what-an-agent-keeps)",
+    "network_default": '`"ask"` to be asked about hosts that `network` does not list, `"deny"` otherwise; your own settings alone can have you asked; see '
+    "[asking about a host](../guide/run-programs.md#asking-about-a-host)",
     "network": "the hosts that a program in `wink try` reaches where its profile has the network, a list, or `true` or `false`; a workspace that is not trusted "
     "can only take hosts away; see [the network by name](../guide/run-programs.md#the-network-by-name)",
     "tools_files": "Python files whose functions marked with `@tool` are tools in every workspace, as with `--tools`, a list; only in your own settings; see "

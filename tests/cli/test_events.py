@@ -170,8 +170,8 @@ def test_watching_tells_which_programs_ran(place: Path) -> None:
     with following("watch", "--since", "beginning") as process:
         lines = [_line(process.stdout) for _ in range(2)]
 
-    assert lines[0].startswith("…  run_command ran sh -c 'x\\x1b[2J': timed out after 2.0 s, guard copy"), lines
-    assert lines[1].startswith("…  run_command ran"), lines
+    assert " ".join(lines[0].split()[:-1]) == ("… run_command ran sh -c 'x\\x1b[2J': timed out after 2.0 s, guard copy")
+    assert lines[1].split()[:5] == ["…", "run_command", "ran", "a", "program"]
 
 
 def test_watching_takes_no_turn_and_leaves_the_rest_of_the_state_alone(worked: Cli, place: Path) -> None:

@@ -110,6 +110,7 @@ GROUPS = {
         wink try --workspace . --name t --profile build --network --read /usr -q -- sh -c 'echo t >> a.txt; echo t > t.txt; echo h > ~/mine'
         wink try --name t --network example.org --network=localhost:8080 -q true
         wink try --name t --no-network -q true
+        wink try --name t --ask-network -q true
         wink try --name k --keep-on-success --json -- sh -c 'echo k > k.txt'
         wink try --name u --unconfined -q -- sh -c 'echo u > u.txt'
         wink tries --workspace . --json

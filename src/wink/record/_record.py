@@ -184,12 +184,10 @@ class Record:
         first = self._ledger.masking.text(prompt.strip().partition("\n")[0][:_PROMPT])
 
         def work(connection: sqlite3.Connection) -> int:
-            number = 1 + next((turn.number for turn in read_turns(self._ledger.ask, 1)), 0)
+            turn = 1 + next((one.number for one in read_turns(self._ledger.ask, 1)), 0)
             place = {"conversation": conversation, "mark": mark} if conversation and mark else {}
-            write_event(
-                connection, TURN, self._ledger.now(), session, 0, turn=number, agent=agent, prompt=first, **place
-            )
-            return number
+            write_event(connection, TURN, self._ledger.now(), session, 0, turn=turn, agent=agent, prompt=first, **place)
+            return turn
 
         return self._ledger.change(work)
 

@@ -97,7 +97,7 @@ OTHER_FILES = {
     # what a client that speaks no HTTP or SOCKS is answered
     "_http.py", "_socks.py",
     # no refusals
-    "__init__.py", "_hunks.py", "_launcher.py", "_mounting.py", "_output.py", "_profiles.py",
+    "__init__.py", "_hunks.py", "_launcher.py", "_noted.py", "_mounting.py", "_output.py", "_profiles.py",
 }  # fmt: skip
 OTHER_TEXTS = {
     # of calls of tools, which are answered to a model
@@ -120,6 +120,10 @@ OTHER_TEXTS = {
     # what there is more of, and what was let through
     "… more to other hosts, or with other outcomes",
     ", … bytes sent, … bytes received",
+    ", as … was approved",
+    # what a person is asked, when nothing has been refused
+    "… wants to connect to …, which is not listed…",
+    ", and no address of the public internet",
     "; and … more",
 }
 

@@ -125,7 +125,7 @@ def _told(record: Record, one: Noted) -> tuple[str, str, Tone]:
         case "turn-begun":
             return f"t{data['turn']}", f"{data['agent']} is asked: {data['prompt']}", "plain"
         case "program-ended":
-            ran = "; ".join(program_lines(told_of(one.data)))
+            ran = next(program_lines(told_of(one.data)), "a program")
             return "…", f"{data['tool']} ran {ran}", "quiet"
         case "checkpoint":
             return "checkpoint", str(data["name"]), "plain"
