@@ -124,6 +124,7 @@ OTHER_TEXTS = {
     # what a person is asked, when nothing has been refused
     "… wants to connect to …, which is not listed…",
     ", and no address of the public internet",
+    "…: …; answer within … s: `wink approve …` for this run, with lasts=once or lasts=always for less or more, or `wink deny …`",
     "; and … more",
 }
 

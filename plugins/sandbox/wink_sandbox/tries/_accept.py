@@ -344,7 +344,7 @@ class Accepting:
                 tool=call.tool,
                 argv=argv,
                 status=status,
-                reason="ended from outside" if status is None else "exited",
+                reason="ended" if status is None else "exited",
                 seconds=seconds,
                 guard=where,
             )
