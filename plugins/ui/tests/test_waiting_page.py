@@ -12,6 +12,7 @@ from plugins.ui.tests.scene import Agent
 
 from wink.runtime import pending_approvals
 from wink.workspace import Workspace
+from wink_sandbox import People
 
 Visit = Callable[[], Visitor]
 NOTES = "# 1.4\n\nAmounts have two digits now.\n"
@@ -37,6 +38,28 @@ def test_a_request_shows_who_asks_why_and_what_it_would_do(visitor: Visitor) -> 
     assert "created release/notes.md +3" in told
     assert "Arguments, which you may edit" in told
     assert 'id="waiting-count" class="pill">1<' in visitor.get("/")
+
+
+def test_a_host_that_a_program_wants_is_approved_for_as_long_as_the_form_says(
+    workspace: Workspace, agent: Agent, visit: Visit
+) -> None:
+    """The program is held meanwhile, and is answered by what is stored."""
+    people = People(workspace.record.approvals, "default", "npm in wink try", list[str]().append, "", run="r1")
+    request = people.ask("registry.test", 443)
+    visitor = visit()
+    page = visitor.get("/waiting")
+    card = page[page.index(f'id="t-{request.id}"') :]
+
+    assert "network: npm in wink try wants to connect to registry.test:443, which is not listed" in text_of(card)
+    assert "A program is held." in text_of(card)
+    assert "goes on with the run" not in text_of(card)
+    seal = seal_of(card)
+    visitor.post(f"/approvals/{request.id[1:]}", answer="approve", seal=seal, **{"argument-1": "once"})
+
+    said = request.said()
+    assert said is not None
+    assert (said.allowed, said.lasts) == (True, "once")
+    assert request.id not in text_of(visitor.get("/waiting"))
 
 
 def test_what_is_approved_runs_once(visitor: Visitor, agent: Agent, place: Path) -> None:

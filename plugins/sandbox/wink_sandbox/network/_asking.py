@@ -94,7 +94,7 @@ class People:
             run=self.run,
             call_id=self.call_id,
             tool=TOOL,
-            effects="read",
+            effects="network",
             arguments=arguments,
             policies=policies,
             facts=facts,
