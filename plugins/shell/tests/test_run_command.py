@@ -481,7 +481,7 @@ def test_a_person_is_asked_about_a_host_in_the_middle_of_a_call(
     assert again.stdout == "200"
     assert f"{place} allowed, as a1 was approved, " in value.render()
     assert seen[0] == (
-        f"a program of run_command wants to connect to {place}, which is not listed, and no address of the public internet"
+        f"a program of run_command wants to connect to {place}, which is not listed, and not on the public internet"
     )
     assert len(seen) == 2
     assert "reach hosts that a person is asked about" in agent.prompt.render().text

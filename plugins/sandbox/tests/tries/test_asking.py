@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -69,7 +70,9 @@ def test_a_host_is_approved_in_another_terminal(wink: Wink, begin: Begin, port: 
     assert "network asked about, host by host" in shown.until("wink: workspace .*\n")[0]
 
     line = shown.until(r"wink: a1: (.*)\r\n")[1]
-    assert line.startswith(f"curl in wink try wants to connect to localhost:{port}, which is not listed; ")
+    assert line.startswith(
+        f"curl in wink try wants to connect to localhost:{port}, which is not listed, and not on the public internet; "
+    )
     (asked,) = requests(wink)
     assert (asked["tool"], asked["arguments"]) == (
         "network access",
@@ -117,6 +120,19 @@ def test_an_answer_after_the_program_has_ended_is_refused(wink: Wink, begin: Beg
 
     assert late.returncode == 2
     assert "a1 does not stand any more" in late.stderr
+
+
+def test_ended_by_a_signal_it_withdraws_what_it_asked(wink: Wink, begin: Begin) -> None:
+    """And nobody is left with a request that nobody waits for."""
+    shown = begin("try", "--ask-network", "--profile", "build", "--", "curl", "-sS", "http://elsewhere.test/")
+    shown.until("a1: ")
+    assert len(requests(wink)) == 1
+
+    os.kill(shown.pid, signal.SIGTERM)
+    shown.end()
+
+    assert requests(wink) == []
+    assert "a1 does not stand any more" in wink("approve", "a1").stderr
 
 
 def test_without_a_terminal_nobody_is_asked(place: Path, environment: dict[str, str], wink: Wink) -> None:

@@ -123,7 +123,7 @@ OTHER_TEXTS = {
     ", as … was approved",
     # what a person is asked, when nothing has been refused
     "… wants to connect to …, which is not listed…",
-    ", and no address of the public internet",
+    ", and not on the public internet",
     "…: …; answer within … s: `wink approve …` for this run, with lasts=once or lasts=always for less or more, or `wink deny …`",
     "; and … more",
 }

@@ -82,8 +82,9 @@ class People:
         assert self.store is not None, "where nobody can be asked, it is said why"
         place = place_of(host, port)
         address = address_of(host)
-        known = "" if address is None or is_public(address) else ", and no address of the public internet"
-        reason = f"{self.who} wants to connect to {place}, which is not listed{known}"
+        is_near = host.split(".")[-1] == "localhost" if address is None else not is_public(address)
+        near = ", and not on the public internet" if is_near else ""
+        reason = f"{self.who} wants to connect to {place}, which is not listed{near}"
         arguments = _json({"host": host, "lasts": LASTS[1], "port": port})
         policies = _json([["network", reason]])
         # Bound to this program, and to no state of any file: `nested` says that nobody else can compare it.
