@@ -40,6 +40,7 @@ text = "Done."
     "one/a.txt": "a\n",
     "a.txt": "one\ntwo\n",
     ".gitignore": "ignored.txt\n",
+    "expected.toml": '[[test]]\nread = "a.txt"\nexpect = "allow"\n',
     "rules.toml": '[[rules]]\naction = "ask"\ntools = "write_file"\n',
 }
 PIXEL = bytes.fromhex(
@@ -136,6 +137,10 @@ GROUPS = {
         wink lint {ASKED} --provider openai --json
         wink explain {ASKED} --arguments '{{"name": "a"}}' hello
         wink explain --json
+        wink explain --path a.txt
+        wink explain --host example.org # 1
+        wink explain --command 'git push'
+        wink rules test --workspace . --section files.files --policy read-before-write.files --json expected.toml
         wink trust --workspace . --list
         wink trust --show
         cp ../tools.py . && wink trust --tools tools.py --yes

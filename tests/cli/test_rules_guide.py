@@ -12,11 +12,12 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Done
+from tests.docs.console import Reader, fits, steps
 
 from wink.cli.settings._rules import rule_settings
 
 PAGE = (Path(__file__).parents[2] / "docs" / "guide" / "rules.md").read_text()
-SETTINGS = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
+SETTINGS = [text for text in re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL) if "[[test]]" not in text]
 CONSOLE = re.findall(r"```console\n\$ wink (.*?)\n(.*?)```", PAGE, re.DOTALL)
 
 
@@ -60,6 +61,20 @@ def test_the_trust_dialogue_is_what_is_printed(cli: Callable[..., Done], place: 
     config.mkdir(parents=True)
     (config / "wink.toml").write_text('rules_default = "deny"\n')
     (place / "wink.toml").write_text('[[rules]]\naction = "allow"\ntools = "run_command"\n')
-    command, shown = CONSOLE[2]
+    command, shown = CONSOLE[-1]
 
     assert cli(*command.split()).out == re.sub(r"Trust .*\n", "", shown)
+
+
+def test_a_teams_rules_do_what_is_printed(tmp_path: Path) -> None:
+    """The section that goes from beginning to end, each step of it, word for word."""
+    _, _, part = PAGE.partition("## A team's rules")
+    home, place = tmp_path / "home", tmp_path / "place"
+    home.mkdir()
+    place.mkdir()
+    reader, done = Reader(home, place), 0
+    for step in steps(part.partition("\n## ")[0]):
+        printed = reader.do(step)
+        assert fits(step.printed, printed), f"$ {step.command}\nshown:\n{step.printed}\nprinted:\n{printed}"
+        done += 1
+    assert done == 8

@@ -84,6 +84,8 @@ LOOKING: Sequence[Command] = (
     Command("runs", ("runs",)),
     Command("approvals", ("approvals",), says=_same),
     Command("explain", ("explain", "write_file", "file_path=a.txt", "content=x"), says=_same),
+    Command("explain a path", ("explain", "--path", "a.txt"), says=_same),
+    Command("rules test", ("rules", "test", "{base}/expected.toml"), says=_same),
     Command("doctor", ("doctor",)),
     Command("lint", ("lint",), says=_same),
     Command("plugins", ("plugins",), says=_same),

@@ -299,7 +299,8 @@ def make_known(world: World) -> None:
     """Use wink for all that leaves something in a state."""
     (world.work / "a.txt").write_text("one\n")
     (world.work / "wink.toml").write_text(SETTINGS)
-    for name, text in (("reading", READING), ("asking", ASKING), ("writing", WRITING)):
+    expected = '[[test]]\nread = "a.txt"\nexpect = "allow"\n'
+    for name, text in (("reading", READING), ("asking", ASKING), ("writing", WRITING), ("expected", expected)):
         (world.base / f"{name}.toml").write_text(text)
     (world.base / "tasks.jsonl").write_text(json.dumps({"id": "t1", "prompt": "Write", "workspace": str(world.work)}))
     (world.work / "web").mkdir()

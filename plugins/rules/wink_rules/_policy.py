@@ -158,9 +158,13 @@ class RulesPolicy:
                     f"{facts.tool.name} {how} {path!r}, which no rule allows; nothing was changed"
                 )
 
-    def denied(self, tool: Tool[Any, Any], path: str) -> Rule | None:
-        """The rule that takes back what a call of a tool did to a path, whatever its arguments; by the path's name alone."""
-        parts = (part for part in self._rules_for(tool).parts if part.action == "deny" and not part.is_limit)
+    def denied(self, tool: Tool[Any, Any], path: str, *, asking: bool = False) -> Rule | None:
+        """The rule that takes back what a call of a tool did to a path, whatever its arguments; by the path's name alone.
+
+        With `asking` also one that wants a person asked, as a call is taken back that nobody was asked about.
+        """
+        wanted = ("deny", "ask") if asking else ("deny",)
+        parts = (part for part in self._rules_for(tool).parts if part.action in wanted and not part.is_limit)
         about = (part for part in parts if part.patterns is not None and not part.rule.arguments)
         return next((part.rule for part in about if part.means(Placed(Named("", path), (path,)))), None)
 

@@ -26,7 +26,8 @@ from wink_sandbox._overlay import (
     sweep,
 )
 from wink_sandbox._rules import git_directory_of, repository_of, steering
-from wink_sandbox._sandbox import PROGRAMS, Sandbox, bubblewrap, opened, run_request, words_of
+from wink_sandbox._rules import problem as merge_problem
+from wink_sandbox._sandbox import PROGRAMS, Sandbox, bubblewrap, opened, own_places, run_request, words_of
 from wink_sandbox._scratch import Scratch
 from wink_sandbox._upper import DEEPEST, Step, is_opaque, unhide
 from wink_sandbox.network import Contact, Traffic
@@ -34,6 +35,7 @@ from wink_sandbox.programs import (
     ENVIRONMENT,
     MIB,
     SCRATCH,
+    SYSTEM,
     Channel,
     Command,
     Ended,
@@ -77,6 +79,7 @@ __all__ = [
     "PROGRAMS",
     "SCRATCH",
     "SINCE",
+    "SYSTEM",
     "Beside",
     "Channel",
     "Command",
@@ -139,11 +142,13 @@ __all__ = [
     "keep_base",
     "launcher",
     "merge",
+    "merge_problem",
     "mount",
     "people_in_call",
     "mounted_in",
     "objection",
     "opened",
+    "own_places",
     "probe",
     "refused",
     "remove_tree",

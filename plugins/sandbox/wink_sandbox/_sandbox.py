@@ -129,7 +129,7 @@ class Sandbox:
         profile = replace(self.profile, readable=(*toolchain(root, self.profile.home), *self.profile.readable))
         source = overlay.upper if overlay.is_copy else root
         masked = [f"{root}/{name}" for name in self.masked if is_directory(f"{source}/{name}")]
-        own = _own(profile, source, root)
+        own = own_places(profile, source, root)
         cwd = f"{root}/{command.cwd}" if command.cwd else root
         hosts = hosts_of(profile.network, self.people)
         return Request(
@@ -172,7 +172,7 @@ class Sandbox:
         return hidden
 
 
-def _own(profile: Profile, source: str, root: str) -> list[str]:
+def own_places(profile: Profile, source: str, root: str) -> list[str]:
     """Where the user's key and what they trust lie, if a program would see it: that is for nobody but wink itself."""
     usual = {"XDG_STATE_HOME": ""}
     places = {user_directory(), *(user_directory({**usual, "HOME": home}) for home in _homes())}

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from wink.cli._shorten import fit, one_line, visible
     from wink.cli._standing import named_path, shown_path, shown_workspace, told, workspace_option
     from wink.cli._tools_file import note_files
-    from wink.cli._views import Checkup, Finding, Pending
+    from wink.cli._views import Checkup, Finding, Pending, Verdict
     from wink.cli._wrong import WrongInput, nearest, readable, wrong
     from wink.cli.past import doubts, echo_reverted, forks_below, json_of_reverted
     from wink.cli.settings import (
@@ -41,20 +41,24 @@ if TYPE_CHECKING:
         installed_catalog,
         network_settings,
         path_denials,
+        path_rules,
         persist_settings,
         portable_names_for,
         rule_policies,
         settings_problem,
+        table_lines,
     )
-    from wink.cli.work import proposed_change, show_long_names
+    from wink.cli.work import Judge, judging, proposed_change, show_long_names
 
 __all__ = [
     "COMMANDS",
     "Checkup",
     "Finding",
+    "Judge",
     "Participants",
     "Pending",
     "Shown",
+    "Verdict",
     "WrongInput",
     "check_settings",
     "compose",
@@ -72,6 +76,7 @@ __all__ = [
     "json_of_reasons",
     "json_of_reverted",
     "json_option",
+    "judging",
     "main",
     "model_adapter",
     "model_offer",
@@ -93,12 +98,14 @@ __all__ = [
     "readable",
     "refuse_unknown_tag",
     "path_denials",
+    "path_rules",
     "rule_policies",
     "run",
     "settings_problem",
     "show_long_names",
     "shown_path",
     "shown_workspace",
+    "table_lines",
     "told",
     "traced",
     "visible",
@@ -111,7 +118,7 @@ __all__ = [
 
 _PLACES: Final = {
     "COMMANDS run wink": "_main",
-    "Checkup Finding Pending": "_views",
+    "Checkup Finding Pending Verdict": "_views",
     "Participants": "_participants",
     "paged": "_pager",
     "WrongInput nearest readable wrong": "_wrong",
@@ -119,7 +126,7 @@ _PLACES: Final = {
     "Shown echo_diff echo_diff_text echo_paths paths_of": "_changed",
     "echo_json json_of_change json_of_reasons json_option opened_for_reading when": "_calls",
     "fit one_line visible": "_shorten",
-    "hide_settings installed_catalog network_settings persist_settings portable_names_for path_denials rule_policies settings_problem": "settings",
+    "hide_settings installed_catalog network_settings persist_settings portable_names_for path_denials path_rules rule_policies settings_problem table_lines": "settings",
     "doubts echo_reverted forks_below json_of_reverted": "past",
     "model_adapter": "_model",
     "model_offer": "_model",
@@ -128,7 +135,7 @@ _PLACES: Final = {
     "program_lines programs_of": "_programs",
     "check_settings open_workspace": "_opening",
     "refuse_unknown_tag": "_overrides_option",
-    "proposed_change show_long_names": "work",
+    "Judge judging proposed_change show_long_names": "work",
     "traced": "_otel",
 }
 

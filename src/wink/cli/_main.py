@@ -64,7 +64,11 @@ COMMANDS: Final = {
     "tools": ("wink.cli.work._tools", "tools", "List the tools that a model would be shown."),
     "lint": ("wink.cli.work._lint", "lint", "Check what of the tools a provider does not take."),
     "doctor": ("wink.cli.setup._doctor", "doctor", "Check what this machine can do, and how to get what it lacks."),
-    "explain": ("wink.cli.work._explain", "explain", "Say which rule would allow or deny a call, and why."),
+    "explain": (
+        "wink.cli.work._explain",
+        "explain",
+        "Say which rule would allow or deny a call, a path, a host or a command line, and why.",
+    ),
     "trust": ("wink.cli.settings._trust", "trust", "Let a workspace's settings count as your own."),
     "plugins": ("wink.cli.setup._plugins", "plugins", "List, explain and check plugins."),
     "new-plugin": ("wink.cli.setup._new_plugin", "new_plugin", "Write a package for a plugin of your own."),
@@ -77,7 +81,7 @@ GROUPS: Final = {
     "Try, and keep what is good": ("try", "tries", "update", "accept", "drop"),
     "Look": ("status", "log", "show", "diff", "blame", "watch", "ui", "runs", "events", "history", "export", "import"),
     "Go back": ("undo", "redo", "rewind", "checkpoint", "restore"),
-    "Decide": ("approvals", "approve", "deny", "explain", "trust"),
+    "Decide": ("approvals", "approve", "deny", "explain", "rules", "trust"),
     "Set up": ("tools", "lint", "plugins", "prompts", "new-plugin", "doctor", "recover", "gc", "completion", "help"),
 }
 """How the list of commands is grouped; a word that nothing of wink's own brings is left out."""

@@ -1,9 +1,9 @@
-"""What plugins add to `wink doctor`, `diff`, `gc` and `status`, under the entry points `wink.doctor`, `wink.diffs`, `wink.gc` and `wink.status`."""
+"""What plugins add to `wink doctor`, `diff`, `gc`, `status` and `explain`, under the entry points `wink.doctor`, `wink.diffs`, `wink.gc`, `wink.status` and `wink.explain`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast
 
 import click
 
@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from wink.filesystem import FileChange
     from wink.plugins import Catalog, Kind, Offer, PluginInfo
     from wink.workspace import Workspace
+
+
+ENDS: Final[dict[str, str]] = {"allow": "allowed", "deny": "denied", "ask": "needs a person's approval"}
+"""How what is answered ends, for people."""
 
 
 class Finding(NamedTuple):
@@ -52,6 +56,21 @@ class Pending(NamedTuple):
 
     changes: tuple[FileChange, ...]
     title: str
+
+
+class Verdict(NamedTuple):
+    """What `who` does about a path or a host, for `wink explain`: it lets it be read, written or reached, or not, or asks a person.
+
+    `who` is a tool, or a command of wink's such as `wink try`. `origin` is the file and the line of the rule or the entry of
+    settings that decides, `rule` what that says; both are empty where nothing that a person has written decides.
+    """
+
+    who: str
+    does: Literal["call", "read", "write", "reach"]
+    answer: Literal["allow", "deny", "ask"]
+    reason: str = ""
+    origin: str = ""
+    rule: str = ""
 
 
 def checkups(catalog: Catalog, workspace: str) -> Iterator[Checkup]:
@@ -125,6 +144,40 @@ def standings(catalog: Catalog, workspace: Workspace) -> Iterator[str]:
     return _lines(catalog, "standing", "is not asked", workspace=workspace)
 
 
+def explanations(
+    catalog: Catalog, workspace: str, about: Literal["path", "host"], subjects: Sequence[str], *, look_up: bool
+) -> tuple[tuple[Verdict, ...], ...]:
+    """What each plugin in use says about some paths or hosts, for each of them; one that cannot say it costs a line.
+
+    An entry point `wink.explain` is a function `(workspace: str, about: str, subjects: Sequence[str], look_up: bool)`, which gives
+    for each subject a tuple of `Verdict`. `workspace` is a real path; `about` is `path`, and each subject the normalised path of
+    one in the workspace or an absolute one, or `host`, and each is HOST or HOST:PORT. Only with `look_up` may a name be looked up.
+    Raises what wink's own say of the workspace or a subject.
+    """
+    found: list[tuple[Verdict, ...]] = [()] * len(subjects)
+    for plugin, offer in _offers(catalog, "explanation"):
+        problem = f"{offer.name} is not asked: {plugin.reason}"
+        if plugin.usable:
+            asked: Any = {"workspace": workspace, "about": about, "subjects": subjects, "look_up": look_up}
+            try:
+                with printing_to_stderr():
+                    said: Any = catalog.use("explanation", offer.name, **asked)
+            except OfferBroken as error:
+                cause = error.__cause__
+                if not plugin.is_foreign and isinstance(cause, WinkError | click.ClickException | OSError):
+                    raise cause from None
+                problem = str(error)
+            else:
+                if _are_verdicts(said, len(subjects)):
+                    if plugin.is_foreign:
+                        said = [[one._replace(who=f"{offer.plugin}: {one.who}") for one in each] for each in said]
+                    found = [(*before, *new) for before, new in zip(found, said, strict=True)]
+                    continue
+                problem = f"{offer.target} did not return a tuple of Verdicts for each"
+        click.echo(one_line(f"wink: {problem}"), err=True)
+    return tuple(found)
+
+
 def _lines(catalog: Catalog, kind: Literal["collection", "standing"], otherwise: str, **asked: Any) -> Iterator[str]:
     for plugin, offer in _offers(catalog, kind):
         said: Any = f"wink: {offer.name} {otherwise}: {plugin.reason}"
@@ -146,6 +199,16 @@ def _is_checkup(made: Any) -> bool:
         return False
     texts = [made.summary, *(text for one in made.findings for text in (one.group, one.name, one.detail, one.remedy))]
     return all(type(text) is str for text in texts)
+
+
+def _are_verdicts(made: object, number: int) -> bool:
+    several: list[object] = list(cast("tuple[object, ...]", made)) if isinstance(made, tuple) else [None]
+    if len(several) != number or not all(isinstance(verdicts, tuple) for verdicts in several):
+        return False
+    each = [one for verdicts in several for one in cast("tuple[object, ...]", verdicts)]
+    return all(
+        isinstance(one, Verdict) and all(type(text) is str for text in one) and one.answer in ENDS for one in each
+    )
 
 
 def _is_pending(made: Any) -> bool:

@@ -140,7 +140,7 @@ class Catalog:
     @overload
     def use(
         self,
-        kind: Literal["checkup", "diff", "collection", "standing", "history", "agent"],
+        kind: Literal["checkup", "diff", "collection", "standing", "explanation", "history", "agent"],
         name: str,
         /,
         **options: Any,
@@ -153,7 +153,7 @@ class Catalog:
         factory that asks for `settings` by name gets its plugin's settings, one that asks for `catalog` this catalog, so
         that it can use other plugins' offers.
 
-        A command is what click has made of it, and has no options here. A checkup, a diff, a collection or a standing is called with
+        A command is what click has made of it, and has no options here. A checkup, a diff, a collection, a standing or an explanation is called with
         `options`, and may give anything: the commands that ask for them look at it.
 
         `rename={"status": "git_status"}` gives a section's own tools other names. The section's policies go on working;

@@ -89,10 +89,9 @@ def _is_a(offer: Offer, made: Any) -> bool:
             return isinstance(made, Filesystem)
         case "adapter":
             return callable(getattr(made, "evaluate", None))
-        case "command" | "checkup" | "diff" | "collection" | "standing" | "history" | "agent":
-            return (
-                True  # the first was seen to when it was loaded, and the commands that ask for the others look at them
-            )
+        case "command" | "checkup" | "diff" | "collection" | "standing" | "explanation" | "history" | "agent":
+            # The first was seen to when it was loaded, and the commands that ask for the others look at them.
+            return True
         case "overrides":
             from wink.prompt.overrides import TaggedOverridesStore
 

@@ -24,6 +24,7 @@ GROUPS: Final[Mapping[Kind, str]] = {
     "diff": "wink.diffs",
     "collection": "wink.gc",
     "standing": "wink.status",
+    "explanation": "wink.explain",
     "overrides": "wink.overrides",
     "agent": "wink.agents",
 }

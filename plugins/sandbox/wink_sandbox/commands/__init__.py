@@ -1,1 +1,13 @@
-"""`wink try`, `wink accept`, `wink drop` and `wink tries`, and what `wink doctor`, `wink diff` and `wink gc` ask of this plugin."""
+"""`wink try`, `wink accept`, `wink drop` and `wink tries`, and what `wink doctor`, `diff`, `gc` and `explain` ask of this plugin."""
+
+from typing import TYPE_CHECKING
+
+from wink.spellings import lazily
+
+if TYPE_CHECKING:
+    from wink_sandbox.commands._explained import WorkspacePaths, reached
+
+__all__ = ["WorkspacePaths", "reached"]
+
+if not TYPE_CHECKING:  # each is imported when it is asked for
+    __getattr__ = lazily(__name__, {"WorkspacePaths reached": "_explained"})

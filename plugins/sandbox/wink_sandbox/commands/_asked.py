@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+from typing import TYPE_CHECKING, Final
 
 from wink.cli import Checkup, Finding, Pending, fit, paths_of
-from wink.errors import WinkError
+from wink.errors import SandboxUnavailable, WinkError
 from wink.filesystem import quoted_path
 from wink_sandbox import probe
+from wink_sandbox.tries import PROFILES
+
+_NARROW: Final = "`wink explain` lists the rules; begin their patterns with names of directories"
 
 if TYPE_CHECKING:
     from wink.workspace import Workspace
@@ -16,12 +20,11 @@ if TYPE_CHECKING:
 
 def programs(workspace: str) -> Checkup:
     """Say what this machine can do for programs; where they cannot be confined, that is an error."""
-    del workspace
     report = probe()
     guard = report.guard
     found = [Finding("programs", one.name, one.has, one.detail, one.remedy) for one in report.features]
     remedy = "; ".join(report.lacks("scan"))
-    found += _copies()
+    found += [*_held(workspace), *_copies()]
     found.append(Finding("programs", "sandbox", guard is not None, f"the {guard} guard" if guard else "none", remedy))
     able = f"programs are run under the {guard} guard"
     if guard is None:
@@ -75,6 +78,29 @@ def freed(workspace: Workspace, dry_run: bool) -> str:
 
 def _number(number: int, one: str, more: str) -> str:
     return f"1 {one}" if number == 1 else f"{number} {more}"
+
+
+def _held(workspace: str) -> list[Finding]:
+    """What settings and rules keep from programs of tries, by number: names of hosts and paths may be secrets."""
+    from wink_sandbox.commands._hidden import hiding_of, kept_of
+    from wink_sandbox.commands._keeping import persisted
+    from wink_sandbox.commands._network import network_of
+
+    root, profile = os.path.realpath(workspace), next(iter(PROFILES))
+    try:
+        network, hiding = network_of(profile, (), False, root), hiding_of(root)
+        kept = kept_of(profile, root, (), persisted(profile, root))
+    except WinkError:
+        return []  # what is wrong with the settings is told of anyway
+    hosts = "all of it" if network is None or network is True else _number(len(network or ()), "host", "hosts")
+    found = [Finding("programs", "network of tries", ok=True, detail=hosts)]
+    places = "nothing in the home" if kept is None else _number(len(kept.places), "place", "places")
+    variables = "" if kept is None else f", {_number(len(kept.variables), 'variable', 'variables')}"
+    try:
+        paths = "" if hiding is None else f", by rules {paths_of(len(hiding.find(root)))} of the workspace"
+    except SandboxUnavailable as error:
+        return [*found, Finding("programs", "hidden from tries", ok=False, detail=str(error), remedy=_NARROW)]
+    return [*found, Finding("programs", "hidden from tries", ok=True, detail=f"{places}{variables}{paths}")]
 
 
 def _copies() -> list[Finding]:

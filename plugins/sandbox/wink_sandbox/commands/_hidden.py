@@ -31,7 +31,16 @@ def kept_of(profile: str, root: str, read: Sequence[str], entries: Sequence[Home
     """What of the machine is hidden, but for what it is to `read`, or may make real; None for a profile that shows no home."""
     if PROFILES[profile].home != "private":
         return None
-    from wink_sandbox.hiding import USUALLY_HIDDEN, kept_from, problem_with
+    from wink_sandbox.hiding import kept_from
+
+    shown = [one if one.startswith("$") else os.path.realpath(one) for one in read]
+    shown += [f"~/{'/'.join(one.fixed)}" for one in entries]
+    return kept_from(os.path.realpath(root), homes(), os.environ, hide_entries(root), shown)
+
+
+def hide_entries(root: str) -> dict[str, str]:
+    """What tries hide of the machine, and where the user says so, "" for what they usually hide; raises `SettingsError`."""
+    from wink_sandbox.hiding import USUALLY_HIDDEN, problem_with
 
     own = hide_settings(root)
     for note in own.notes:
@@ -43,9 +52,7 @@ def kept_of(profile: str, root: str, read: Sequence[str], entries: Sequence[Home
     ]
     if problems:
         raise SettingsError(own.shown, problems)
-    shown = [one if one.startswith("$") else os.path.realpath(one) for one in read]
-    shown += [f"~/{'/'.join(one.fixed)}" for one in entries]
-    return kept_from(os.path.realpath(root), _homes(), os.environ, (*USUALLY_HIDDEN, *own.entries), shown)
+    return {**dict.fromkeys(USUALLY_HIDDEN, ""), **dict(zip(own.entries, own.origins, strict=True))}
 
 
 def readable(read: Sequence[str]) -> tuple[str, ...]:
@@ -59,7 +66,7 @@ def readable(read: Sequence[str]) -> tuple[str, ...]:
     return tuple(path for path in read if not path.startswith("$"))
 
 
-def _homes() -> tuple[str, ...]:
+def homes() -> tuple[str, ...]:
     """The real paths of this user's homes: the variable can name another one than the system does."""
     import pwd
 

@@ -86,11 +86,19 @@ _SHOWN: Final = 8
 
 
 class Kept(NamedTuple):
-    """What is kept from a program: real paths that look empty, variables that it does not get, and both as they are told."""
+    """What is kept from a program: real paths that look empty, variables that it does not get, and both as they are told.
+
+    `entries` say of each of the `places` which entry keeps it, "" for another name of one.
+    """
 
     places: tuple[str, ...] = ()
     variables: tuple[str, ...] = ()
     told: tuple[str, ...] = ()
+    entries: tuple[str, ...] = ()
+
+    def entry(self, place: str) -> str | None:
+        """Which entry keeps a real path; None for one that is not kept."""
+        return next((entry for at, entry in zip(self.places, self.entries, strict=True) if is_in(place, at)), None)
 
     def __str__(self) -> str:
         """Some of it, and how much more there is; empty for nothing."""
@@ -123,18 +131,27 @@ def kept_from(
     open_places = [
         real for one in excepted if not one.startswith("$") for place in _at(one, homes) for real in _real(place)
     ]
-    places, told = dict[str, None](), dict[str, None]()
+    places, told = dict[str, str](), dict[str, None]()
     for entry in (one for one in wanted if not one.startswith("$")):
         for place in _at(entry, homes):
             for real in _real(place):
                 if is_in(root, real) or not _may_hold(entry, real):
                     continue  # a workspace in there would be hidden with it
-                found = dict.fromkeys(_without(real, open_places))
+                found = dict.fromkeys(_without(real, open_places), entry)
                 places.update(found)
                 if found:
                     told[entry if place.startswith(f"{homes[0] if homes else ''}/") else place] = None
-    names = other_names("/", [place[1:] for place in places])
-    return Kept((*places, *(f"/{name}" for name in names)), variables, (*told, *(f"${name}" for name in variables)))
+    names = tuple(f"/{name}" for name in other_names("/", [place[1:] for place in places]))
+    said = (*told, *(f"${name}" for name in variables))
+    return Kept((*places, *names), variables, said, (*places.values(), *("" for _ in names)))
+
+
+def would_keep(place: str, homes: Sequence[str], entries: Sequence[str]) -> str | None:
+    """Which entry would keep a path that is not there yet; None where none would."""
+    if any(one.startswith(("!~", "!/")) and is_in(place, at) for one in entries for at in _at(one[1:], homes)):
+        return None
+    wanted = (one for one in entries if not one.startswith(("!", "$")))
+    return next((one for one in wanted if any(is_in(place, at) for at in _at(one, homes))), None)
 
 
 def _is_meant(name: str, entries: Iterable[str]) -> bool:

@@ -13,11 +13,13 @@ from wink_sandbox.network._way import PORT, Way, hosts_of, proxied, variables
 
 if TYPE_CHECKING:
     from wink_sandbox.network._asking import People, has_terminal
+    from wink_sandbox.network._judged import Judged, judged, target
     from wink_sandbox.network._listed import Listed, entry
 
 __all__ = [
     "PORT",
     "Contact",
+    "Judged",
     "Listed",
     "People",
     "Traffic",
@@ -25,9 +27,13 @@ __all__ = [
     "entry",
     "has_terminal",
     "hosts_of",
+    "judged",
     "proxied",
+    "target",
     "variables",
 ]
 
 if not TYPE_CHECKING:
-    __getattr__ = lazily(__name__, {"Listed entry": "_listed", "People has_terminal": "_asking"})
+    __getattr__ = lazily(
+        __name__, {"Listed entry": "_listed", "Judged judged target": "_judged", "People has_terminal": "_asking"}
+    )

@@ -11,6 +11,7 @@ from wink_sandbox.programs._hidden import hidden, sockets
 from wink_sandbox.programs._settings import Profile
 
 SYSTEM: Final = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/gnu")
+"""What every program may read of the machine, as far as it is there."""
 _PRIVATE: Final = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - these are what the program gets of its own
 _ROOT_MAY: Final = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "SETUID", "SETGID", "KILL")
 

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from wink.cli.settings._keep_settings import keep_for, keep_settings
     from wink.cli.settings._mask_settings import masking_for
     from wink.cli.settings._problem import settings_problem
-    from wink.cli.settings._rules import RuleSettings, doubts, path_denials, rule_policies, rule_settings
+    from wink.cli.settings._rules import RuleSettings, doubts, path_denials, path_rules, rule_policies, rule_settings
     from wink.cli.settings._settings import VARIABLES, commands_catalog, installed_catalog
-    from wink.cli.settings._sources import WORKSPACE_FILES
+    from wink.cli.settings._sources import WORKSPACE_FILES, table_lines
     from wink.cli.settings._trust import trusted_as_it_is
 
 __all__ = [
@@ -41,6 +41,8 @@ __all__ = [
     "persist_settings",
     "portable_names_for",
     "path_denials",
+    "path_rules",
+    "table_lines",
     "rule_policies",
     "rule_settings",
     "settings_problem",
@@ -56,9 +58,9 @@ if not TYPE_CHECKING:  # each is imported when it is asked for
             "keep_for keep_settings": "_keep_settings",
             "masking_for": "_mask_settings",
             "settings_problem": "_problem",
-            "RuleSettings doubts path_denials rule_policies rule_settings": "_rules",
+            "RuleSettings doubts path_denials path_rules rule_policies rule_settings": "_rules",
             "VARIABLES commands_catalog installed_catalog": "_settings",
-            "WORKSPACE_FILES": "_sources",
+            "WORKSPACE_FILES table_lines": "_sources",
             "trusted_as_it_is": "_trust",
         },
     )

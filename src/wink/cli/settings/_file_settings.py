@@ -21,18 +21,23 @@ _HOSTS: Final = 1000
 
 
 class OwnList(NamedTuple):
-    """A list of texts that only the user's own settings give, where that is said, and what the person should know, a line each."""
+    """A list of texts that only the user's own settings give, where that is said, and what the person should know, a line each.
+
+    `origins` are the file and the line of each.
+    """
 
     entries: tuple[str, ...] = ()
     shown: str = ""
     place: str = ""
     notes: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
 
 
 class NetworkSettings(NamedTuple):
     """The hosts that a try may reach, or whether it may reach any; None where nothing is said. `notes` are for the person, a line each.
 
-    `asks` says that a person is asked about hosts that are not listed.
+    `asks` says that a person is asked about hosts that are not listed. `origins` are the file and the line of each host, `origin` those of the
+    setting.
     """
 
     network: bool | tuple[str, ...] | None = None
@@ -40,6 +45,8 @@ class NetworkSettings(NamedTuple):
     place: str = _NETWORK
     notes: tuple[str, ...] = ()
     asks: bool = False
+    origin: str = ""
+    origins: tuple[str, ...] = ()
 
 
 def max_file_bytes_for(
@@ -123,7 +130,7 @@ def _own(key: str, workspace: str | os.PathLike[str], environ: Mapping[str, str]
         items: list[Any] = cast("list[Any]", given) if isinstance(given, list) else [None]
         if len(items) > _MOST or not all(isinstance(item, str) for item in items):
             raise SettingsError(source.shown, [f"$.{place}: must be a list of at most {_MOST} texts"])
-        found = OwnList(tuple(items), source.shown, place)
+        found = OwnList(tuple(items), source.shown, place, origins=source.entry_places(key, items))
     return found._replace(notes=tuple(notes))
 
 
@@ -147,7 +154,8 @@ def network_settings(workspace: str | os.PathLike[str], environ: Mapping[str, st
         network = value if isinstance(value, bool) else tuple(items)
         if source.may_loosen or _is_tighter(network, found.network):
             asks = asks and (source.may_loosen or bool(network))
-            found = NetworkSettings(network, source.shown, place)
+            lines = source.entry_places(_NETWORK, items)
+            found = NetworkSettings(network, source.shown, place, origin=source.place(_NETWORK), origins=lines)
         else:
             where = source.place(_NETWORK)
             notes.append(

@@ -117,15 +117,25 @@ def rule_policies(workspace: str) -> tuple[RulesPolicy, ...]:
 
 def path_denials(workspace: str) -> Callable[[str], str]:
     """What gives the reason why a rule denies programs to change a path, and nothing where none does; raises `RulesError` and `SettingsError`."""
+    rule_for = path_rules(workspace)
+
+    def denial(path: str) -> str:
+        rule = rule_for(path)
+        return "" if rule is None else rule.reason or "a rule denies that"
+
+    return denial
+
+
+def path_rules(workspace: str, *, asking: bool = False) -> Callable[[str], Rule | None]:
+    """What gives the rule that denies programs to change a path, with `asking` also one that wants a person asked; raises `RulesError` and `SettingsError`."""
     from types import SimpleNamespace
 
     policies, tool = rule_policies(workspace), cast("Any", SimpleNamespace(name="run_command", effects="process"))
 
-    def denial(path: str) -> str:
-        rule = next((rule for one in policies if (rule := one.denied(tool, path)) is not None), None)
-        return "" if rule is None else rule.reason or "a rule denies that"
+    def rule_for(path: str) -> Rule | None:
+        return next((rule for one in policies if (rule := one.denied(tool, path, asking=asking)) is not None), None)
 
-    return denial
+    return rule_for
 
 
 def _read(found: Sequence[Source]) -> list[FileRules]:

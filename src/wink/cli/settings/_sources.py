@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, cast
 
@@ -38,6 +39,7 @@ _PLACES: Final = {
     **dict.fromkeys(("calls", "days", "bytes"), "[{}history.keep]"),
 }
 
+_QUOTED: Final = r"""\"[^"\\]*\"|'[^']*'"""
 _SHOWN: Final = 5
 _WIDTH: Final = 60
 
@@ -72,14 +74,32 @@ class Source(NamedTuple):
 
     def places(self, key: str, count: int) -> list[str]:
         """`file:line` of each table of an array of them; the array's own where they are written in an unusual way."""
-        lines = [
-            number
-            for number, raw in enumerate(self.text.splitlines(), start=1)
-            if raw.strip().startswith("[[") and _header(raw.strip()) == key
-        ]
+        lines = table_lines(self.text, key)
         if len(lines) == count:
             return [f"{self.shown}:{number}" for number in lines]
         return [self.place(key)] * count
+
+    def entry_places(self, key: str, entries: Sequence[str]) -> tuple[str, ...]:
+        """`file:line` of each text of a list; the list's own where one is written in an unusual way."""
+        first = _lines(self.text)[0].get(key)
+        if first is None:
+            return (self.shown,) * len(entries)
+        found = dict[str, int]()
+        for number, raw in enumerate(self.text.splitlines()[first - 1 :], start=first):
+            for text in re.findall(_QUOTED, raw):
+                found.setdefault(text[1:-1], number)
+            if raw.partition("#")[0].rstrip().endswith("]"):
+                break
+        return tuple(f"{self.shown}:{found.get(entry, first)}" for entry in entries)
+
+
+def table_lines(text: str, key: str) -> list[int]:
+    """The lines of TOML at which the tables of an array begin, as far as they are written in the usual way, `[[key]]`."""
+    return [
+        number
+        for number, raw in enumerate(text.splitlines(), start=1)
+        if raw.strip().startswith("[[") and _header(raw.strip()) == key
+    ]
 
 
 def sources(

@@ -1,47 +1,33 @@
-"""`wink explain`: which policies would allow or deny a call, by which rule, and why; nothing is executed."""
+"""`wink explain`: what would be allowed or denied, by which rule or setting, and why; nothing is executed."""
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from wink.cli._compose import compose, workspace_options
-from wink.cli._opening import open_workspace
+from wink.cli._compose import workspace_options
 from wink.cli._shorten import visible
-from wink.cli.settings import installed_catalog
-from wink.cli.work._arguments import arguments_text, find_tool
-from wink.filesystem import Filesystem
-from wink.policies import ToolPolicy
-from wink.runtime import ask_now, with_read_result
-from wink.tools import Tool, ToolContext
-from wink.transactions import Transaction
+from wink.cli._standing import named_path, shown_path
+from wink.cli._views import ENDS
+from wink.cli._wrong import WrongInput, wrong
+from wink.cli.work._judging import Judge, Judged, answer_of, judging, rules_of
+from wink.filesystem import quoted_path
 
 if TYPE_CHECKING:
-    from wink.policies import RuleJudgement, RuleMatch, RulesPolicy
-    from wink.prompt import Prompt, RenderedPrompt
-    from wink.session import Session
+    from wink.cli._views import Verdict
+    from wink.policies import RuleMatch
+    from wink.prompt import RenderedPrompt
 
-Answer = Literal["allow", "deny", "ask"]
-
-_SAID: dict[str, str] = {"allow": "allows", "deny": "denies", "ask": "asks"}
-_ENDS: dict[str, str] = {
-    "allow": "allowed",
-    "deny": "denied",
-    "ask": "needs a person's approval",
-}
-
-
-class Judged(NamedTuple):
-    """What one policy says, and, where it is made of rules, what each of them does."""
-
-    policy: str
-    answer: Answer
-    reason: str | None
-    rules: RuleJudgement | None = None
-    default: str = ""
+_SAID: Final[dict[str, str]] = {"allow": "allows", "deny": "denies", "ask": "asks"}
+_DOES: Final[dict[str, str]] = {"read": "reads it", "write": "writes it", "reach": "reaches it", "call": "is called"}
+_ADVICE: Final = (
+    "rules on command lines are advice: a copy under another name, an interpreter or a library does the same without "
+    "the name; what must hold, hold by paths and by the network"
+)
 
 
 @click.command()
@@ -49,6 +35,9 @@ class Judged(NamedTuple):
 @click.argument("arguments", nargs=-1, metavar="[KEY=VALUE]...")
 @workspace_options
 @click.option("--arguments", "json_arguments", metavar="JSON", help="All arguments as one JSON object.")
+@click.option("--path", metavar="PATH", help="Say what may read and write PATH, of tools and of programs.")
+@click.option("--host", metavar="HOST[:PORT]", help="Say whether programs reach HOST, at port 443 unless given.")
+@click.option("--command", "line", metavar="LINE", help="Say what rules make of LINE, as one types it at a shell.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
 def explain(
     tool: str | None,
@@ -58,95 +47,96 @@ def explain(
     sections: tuple[str, ...],
     policies: tuple[str, ...],
     json_arguments: str | None,
+    path: str | None,
+    host: str | None,
+    line: str | None,
     *,
     as_json: bool,
 ) -> int:
-    """Say which rule would allow or deny a call of TOOL, and why.
+    """Say which rule would allow or deny a call of TOOL, and why; or what becomes of a path, a host or a command line.
 
-    Nothing is executed and nothing is written. Arguments are given as to `wink call`. The exit status is 0 for a call that
-    would be allowed, 1 for one that would be denied or left to a person, and 2 for wrong input. Without a tool the rules
-    are listed.
+    Nothing is executed and nothing is written. Arguments are given as to `wink call`. The exit status is 0 for what
+    would be allowed, 1 for what would be denied or left to a person, also in part, and 2 for wrong input. Without a tool the
+    rules are listed. For --host a name that is listed is looked up, as it would be.
     """
-    with open_workspace(workspace) as opened:
-        prompt = compose(opened, installed_catalog(workspace), sections=sections, policies=policies)
-        state = opened.session(session)
-        rendered = with_read_result(prompt.render(session=state, check=False), state)
-        if tool is None:
-            return _list(rendered, as_json=as_json)
-        found = find_tool(rendered, tool)
-        text = arguments_text(found, arguments, json_arguments)
-        judged = _judge(prompt, rendered, state, found, text)
-    answer = _answer(judged)
+    given = [one for one in (tool, path, host, line) if one is not None]
+    if len(given) > 1:
+        raise wrong("give one of TOOL, --path, --host and --command")
+    if json_arguments is not None and tool is None:
+        raise wrong("--arguments are those of a TOOL; name it")
+    asked = judging(workspace, session=session, sections=sections, policies=policies, commands=line is not None)
+    with asked as judge:
+        if tool is not None:
+            return _call(judge, tool, arguments, json_arguments, as_json=as_json)
+        if path is not None:
+            typed = _typed(os.path.expanduser(path))
+            shown = quoted_path(typed) if os.path.isabs(typed) else shown_path(typed)
+            return _tell("path", shown, judge.paths([typed])[0], as_json=as_json)
+        if host is not None:
+            return _tell("host", host, judge.hosts([host], look_up=True)[0], as_json=as_json)
+        if line is not None:
+            return _command(judge, line, as_json=as_json)
+        return _list(judge.rendered, as_json=as_json)
+
+
+def _typed(path: str) -> str:
+    """A path as it is typed, relative to the workspace; one that leads out of it as it is."""
+    try:
+        return named_path(path)
+    except WrongInput:
+        return os.path.abspath(path)
+
+
+def _call(judge: Judge, tool: str, arguments: tuple[str, ...], given: str | None, *, as_json: bool) -> int:
+    text, judged = judge.call(tool, arguments, given)
     if as_json:
-        row = {"tool": tool, "arguments": json.loads(text or "{}"), "answer": answer}
-        rows = [_row(one) for one in judged]
-        click.echo(json.dumps({**row, "policies": rows}, indent=2, ensure_ascii=False, default=str))
+        _echo({"tool": tool, "arguments": json.loads(text or "{}"), **_rows(judged)})
     else:
-        for line in _lines(tool, answer, judged):
+        for line in _lines(tool, judged):
             click.echo(visible(line))
+    return 0 if answer_of(judged) == "allow" else 1
+
+
+def _command(judge: Judge, line: str, *, as_json: bool) -> int:
+    tools = judge.command(line)
+    answer = answer_of([one for judged in tools.values() for one in judged])
+    if as_json:
+        rows = [{"tool": tool, **_rows(judged)} for tool, judged in tools.items()]
+        _echo({"command": line, "answer": answer, "tools": rows, "note": _ADVICE})
+    else:
+        for tool, judged in tools.items():
+            for one in _lines(tool, judged):
+                click.echo(visible(one))
+        click.echo(_ADVICE)
     return 0 if answer == "allow" else 1
 
 
-def _judge(
-    prompt: Prompt[Any], rendered: RenderedPrompt, session: Session, tool: Tool[Any, Any], arguments: str
-) -> list[Judged]:
-    """Ask every policy as a call would, inside a transaction that is taken back."""
-    params = tool.parse(arguments)
-    resources = prompt.resources.opened()
-    nobody: Any = None  # no model is at work
-    transaction = Transaction(session, resources, root=resources.get_optional(Filesystem), writable=False)
-    try:
-        files = transaction.filesystem
-        scope = resources.call_scope({} if files is None else {Filesystem: files}, transaction.remember)
-        context = ToolContext(prompt, rendered, nobody, session, call_id="explain", scope=scope)
-        transaction.enter()
-        try:
-            return [_said(policy, tool, params, context) for policy in rendered.policies_for_tool(tool.name)]
-        finally:
-            transaction.leave()
-            scope.close()
-    finally:
-        transaction.abort()
+def _tell(what: str, subject: str, verdicts: Sequence[Verdict], *, as_json: bool) -> int:
+    answer = answer_of(verdicts)
+    if as_json:
+        _echo({what: subject, "answer": answer, "verdicts": [one._asdict() for one in verdicts]})
+    else:
+        click.echo(visible(subject))
+        for one in verdicts:
+            said = f": {one.reason}" if one.reason else ""
+            click.echo(visible(f"  {one.who} {_DOES[one.does]}: {ENDS[one.answer]}{said}"))
+            if one.origin or one.rule:
+                click.echo(visible(f"    decided by {' '.join(filter(None, (one.origin, one.rule)))}"))
+        if not verdicts:
+            click.echo("  nothing here has to do with it")
+    return 0 if answer == "allow" else 1
 
 
-def _said(policy: ToolPolicy, tool: Tool[Any, Any], params: Any, context: ToolContext) -> Judged:
-    (verdict,) = ask_now((policy,), tool, params, context)
-    answer: Answer = "allow" if verdict.allowed else "ask" if verdict.asks else "deny"
-    written = _rules_of(policy)
-    if written is None:
-        return Judged(verdict.policy, answer, verdict.reason)
-    try:
-        rules = written.explain(tool, params, context=context)
-    except Exception:  # what made the check deny: the verdict says it
-        return Judged(verdict.policy, answer, verdict.reason)
-    default = f'rules_default = "{written.default}"' + (
-        f" ({written.default_origin})" if written.default_origin else ""
-    )
-    return Judged(verdict.policy, answer, verdict.reason, rules, default)
-
-
-def _rules_of(policy: ToolPolicy) -> RulesPolicy | None:
-    try:
-        from wink.policies import RulesPolicy
-    except ImportError:  # where no plugin brings rules, nobody has any
-        return None
-    return policy if isinstance(policy, RulesPolicy) else None
-
-
-def _answer(judged: Iterable[Judged]) -> Answer:
-    answers = {one.answer for one in judged}
-    return "deny" if "deny" in answers else "ask" if "ask" in answers else "allow"
-
-
-def _lines(tool: str, answer: Answer, judged: Sequence[Judged]) -> Iterable[str]:
-    yield f"{tool}: {_ENDS[answer]}"
+def _lines(tool: str, judged: Sequence[Judged]) -> Iterable[str]:
+    yield f"{tool}: {ENDS[answer_of(judged)]}"
     for one in judged:
         yield f"  {one.policy} {_SAID[one.answer]}" + (f": {one.reason}" if one.reason else "")
         if one.rules is None:
             continue
         decided = one.rules.decided
         if decided is None:
-            yield f"    decided by {one.default}: no rule fits"
+            place = f" ({one.default_origin})" if one.default_origin else ""
+            yield f"    decided by {one.default}{place}: no rule fits"
         for match in sorted(one.rules.matches, key=lambda match: match is not decided):
             yield f"    {_role(match, decided)} {match.rule.origin or 'a rule'} {match.rule}: {match.why}"
     if not judged:
@@ -163,11 +153,16 @@ def _role(match: RuleMatch, decided: RuleMatch | None) -> str:
     return "loses:"
 
 
+def _rows(judged: Sequence[Judged]) -> dict[str, Any]:
+    return {"answer": answer_of(judged), "policies": [_row(one) for one in judged]}
+
+
 def _row(one: Judged) -> dict[str, Any]:
     row: dict[str, Any] = {"policy": one.policy, "answer": one.answer, "reason": one.reason}
     if one.rules is not None:
         decided = one.rules.decided
-        row["decided"] = one.default if decided is None else decided.rule.origin
+        place = f" ({one.default_origin})" if one.default_origin else ""
+        row["decided"] = f"{one.default}{place}" if decided is None else decided.rule.origin
         row["rules"] = [
             {
                 "origin": match.rule.origin,
@@ -183,7 +178,7 @@ def _row(one: Judged) -> dict[str, Any]:
 
 
 def _list(rendered: RenderedPrompt, *, as_json: bool) -> int:
-    policies = [rules for policy in rendered.policies if (rules := _rules_of(policy)) is not None]
+    policies = [rules for policy in rendered.policies if (rules := rules_of(policy)) is not None]
     if as_json:
         rows = [
             {
@@ -196,7 +191,7 @@ def _list(rendered: RenderedPrompt, *, as_json: bool) -> int:
             }
             for policy in policies
         ]
-        click.echo(json.dumps(rows, indent=2, ensure_ascii=False, default=str))
+        _echo(rows)
         return 0
     for policy in policies:
         place = f" ({policy.default_origin})" if policy.default_origin else ""
@@ -206,3 +201,7 @@ def _list(rendered: RenderedPrompt, *, as_json: bool) -> int:
     if not policies:
         click.echo("there are no rules; docs/guide/rules.md shows how to write them")
     return 0
+
+
+def _echo(found: Any) -> None:
+    click.echo(json.dumps(found, indent=2, ensure_ascii=False, default=str))
