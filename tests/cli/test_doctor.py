@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -106,6 +107,30 @@ def test_it_tells_no_secrets_and_no_home(cli: Cli, place: Path, monkeypatch: pyt
     assert "ok  WINK_PLUGINS: 'planning,files'" in done.out
     assert "sk-" not in done.out
     assert str(place.parent) not in done.out
+
+
+def test_it_counts_what_is_kept_from_tries_and_names_none_of_it(
+    cli: Cli, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Names of hosts and paths may be secrets; what is wrong with the settings is told elsewhere."""
+    settings = place.parent / "home/.config/wink/wink.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text('network = ["a.example", "b.example"]\nhide = ["~/acme"]\n')
+    (place.parent / "home/acme").mkdir()
+    (place / ".env").write_text("K\n")
+    (place / "wink.toml").write_text('[[rules]]\naction = "deny"\npaths = "**/.env"\n')
+    monkeypatch.setenv("ACME_TOKEN", "K")
+
+    found = {row["name"]: row for row in cli("doctor", "--json").rows}
+
+    assert found["network of tries"]["detail"] == "2 hosts"
+    assert found["hidden from tries"]["ok"]
+    assert re.fullmatch(
+        r"\d+ places?, \d+ variables?, by rules 1 path of the workspace", found["hidden from tries"]["detail"]
+    )
+    settings.write_text("hide = 3\n")
+    rows = cli("doctor", "--json").rows
+    assert not [row for row in rows if row["name"] == "hidden from tries"]
 
 
 def test_settings_that_make_no_sense_are_a_finding(cli: Cli, place: Path) -> None:

@@ -137,6 +137,10 @@ def test_arguments_may_come_as_one_json_object(cli: Cli, ruled: Path) -> None:
         (["read_file", "path=a"], "did you mean 'file_path'?"),
         (["read_file"], "the arguments of read_file are not valid"),
         (["rm", "path=a", "--arguments", "{}"], "not both"),
+        (["rm", "--path", "a"], "give one of TOOL, --path, --host and --command"),
+        (["--host", "a", "--command", "ls"], "give one of TOOL, --path, --host and --command"),
+        (["--path", "a", "--arguments", "{}"], "--arguments are those of a TOOL"),
+        (["--path", ""], "'' is no path"),
     ],
 )
 def test_what_is_no_call_is_wrong_input(cli: Cli, ruled: Path, arguments: list[str], problem: str) -> None:

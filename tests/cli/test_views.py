@@ -1,4 +1,4 @@
-"""What plugins of others add to `wink doctor` and `wink diff`, sound and broken."""
+"""What plugins of others add to `wink doctor`, `diff`, `gc` and `explain`, sound and broken."""
 
 from __future__ import annotations
 
@@ -230,3 +230,53 @@ def test_gc_lets_plugins_free_what_they_keep(cli: Cli, add: Callable[..., None],
     assert "".join(line for line in done.out.splitlines(True) if "pages" in line or "notes" in line) == said
     if function == "frees":
         assert "would free 2 pages\n" in cli("gc", "--dry-run").out
+
+
+EXPLAINING = """
+from wink.cli import Verdict
+
+def reads(workspace, about, subjects, look_up):
+    return tuple((Verdict("shelf", "read", "deny", f"{about} {one} {look_up}", "notes.toml:3", "shut"),) for one in subjects)
+
+def nothing(workspace, about, subjects, look_up): return tuple(() for _ in subjects)
+def raises(workspace, about, subjects, look_up): return 1 / 0
+def fewer(workspace, about, subjects, look_up): return ()
+def odd(workspace, about, subjects, look_up): return tuple((Verdict("shelf", "read", "perhaps"),) for _ in subjects)
+def bare(workspace, about, subjects, look_up): return tuple((1,) for _ in subjects)
+def plain(workspace, about, subjects, look_up): return tuple((("shelf", "read", "allow", "", "", ""),) for _ in subjects)
+"""
+
+
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [
+        ("reads", ""),
+        ("nothing", ""),
+        ("raises", "wink: explanation 'notes.raises' of wink-notes is broken: ZeroDivisionError: division by zero\n"),
+        *(
+            (one, f"wink: fake_notes:{one} did not return a tuple of Verdicts for each\n")
+            for one in ("fewer", "odd", "bare", "plain")
+        ),
+    ],
+)
+def test_explain_lets_plugins_say_what_they_do(cli: Cli, add: Callable[..., None], function: str, said: str) -> None:
+    """Under their own name; one that cannot say it costs a line, and the others' answers stand."""
+    add("notes", "wink.explain", function, source=EXPLAINING)
+
+    done = cli("explain", "--path", "a.txt")
+
+    assert (done.status, done.err) == (1 if function == "reads" else 0, said)
+    assert "  wink try reads it: allowed\n" in done.out
+    told = "  notes: shelf reads it: denied: path a.txt False\n    decided by notes.toml:3 shut\n"
+    assert (told in done.out) == (function == "reads")
+
+
+def test_explain_does_without_a_plugin_of_winks_that_is_switched_off(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says whom it did not ask."""
+    monkeypatch.setenv("WINK_DISABLE_PLUGINS", "shell")
+
+    done = cli("explain", "--path", "a.txt")
+
+    assert done.err == "wink: shell.commands is not asked: WINK_DISABLE_PLUGINS = 'shell'\n"
+    assert "run_command" not in done.out
+    assert cli("explain", "--command", "ls").status == 2

@@ -94,6 +94,8 @@ def test_every_entry_has_a_case_and_every_case_an_entry() -> None:
 OTHER_FILES = {
     # programs in calls of tools, and what `wink doctor` says
     "_call.py", "_copy.py", "_copy_guard.py", "_guard.py", "_probe.py", "_unguarded.py", "_written.py",
+    # what `wink explain` answers, where nothing is refused yet
+    "_explained.py", "_judged.py", "_seen.py",
     # what a client that speaks no HTTP or SOCKS is answered
     "_http.py", "_socks.py",
     # no refusals

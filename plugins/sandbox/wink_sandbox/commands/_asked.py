@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from wink.cli import Checkup, Finding, Pending, fit, paths_of
 from wink.errors import SandboxUnavailable, WinkError
 from wink.filesystem import quoted_path
 from wink_sandbox import probe
 from wink_sandbox.tries import PROFILES
-
-_NARROW: Final = "`wink explain` lists the rules; begin their patterns with names of directories"
 
 if TYPE_CHECKING:
     from wink.workspace import Workspace
@@ -98,8 +96,9 @@ def _held(workspace: str) -> list[Finding]:
     variables = "" if kept is None else f", {_number(len(kept.variables), 'variable', 'variables')}"
     try:
         paths = "" if hiding is None else f", by rules {paths_of(len(hiding.find(root)))} of the workspace"
-    except SandboxUnavailable as error:
-        return [*found, Finding("programs", "hidden from tries", ok=False, detail=str(error), remedy=_NARROW)]
+    except (SandboxUnavailable, OSError) as error:
+        remedy = "`wink explain` lists the rules; begin their patterns with names of directories"
+        return [*found, Finding("programs", "hidden from tries", ok=False, detail=str(error), remedy=remedy)]
     return [*found, Finding("programs", "hidden from tries", ok=True, detail=f"{places}{variables}{paths}")]
 
 
