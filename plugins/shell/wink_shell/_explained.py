@@ -26,15 +26,16 @@ def explained(
 ) -> tuple[tuple[Verdict, ...], ...]:
     """What a call of `run_command` may do to each path or host."""
     from wink.cli import Verdict
-    from wink_sandbox.commands import WorkspacePaths, reached
+    from wink_sandbox.commands import Reach, WorkspacePaths, reached
 
     if settings.sandbox == "none":
         does: Any = {"path": ("read", "write"), "host": ("reach",)}.get(about, ())
         origin = _origin(catalog, "sandbox", "none")
         return tuple(tuple(Verdict(_WHO, one, "allow", _BARE, origin) for one in does) for _ in subjects)
     if about == "host":
-        network, origin = settings.network, _origin(catalog, _NETWORK, settings.network)
-        return tuple((reached(_WHO, one, network, {}, origin, _USUAL, look_up),) for one in subjects)
+        origin = _origin(catalog, _NETWORK, settings.network)
+        reach = Reach(settings.network, settings.network_default == "ask")
+        return tuple((reached(_WHO, one, reach, {}, origin, _USUAL, look_up),) for one in subjects)
     if about == "path":
         inside = WorkspacePaths(workspace, _WHO, _WHO, asking=True)
 

@@ -318,6 +318,19 @@ def test_without_a_list_there_is_what_the_profile_and_the_plugin_have(cli: Cli, 
     assert (tried["answer"], tried["origin"], tried["rule"]) == ("deny", "wink.toml:1", "network = false")
 
 
+def test_a_host_about_which_a_person_is_asked(cli: Cli, own: Path) -> None:
+    """What is listed is reached without that, and where nobody can be asked it is refused, which is said."""
+    own.write_text('network = ["listed.test"]\nnetwork_default = "ask"\n[plugins.shell]\nnetwork_default = "ask"\n')
+
+    other = explained(cli, "--host", "other.test")
+    assert {one["answer"] for one in other.values()} == {"ask"}
+    assert {one["rule"] for one in other.values()} == {'network_default = "ask"'}
+    listed = explained(cli, "--host", "listed.test")
+    assert (listed["wink try", "reach"]["answer"], listed["run_command", "reach"]["answer"]) == ("allow", "ask")
+    tried = cli("try", "--", "curl", "-s", "http://other.test/")
+    assert "other.test:80 refused: not listed, and nobody can be asked: there is no terminal" in tried.err
+
+
 @pytest.mark.parametrize(
     "host", ["::1", "http://example.org", "a b", "", "example.org:0", "example.org:99999", "[::1", "*"]
 )

@@ -6,8 +6,9 @@ from wink.spellings import lazily
 
 if TYPE_CHECKING:
     from wink_sandbox.commands._explained import WorkspacePaths, reached
+    from wink_sandbox.commands._network import Reach
 
-__all__ = ["WorkspacePaths", "reached"]
+__all__ = ["Reach", "WorkspacePaths", "reached"]
 
 if not TYPE_CHECKING:  # each is imported when it is asked for
-    __getattr__ = lazily(__name__, {"WorkspacePaths reached": "_explained"})
+    __getattr__ = lazily(__name__, {"Reach": "_network", "WorkspacePaths reached": "_explained"})

@@ -86,11 +86,13 @@ def _held(workspace: str) -> list[Finding]:
 
     root, profile = os.path.realpath(workspace), next(iter(PROFILES))
     try:
-        network, hiding = network_of(profile, (), False, root), hiding_of(root)
+        reach, hiding = network_of(profile, (), False, False, root), hiding_of(root)
         kept = kept_of(profile, root, (), persisted(profile, root))
     except WinkError:
         return []  # what is wrong with the settings is told of anyway
-    hosts = "all of it" if network is None or network is True else _number(len(network or ()), "host", "hosts")
+    listed = True if reach.network is None else reach.network or ()
+    hosts = "all of it" if listed is True else _number(len(listed), "host", "hosts")
+    hosts += ", and a person is asked about others" if reach.asks else ""
     found = [Finding("programs", "network of tries", ok=True, detail=hosts)]
     places = "nothing in the home" if kept is None else _number(len(kept.places), "place", "places")
     variables = "" if kept is None else f", {_number(len(kept.variables), 'variable', 'variables')}"

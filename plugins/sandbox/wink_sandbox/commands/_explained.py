@@ -13,7 +13,7 @@ from wink.trust import is_inside
 from wink_sandbox import SYSTEM, Step, merge_problem, own_places
 from wink_sandbox.commands._hidden import hide_entries, hiding_of, homes, kept_of
 from wink_sandbox.commands._keeping import persisted
-from wink_sandbox.commands._network import Network, network_of
+from wink_sandbox.commands._network import Reach, network_of
 from wink_sandbox.hiding import kept_from, unseen, would_keep
 from wink_sandbox.network import judged, target
 from wink_sandbox.tries import PROFILES, profile_named
@@ -34,17 +34,19 @@ _WOULD_KEEP: Final = "nothing is there now; it would be hidden, settings where a
 _EMPTY_HANDED: Final = "nothing of this place is seen by programs with any profile"
 _PRIVATE: Final = "what a program writes there stays in the try, and is never real"
 _READ_ONLY: Final = "programs may only read it"
+_ASKED: Final = "it is not listed, and a person is asked while the program waits; where nobody can be, it is refused"
 _ANY_PUBLIC: Final = "where it leads to public addresses; to others only if these are listed too"
 
 
 def explained(workspace: str, about: str, subjects: Sequence[str], look_up: bool) -> tuple[tuple[Verdict, ...], ...]:
     """What the usual profile of `wink try` makes of each path or host, and `wink accept` of what is written."""
     if about == "host":
-        network, said = network_of(_PROFILE, (), False, workspace), network_settings(workspace)
+        found, said = network_of(_PROFILE, (), False, False, workspace), network_settings(workspace)
+        reach = found if found.network is not None else found._replace(network=PROFILES[_PROFILE].network)
         known = dict(zip(said.network, said.origins, strict=True)) if isinstance(said.network, tuple) else {}
         usual = "nothing is said of the network, and the usual profile has all of it; build and closed have none"
         return tuple(
-            (reached(TRY, one, PROFILES[_PROFILE].network if network is None else network, known, said.origin, usual, look_up),)
+            (reached(TRY, one, reach, known, said.origin, usual, look_up),)
             for one in subjects
         )  # fmt: skip
     if about == "path":
@@ -172,30 +174,33 @@ class _Machine:
 
 
 def reached(
-    who: str, host: str, network: Network, origins: dict[str, str], origin: str, usual: str, look_up: bool
+    who: str, host: str, reach: Reach, origins: dict[str, str], origin: str, usual: str, look_up: bool
 ) -> Verdict:
     """Whether programs of `who` reach HOST or HOST:PORT; wrong input for what is none.
 
-    `origins` say where each host of the `network` is listed, `origin` where the setting is, and `usual` what holds where it is not.
+    `origins` say where each host that programs `reach` is listed, `origin` where the setting is, and `usual` what holds where it is not.
     """
     try:
         name, port = target(host)
     except ValueError as error:
         raise wrong(str(error)) from None
-    if isinstance(network, bool) or not network:
+    network = reach.network if reach.network is not None else ()
+    if isinstance(network, bool) or not (network or reach.asks):
         is_open = network is True
         said = "all of the network is open" if is_open else "there is no network"
         return Verdict(
             who, "reach", "allow" if is_open else "deny", said if origin else usual, origin, _network(network, origin)
         )
     found = judged(name, port, network, look_up=look_up)
+    if reach.asks and not found.is_listed:
+        return Verdict(who, "reach", "ask", _ASKED, origin, 'network_default = "ask"')
     if not found.is_allowed:
         return Verdict(who, "reach", "deny", found.outcome, origin, "network lists no entry that lets it through")
     told = f"but it leads nowhere now: {found.outcome}" if found.outcome else "" if look_up else _ANY_PUBLIC
     return Verdict(who, "reach", "allow", told, origins.get(found.entry, origin), f'network = ["{found.entry}"]')
 
 
-def _network(network: Network, origin: str) -> str:
+def _network(network: bool | tuple[str, ...], origin: str) -> str:
     return "" if not origin else f"network = {'true' if network is True else 'false' if network is False else '[]'}"
 
 

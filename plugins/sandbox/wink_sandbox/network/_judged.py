@@ -9,12 +9,7 @@ from typing import Final, NamedTuple
 
 from wink_sandbox.network._http import BadRequestError, authority
 from wink_sandbox.network._listed import Listed
-from wink_sandbox.network._opening import (
-    NotOpenedError,
-    Resolve,
-    _allowed,  # pyright: ignore[reportPrivateUsage] - what the proxy asks itself
-    resolved,
-)
+from wink_sandbox.network._opening import NOT_LISTED, NotOpenedError, Resolve, allowed, resolved
 
 _PORT: Final = 443
 _HOST: Final = r"[\w.:-]+"
@@ -24,11 +19,15 @@ _LOOPBACK: Final = "127.0.0.1"
 
 
 class Judged(NamedTuple):
-    """Whether a host is let through, at the first of the listed `entry` that has it; `outcome` is why not, or what was not found."""
+    """Whether a host is let through, at the first of the listed `entry` that has it; `outcome` is why not, or what was not found.
+
+    One that is not `is_listed` can be asked about.
+    """
 
     is_allowed: bool
     entry: str = ""
     outcome: str = ""
+    is_listed: bool = True
 
 
 def target(text: str) -> tuple[str, int]:
@@ -51,14 +50,14 @@ def judged(host: str, port: int, entries: Sequence[str], *, look_up: bool) -> Ju
     """
     outcome = _outcome(host, port, Listed(entries), resolved if look_up else _public)
     if outcome is not None and outcome.status != _FAILED:
-        return Judged(False, outcome=outcome.outcome)
+        return Judged(False, outcome=outcome.outcome, is_listed=outcome.outcome != f"refused: {NOT_LISTED}")
     alone = (text for text in entries if _outcome(host, port, Listed((text,)), _public) is None)
     return Judged(True, next(alone, ""), "" if outcome is None else outcome.outcome)
 
 
 def _outcome(host: str, port: int, listed: Listed, resolve: Resolve) -> NotOpenedError | None:
     try:
-        asyncio.run(_allowed(host, port, listed, resolve))
+        asyncio.run(allowed(host, port, listed, resolve))
     except NotOpenedError as error:
         return error
     return None

@@ -19,6 +19,7 @@ Resolve = Callable[[str, int], Sequence[str]]
 
 _LOOK_UP_SECONDS: Final = 20.0
 _CONNECT_SECONDS: Final = 20.0
+NOT_LISTED: Final = "not listed"
 _BUFFER: Final = 1 << 18
 
 
@@ -40,7 +41,7 @@ async def opened(
     host: str, port: int, listed: Listed, resolve: Resolve, asking: Asking | None = None
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     """A connection to a host that is listed, or that a person lets be reached; raises `NotOpenedError`."""
-    for address in await _allowed(host, port, listed, resolve, asking):
+    for address in await allowed(host, port, listed, resolve, asking):
         try:
             async with asyncio.timeout(_CONNECT_SECONDS):
                 return await asyncio.open_connection(str(address), port, limit=_BUFFER)
@@ -49,7 +50,9 @@ async def opened(
     raise NotOpenedError("failed: no connection", 502)
 
 
-async def _allowed(host: str, port: int, listed: Listed, resolve: Resolve, asking: Asking | None) -> Sequence[Address]:
+async def allowed(
+    host: str, port: int, listed: Listed, resolve: Resolve, asking: Asking | None = None
+) -> Sequence[Address]:
     """The addresses to try. Nothing is looked up for a name that is not listed: the question itself would get out."""
     address = address_of(host)
     if address is not None:
@@ -71,7 +74,7 @@ async def _extended(host: str | Address, port: int, listed: Listed, asking: Aski
     """What is listed, with this host in it, about which a person may be asked; raises `NotOpenedError`."""
     if listed.has(host, port):
         return listed
-    refusal = "not listed" if asking is None else await asking.refusal(host, port, called)
+    refusal = NOT_LISTED if asking is None else await asking.refusal(host, port, called)
     if refusal:
         raise NotOpenedError(f"refused: {refusal}", 403)
     return listed.plus(host, port)
