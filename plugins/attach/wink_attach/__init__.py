@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         mapping,
         text,
     )
+    from wink_attach._calls import session_name
     from wink_attach._hooks_file import edited, parsed, read_settings
 
 __all__ = [
@@ -49,6 +50,7 @@ __all__ = [
     "mapping",
     "parsed",
     "read_settings",
+    "session_name",
     "text",
 ]
 
@@ -58,5 +60,6 @@ if not TYPE_CHECKING:  # each is imported when it is asked for: whoever reads th
         {
             "NOTHING Action Agent Command Edit Event Kind Limited Meaning Resuming Resumption Scope Trusting Verdict mapping text": "_agent",
             "edited parsed read_settings": "_hooks_file",
+            "session_name": "_calls",
         },
     )

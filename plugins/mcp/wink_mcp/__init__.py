@@ -9,38 +9,44 @@ from wink.spellings import lazily
 if TYPE_CHECKING:
     from wink_mcp._errors import ClientSettingRefused, McpServerFailed, TooManySessions
     from wink_mcp._http import serve_http
+    from wink_mcp._lines import Lines, TooLong
     from wink_mcp._serving import Serving
+    from wink_mcp._standard import standard_streams
     from wink_mcp._stdio import serve_stdio
     from wink_mcp.mount import McpArguments, McpSection
 
 __all__ = [
     "ClientSettingRefused",
+    "Lines",
     "McpArguments",
     "McpSection",
     "McpServerFailed",
     "Serving",
+    "TooLong",
     "TooManySessions",
     "serve_http",
     "serve_stdio",
+    "standard_streams",
 ]
 
-_ERRORS: Final = "ClientSettingRefused McpServerFailed TooManySessions"
 _PLACES: Final = {
     "McpArguments McpSection": "mount",
-    _ERRORS: "_errors",
     "Serving": "_serving",
     "serve_http": "_http",
     "serve_stdio": "_stdio",
 }
+_WITHOUT_SDK: Final = {
+    "ClientSettingRefused McpServerFailed TooManySessions": "_errors",
+    "Lines TooLong": "_lines",
+    "standard_streams": "_standard",
+}
 
 if not TYPE_CHECKING:  # a checker that saw this would take any name for granted
-    _find = lazily(__name__, _PLACES)
+    _find = lazily(__name__, {**_PLACES, **_WITHOUT_SDK})
 
     def __getattr__(name: str) -> object:
         """Each part is imported when it is asked for: the SDK takes most of a second."""
-        if (
-            name in __all__ and name not in _ERRORS.split() and find_spec("mcp_types") is None
-        ):  # the SDK has it since version 2
+        if name in " ".join(_PLACES).split() and find_spec("mcp_types") is None:  # the SDK has it since version 2
             # Not when the package is imported: a catalog reads the settings of servers without the SDK too.
             raise ExtraMissing("MCP", "mcp", "mcp>=2.3")
         return _find(name)

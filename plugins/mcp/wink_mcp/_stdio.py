@@ -11,8 +11,8 @@ import os
 import queue
 import select
 import threading
-from collections.abc import Awaitable, Callable, Generator
-from contextlib import contextmanager, suppress
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Final, TypeAlias
 
 import anyio
@@ -24,6 +24,7 @@ from wink.limits import Stopping
 from wink_mcp._lines import Lines, TooLong
 from wink_mcp._messages import is_refusal, message_of, too_much
 from wink_mcp._serving import Serving
+from wink_mcp._standard import standard_streams
 
 Streams: TypeAlias = MemoryObjectReceiveStream[SessionMessage | Exception]
 Answers: TypeAlias = MemoryObjectSendStream[SessionMessage]
@@ -35,27 +36,6 @@ MOST_HELD: Final = 64 * 1024 * 1024
 """How many bytes all requests that wait for an answer may have together."""
 
 _CHUNK: Final = 1 << 16
-
-
-@contextmanager
-def standard_streams() -> Generator[tuple[int, int]]:
-    """Private descriptors of standard input and output; whoever reads or writes the public ones misses the protocol.
-
-    What handlers and programs print goes to standard error, and what they read is empty.
-    """
-    read, write = os.dup(0), os.dup(1)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    try:
-        os.dup2(nothing, 0)
-        os.dup2(2, 1)
-    finally:
-        os.close(nothing)
-    try:
-        yield read, write
-    finally:
-        os.dup2(read, 0)
-        os.dup2(write, 1)
-        # Not closed: a thread may still wait on them, and must not find another file there.
 
 
 class Wire:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import deque
+from collections.abc import Mapping
 from typing import Any, Final
 
 from wink.errors import (
@@ -21,6 +22,7 @@ from wink.trust import allowed
 from wink_sandbox import (
     Command,
     Guard,
+    OnOutput,
     Outcome,
     People,
     Profile,
@@ -39,7 +41,7 @@ _LEFT_OUT: Final = 20
 
 
 class Shell:
-    """The handler, bounded by one configuration."""
+    """Runs commands within the call that is active, bounded by one configuration."""
 
     __slots__ = ("_config", "_guard", "_remembered")
 
@@ -51,20 +53,41 @@ class Shell:
 
     def run_command(self, params: RunCommandParams, *, context: ToolContext) -> ToolResult[CommandResult]:
         """Run, and keep what was changed only if the command says that all went well."""
-        config = self._config
-        command = Command(
+        if "\0" in params.command:
+            raise ToolValidationError("command has a NUL character in it")
+        return self.run(
             words_of(params.command),
-            cwd=_directory(params.cwd, context),
-            env=self._environment(params),
+            context=context,
+            cwd=params.cwd,
+            env=params.env,
             stdin=params.stdin.encode("utf-8", "surrogateescape"),
+            seconds=self._seconds(params, context),
         )
+
+    def run(
+        self,
+        argv: tuple[str, ...],
+        *,
+        context: ToolContext,
+        cwd: str = "",
+        env: Mapping[str, str] | None = None,
+        stdin: bytes = b"",
+        seconds: float | None = None,
+        on_output: OnOutput | None = None,
+    ) -> ToolResult[CommandResult]:
+        """Run a program and its arguments, for `seconds` or as long as any may; raises `ToolValidationError`.
+
+        `on_output` hears of all that it says, on another thread than the one that calls.
+        """
+        config = self._config
         said = deque[str]()
+        command = Command(argv, cwd=_directory(cwd, context), env=self._environment(env or {}), stdin=stdin)
         sandbox = Sandbox(
             Profile(
                 network=config.network,
                 readable=config.readable,
                 home=os.path.expanduser("~"),
-                limits=config.limits(self._seconds(params, context)),
+                limits=config.limits(config.max_timeout_seconds if seconds is None else seconds),
             ),
             scratch=config.scratch,
             people=self._people(context, said) if config.network_default == "ask" else None,
@@ -76,7 +99,14 @@ class Shell:
             context.beat()
 
         try:
-            outcome = run_in_call(command, sandbox, accepted=config.accepted, guard=self._guard, beat=beat)
+            outcome = run_in_call(
+                command,
+                sandbox,
+                accepted=config.accepted,
+                guard=self._guard,
+                on_output=on_output,
+                beat=beat,
+            )
         except (SandboxUnavailable, ProgramNotStarted, MergeConflict, MergeRefused) as error:
             return ToolResult[Any].error(str(error))
         if context.deadline is not None and outcome.ended.reason == "timed out":
@@ -95,17 +125,15 @@ class Shell:
             said.append, hint="a person can list {} as `network` in the settings of this tool", remembered=remembered
         )
 
-    def _environment(self, params: RunCommandParams) -> dict[str, str]:
-        for name, value in params.env.items():
+    def _environment(self, given: Mapping[str, str]) -> dict[str, str]:
+        for name, value in given.items():
             if _VARIABLE.fullmatch(name) is None:
                 raise ToolValidationError(
                     f"env: {name!r} cannot be the name of a variable; use letters, digits and '_'"
                 )
             if "\0" in value:
                 raise ToolValidationError(f"env: the value of {name} has a NUL character in it")
-        if "\0" in params.command:
-            raise ToolValidationError("command has a NUL character in it")
-        return {**allowed(os.environ, self._config.environment), **params.env}
+        return {**allowed(os.environ, self._config.environment), **given}
 
     def _seconds(self, params: RunCommandParams, context: ToolContext) -> float:
         config = self._config

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from wink.cli._upward import guard_here
+from wink.cli._upward import guard_here, workspace_here
 
 if TYPE_CHECKING:
     from wink.cli._calls import (
@@ -111,6 +111,7 @@ __all__ = [
     "visible",
     "when",
     "wink",
+    "workspace_here",
     "workspace_option",
     "workspace_options",
     "wrong",

@@ -184,12 +184,12 @@ def reached(
         name, port = target(host)
     except ValueError as error:
         raise wrong(str(error)) from None
-    network = reach.network if reach.network is not None else ()
-    if isinstance(network, bool) or not (network or reach.asks):
+    network = reach.network or ()
+    if network is True or not (network or reach.asks):
         is_open = network is True
         said = "all of the network is open" if is_open else "there is no network"
         return Verdict(
-            who, "reach", "allow" if is_open else "deny", said if origin else usual, origin, _network(network, origin)
+            who, "reach", "allow" if is_open else "deny", said if origin else usual, origin, _network(reach, origin)
         )
     found = judged(name, port, network, look_up=look_up)
     if reach.asks and not found.is_listed:
@@ -200,8 +200,8 @@ def reached(
     return Verdict(who, "reach", "allow", told, origins.get(found.entry, origin), f'network = ["{found.entry}"]')
 
 
-def _network(network: bool | tuple[str, ...], origin: str) -> str:
-    return "" if not origin else f"network = {'true' if network is True else 'false' if network is False else '[]'}"
+def _network(reach: Reach, origin: str) -> str:
+    return f"network = {'[]' if reach.network == () else str(reach.network).lower()}" if origin else ""
 
 
 def _of(rule: Rule | None) -> tuple[str, str]:
