@@ -38,6 +38,7 @@ OF_THE_SYSTEM = [
     "tests/testing/test_guide.py",
     "tests/tutorial",
     "tests/workspace",
+    "plugins/acp/tests",
     "plugins/anthropic/tests",
     "plugins/attach/tests",
     "plugins/batch/tests",
@@ -63,7 +64,13 @@ OF_THE_SYSTEM = [
     "plugins/ui/tests",
 ]
 # What starts programs, all of which root may do; without what takes minutes and is the same for everybody.
-OF_PROGRAMS = ["plugins/batch/tests", "plugins/sandbox/tests", "plugins/shell/tests", "tests/days"]
+OF_PROGRAMS = [
+    "plugins/acp/tests/test_terminals.py",
+    "plugins/batch/tests",
+    "plugins/sandbox/tests",
+    "plugins/shell/tests",
+    "tests/days",
+]
 # Of these, what root's own tests leave to an ordinary user, because minutes are dear; `nox -s as_root` runs them.
 AS_ORDINARY = [
     "plugins/sandbox/tests/tries/test_closed_by_programs.py",
@@ -77,17 +84,18 @@ AS_ORDINARY = [
 ]
 # What the kernel does without: each plugin, and those that need it.
 REMOVABLE: dict[str, tuple[str, ...]] = {
+    "acp": (),
     "anthropic": (),
     "asteval": (),
-    "attach": (),
+    "attach": ("acp",),
     "batch": (),
     "bundles": (),
     "demo": (),
     "files": (),
     "fsspec": ("overlay",),
     "history": ("ui",),
-    "http": ("mcp", "ui"),
-    "mcp": (),
+    "http": ("acp", "mcp", "ui"),
+    "mcp": ("acp",),
     "models": ("anthropic", "openai"),
     "openai": (),
     "overlay": (),
@@ -95,9 +103,9 @@ REMOVABLE: dict[str, tuple[str, ...]] = {
     "planning": (),
     "podman": (),
     "read_before_write": ("files",),
-    "rules": ("attach", "batch", "podman", "sandbox", "shell", "ui"),
-    "sandbox": ("batch", "podman", "shell", "ui"),
-    "shell": (),
+    "rules": ("acp", "attach", "batch", "podman", "sandbox", "shell", "ui"),
+    "sandbox": ("acp", "batch", "podman", "shell", "ui"),
+    "shell": ("acp",),
     "ui": (),
 }
 # A quick part of the kernel's tests that would find it asking for them: the first uses the tools for files, the second no plugin.
@@ -398,7 +406,7 @@ def dying(session: nox.Session) -> None:
 
 @nox.session(python=MAIN, default=False)
 def agents(session: nox.Session) -> None:
-    """Real agents from npm and PyPI, under `wink try`, as clients of `wink serve`, and attached; a scripted model drives them."""
+    """Real agents from npm and PyPI, under `wink try`, as clients of `wink serve`, attached, and in an editor; a scripted model drives them."""
     session.install("-e", ".", *groups("test", "agents"))
     session.run("pytest", "tests/agents", *session.posargs, env=from_npm(session))
 

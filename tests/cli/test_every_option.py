@@ -220,6 +220,7 @@ GROUPS = {
         wink detach claude-code --workspace . --dry-run --json
         wink detach claude-code --user --dry-run # 0 1 2
         wink detach claude-code
+        wink acp --workspace . -- true
     """,
 }
 

@@ -69,6 +69,7 @@ LOOKING: Sequence[Command] = (
     Command("status", ("status",)),
     Command("attach", ("attach",)),
     Command("detach", ("detach", "claude-code")),
+    Command("acp", ("acp", "--", "true")),
     Command("rewind", ("rewind", "--to", "1")),
     Command("log", ("log", "--json"), says=_calls),
     Command("show", ("show", "c5"), says=_names),

@@ -77,7 +77,7 @@ COMMANDS: Final = {
 }
 """wink's own commands: the module, the attribute and the line in the list; no plugin can take one of these words."""
 GROUPS: Final = {
-    "Work": ("demo", "run", "call", "serve", "attach", "detach", "batch", "replay"),
+    "Work": ("demo", "run", "call", "serve", "attach", "detach", "acp", "batch", "replay"),
     "Try, and keep what is good": ("try", "tries", "update", "accept", "drop"),
     "Look": ("status", "log", "show", "diff", "blame", "watch", "ui", "runs", "events", "history", "export", "import"),
     "Go back": ("undo", "redo", "rewind", "checkpoint", "restore"),

@@ -24,7 +24,7 @@ from wink.cli import (
 from wink.errors import NothingToUndo
 from wink.record import CallFilter
 from wink_attach._agent import Resuming, Resumption
-from wink_attach._offers import agent_named
+from wink_attach._offers import agent_named, agent_names
 from wink_attach.commands._attach import is_attached, scope_of
 from wink_attach.commands._rewind_run import rewind_run
 
@@ -134,6 +134,8 @@ def _undone(opened: Workspace, numbers: Sequence[int], *, dry_run: bool) -> Reve
 
 def _resumed(root: str, turn: Turn, gone: Turn, words: Sequence[str], *, in_place: bool) -> Resumption | None:
     """How the agent goes on; None where it cannot. Raises `WrongInput` where it could, and the conversation is gone."""
+    if not turn.conversation and turn.agent not in agent_names(root):
+        return None  # one that works in an editor, and nobody has attached
     agent = agent_named(root, turn.agent)
     if not isinstance(agent, Resuming):
         return None
