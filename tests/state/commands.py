@@ -23,7 +23,8 @@ class Command(NamedTuple):
     def run(self, world: World) -> Ended:
         """To its end."""
         argv = [word.replace("{files}", str(world.files)).replace("{base}", str(world.base)) for word in self.argv]
-        return world.run(*argv, how=self.how, stdin=self.stdin, guard=self.guard)
+        stdin = self.stdin.replace("{base}", str(world.base))
+        return world.run(*argv, how=self.how, stdin=stdin, guard=self.guard)
 
 
 def _same(done: Ended, usual: Ended) -> bool:
@@ -62,6 +63,7 @@ SERVED = "\n".join((
     _tool(3, "read_file", file_path="big.txt"), _tool(4, "write_file", file_path="served.txt", content="served"),
     _tool(5, "run_command", command="sh -c 'echo ran > ran.txt'"), "",
 ))  # fmt: skip
+OPENED = _message(1, "session/new", cwd="{base}/work", mcpServers=[]) + "\n"
 
 LOOKING: Sequence[Command] = (
     Command("tools", ("tools",), says=_same),
@@ -69,7 +71,7 @@ LOOKING: Sequence[Command] = (
     Command("status", ("status",)),
     Command("attach", ("attach",)),
     Command("detach", ("detach", "claude-code")),
-    Command("acp", ("acp", "--", "true")),
+    Command("acp", ("acp", "--", "cat"), stdin=OPENED),
     Command("rewind", ("rewind", "--to", "1")),
     Command("log", ("log", "--json"), says=_calls),
     Command("show", ("show", "c5"), says=_names),
