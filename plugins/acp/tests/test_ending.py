@@ -273,3 +273,23 @@ def test_many_requests_at_once_are_each_answered(editor: Editor) -> None:
     found = editor.does([["together", *several]])
 
     assert found == [["written"] * 20 + ["one\ntwo\nthree\n"] * 20]
+
+
+def test_a_kill_of_wink_itself_leaves_nothing_half_done(editor: Editor) -> None:
+    """The agent ends with its input, and so does what runs; the next one works."""
+    raw = Raw(editor)
+    session = raw.begin(editor.root)
+    raw.prompt(
+        session, ["write", str(editor.root / "b.txt"), "b\n"], ["begin", "t", "echo half > half.txt; echo up; sleep 1000"],
+        ["until", "t", "up"], ["tell", "_up", {}], ["stop_reading"],
+    )  # fmt: skip
+    assert b"_up" in raw.line()
+
+    raw.process.kill()
+
+    raw.end()  # when nobody has its standard error any more, the agent too
+    assert (editor.root / "b.txt").read_text() == "b\n"
+    assert not (editor.root / "half.txt").exists()
+    assert editor.does([["run", "cat b.txt"]]) == [[0, "b\n"]]
+    editor.wink("undo", "--turn", "1")
+    assert not (editor.root / "b.txt").exists()

@@ -41,6 +41,8 @@ _UNSEEN: Final = "its beginning was not seen"
 _SHOWN: Final = 20
 _LONGEST: Final = 1 << 16
 _UUID: Final = 36
+_WHOLE: Final = 12
+"""Characters that an id may have to be taken whole: goose counts its sessions of a day, as in `20261122_1`."""
 _WAIT: Final = 1.5
 """Seconds that a call waits for the first look at the files, so that what it changes can be taken back."""
 
@@ -340,11 +342,11 @@ class Calls:
 def session_name(agent: str, session: str) -> str:
     """The session of the record that an agent's session has.
 
-    >>> session_name("claude-code", "a2c4-X"), session_name("codex", "")
-    ('claude-code-a2c4-x', 'codex')
+    >>> session_name("claude-code", "a2c4-X"), session_name("codex", ""), session_name("goose", "20261122_12")
+    ('claude-code-a2c4-x', 'codex', 'goose-20261122-12')
     """
     plain = re.sub(r"[^a-z0-9]+", "-", session.lower()).strip("-")
-    if len(plain) > 8:
+    if len(plain) > _WHOLE:
         # The first digits of an id that is made of the time are those of any other of that minute.
         plain = (
             (plain[-8:] if len(plain) == _UUID else plain[:8]).strip("-")
