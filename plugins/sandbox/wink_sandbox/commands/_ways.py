@@ -31,6 +31,7 @@ from wink_sandbox import (
     bubblewrap,
     check_mounts,
     launcher,
+    layers,
     objection,
 )
 from wink_sandbox.commands._keeping import shown_entries, tell_persisted
@@ -114,6 +115,7 @@ def run_confined(tried: Try, overlay: Overlay, asked: Asked) -> tuple[int | None
     if why:
         command = _with_temporary(command, root)
         return _run_copied(tried, overlay, command, made, asked, home_of(home) if is_private else (), why)
+    layers(overlay.directory)  # what is wrong with them is said before what a program would see
     mounts, told = private_places(overlay, home, tried.accepts_git_to()) if is_private else ((), ())
     command = _with_temporary(command, root, *(mount.target for mount in mounts))
     if not asked.quiet:
