@@ -62,6 +62,7 @@ OF_THE_SYSTEM = [
     "plugins/sandbox/tests",
     "plugins/shell/tests",
     "plugins/ui/tests",
+    "plugins/verify/tests",
 ]
 # What starts programs, all of which root may do; without what takes minutes and is the same for everybody.
 OF_PROGRAMS = [
@@ -107,6 +108,7 @@ REMOVABLE: dict[str, tuple[str, ...]] = {
     "sandbox": ("acp", "batch", "podman", "shell", "ui"),
     "shell": ("acp",),
     "ui": (),
+    "verify": (),
 }
 # A quick part of the kernel's tests that would find it asking for them: the first uses the tools for files, the second no plugin.
 WITHOUT_OTHERS = [

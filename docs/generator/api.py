@@ -61,6 +61,7 @@ PACKAGES: Final = (
     "wink_overlay",
     "wink_overrides",
     "wink_ui",
+    "wink_verify",
     "wink_openai",
     "wink_sandbox",
     "wink_sandbox.tries",

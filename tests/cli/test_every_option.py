@@ -78,6 +78,8 @@ GROUPS = {
         wink diff --workspace . --session s --ignored --all --color always
         wink blame --workspace . hello.txt:1
         wink blame hello.txt --at c1 --json
+        wink verify --workspace . --json
+        wink verify --trust
         wink diff --stat
         wink diff --name-only
         wink diff --json

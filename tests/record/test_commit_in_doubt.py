@@ -139,7 +139,7 @@ def test_interrupt_leaves_nothing_half_written(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("wink.record._ledger.write_call", interrupt)
+        patch.setattr("wink.record._ledger.write_entry", interrupt)
         with pytest.raises(KeyboardInterrupt):
             record.commit(entry())
     disk.commit_raises = "interrupted"

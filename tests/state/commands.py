@@ -78,6 +78,7 @@ LOOKING: Sequence[Command] = (
     Command("diff", ("diff", "c3..c7")),
     Command("diff of a call", ("diff", "c5")),
     Command("blame", ("blame", "a.txt")),
+    Command("verify", ("verify",)),
     Command("diff of a try", ("diff", "--try", "default")),
     Command("tries", ("tries",)),
     Command("tries that were dropped", ("tries", "--dropped")),

@@ -26,11 +26,7 @@ class _Located(WinkError):
     """
 
     def __init__(
-        self,
-        message: str,
-        section_path: Sequence[str] = (),
-        tool: str | None = None,
-        dataclass: type | None = None,
+        self, message: str, section_path: Sequence[str] = (), tool: str | None = None, dataclass: type | None = None
     ) -> None:
         self.message, self.section_path, self.tool, self.dataclass = message, tuple(section_path), tool, dataclass
         super().__init__(message, self.section_path, tool, dataclass)

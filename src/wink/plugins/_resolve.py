@@ -12,12 +12,7 @@ from wink.plugins._stale import undeclared
 
 
 def resolve(
-    inventory: Inventory,
-    kind: Kind,
-    name: str,
-    *,
-    ignored: Iterable[Ignored] = (),
-    paths: Sequence[str] | None = None,
+    inventory: Inventory, kind: Kind, name: str, *, ignored: Iterable[Ignored] = (), paths: Sequence[str] | None = None
 ) -> Offer:
     """The offer called `name`, or whose name ends in it when it has no dot.
 

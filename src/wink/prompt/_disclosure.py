@@ -56,10 +56,7 @@ class Disclosure:
     """The keys of the summarised sections, as the text and the tools name them."""
 
     def __init__(
-        self,
-        plan: Plan,
-        parts: Sequence[Part],
-        write: Callable[[Sequence[Part], Mapping[str, Any]], str],
+        self, plan: Plan, parts: Sequence[Part], write: Callable[[Sequence[Part], Mapping[str, Any]], str]
     ) -> None:
         self._plan, self._parts, self._write = plan, tuple(parts), write
         self.keys = tuple(node.key for node, _, _, shown in parts if shown is SectionVisibility.SUMMARY)

@@ -105,11 +105,7 @@ def _disclosure(plan: Plan, parts: Sequence[Part]) -> Disclosure | None:
 
 
 def _section_text(
-    node: Node,
-    number: str,
-    params: Any,
-    shown: SectionVisibility | None,
-    known: Mapping[str, Any],
+    node: Node, number: str, params: Any, shown: SectionVisibility | None, known: Mapping[str, Any]
 ) -> str:
     summarised = node.summary is not None and shown is SUMMARY
     try:

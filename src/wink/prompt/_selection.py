@@ -99,9 +99,7 @@ def selected(
 
 
 def chosen_visibilities(
-    plan: Plan,
-    session: "Session | None",
-    given: Mapping[tuple[str, ...], SectionVisibility] | None = None,
+    plan: Plan, session: "Session | None", given: Mapping[tuple[str, ...], SectionVisibility] | None = None
 ) -> dict[tuple[str, ...], SectionVisibility]:
     """What the session and the caller say about sections that can be summarised.
 

@@ -1,17 +1,18 @@
 """What calls did, kept in SQLite: the one place that decides whether a call happened."""
 
 from wink.record._approvals import ApprovalTable
-from wink.record._binding import execute
-from wink.record._calls import microseconds, moment
+from wink.record._binding import as_text, execute
+from wink.record._calls import CALL_FACTS, FROM_CALLS, HASH, entry_hash, microseconds, moment
 from wink.record._checkpoints import Checkpoint, Listed
 from wink.record._database import Durability, create_imported
 from wink.record._events import Noted, Place, Turn
 from wink.record._folds import Folds, Stored, Unfolded
 from wink.record._forgetting import KEEP, Keep
 from wink.record._past import Past
-from wink.record._queries import CallFilter, Queries, SessionRow, StoryTurn, Sum
+from wink.record._queries import CallFilter, Queries, SessionRow, StoryTurn
 from wink.record._record import Loader, Record
 from wink.record._results import KEPT_BYTES, KEPT_RESULTS, Results
+from wink.record._texts import text_of
 from wink.record._view import WORDS, CallView, Role, role_of, values_of, word_of
 from wink.record.masking import MASK, Masking
 from wink.record.runs import Fork, PromptRow, RunLock, RunRow, RunTable, Said, Started, TurnRow, is_locked, task_of
@@ -20,6 +21,9 @@ from wink.session import ApprovalRow, ApprovalState
 CallRow = CallView  # what programs call it that knew it before the page did
 
 __all__ = [
+    "CALL_FACTS",
+    "FROM_CALLS",
+    "HASH",
     "KEEP",
     "KEPT_BYTES",
     "KEPT_RESULTS",
@@ -54,18 +58,20 @@ __all__ = [
     "Started",
     "Stored",
     "StoryTurn",
-    "Sum",
     "Turn",
     "TurnRow",
     "Unfolded",
     "WORDS",
+    "as_text",
     "create_imported",
+    "entry_hash",
     "execute",
     "is_locked",
     "microseconds",
     "moment",
     "role_of",
     "task_of",
+    "text_of",
     "values_of",
     "word_of",
 ]

@@ -1,11 +1,23 @@
-"""Write calls into the record, and read them back as rows."""
+"""Write calls into the record, each transaction committed to the one before it, and read them back as rows.
+
+What a transaction is committed by is its entry in a chain: a BLAKE2b of the entry before it and of a commitment to each of
+its pieces, which is a BLAKE2b of a random salt and the piece; SHA-256 by OpenSSL takes half as long again for short ones. The pieces are JSON of the facts of the transaction and of its
+calls, JSON of what it changed if it changed anything, and the arguments and the reply of each call. `chain` is the hash and
+then the salts. So what is deleted together with its salt cannot be guessed from what stays, and the entries after it still
+fit.
+
+What may change in a row after it was written is in no piece: how slices are taken back, where texts lie, and digests that
+are learned later.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Container, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from wink.record._binding import as_text, execute
 from wink.record._changes import Ask, changes_of
@@ -17,14 +29,28 @@ if TYPE_CHECKING:
 
     from wink.transactions import CommitEntry
 
+Head = tuple[int, "bytes | None", int]
+"""The last transaction of the chain, what commits it, and the number of the last call."""
+
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 
-_INSERT_CALL: Final = """INSERT INTO calls
-    (tx, call_id, tool, prompt, outcome, started_at, duration, decisions, arguments, rendered, effects, inverse,
-    run, approval, error, plugin, written)
-    VALUES (?, CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), ?, ?, ?, CAST(? AS TEXT), CAST(? AS TEXT),
-        CAST(? AS TEXT), ?, ?, ?, ?, CAST(? AS TEXT), CAST(? AS TEXT), ?)"""
+CALL_FACTS: Final = (
+    """call_id, tool, prompt, outcome, started_at, duration, decisions, effects, run, approval, error, plugin"""
+)
+"""The columns of a call that are among the facts of its entry, in their order."""
+_INSERT_CALL: Final = f"""INSERT INTO calls ({CALL_FACTS}, arguments, rendered, tx, inverse, written, chain)
+    VALUES (CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), ?, ?, ?, CAST(? AS TEXT), ?, ?, ?, CAST(? AS TEXT),
+        CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), ?, ?, ?, ?)"""
+_KEEP: Final = "UPDATE transactions SET inverse = ?, chain = ? WHERE seq = ?"
+CHAIN: Final = "ifnull(chain, (SELECT chain FROM calls WHERE tx = transactions.seq ORDER BY calls.seq DESC LIMIT 1))"
+"""SQL for what commits a row of `transactions`: it is with its last call where it has calls."""
+_BEFORE: Final = f"""SELECT seq, {CHAIN}, (SELECT ifnull(max(seq), 0) FROM calls) FROM transactions WHERE seq < ?
+    ORDER BY seq DESC LIMIT 1"""
+HASH: Final = 32
+"""So many bytes of `chain` are the entry's hash."""
+SALT: Final = 16
+"""So many bytes each of its salts has."""
 FROM_CALLS: Final = """FROM calls CROSS JOIN transactions ON transactions.seq = tx
     CROSS JOIN sessions ON sessions.id = session"""
 _SELECT: Final = f"""SELECT calls.seq, tx, transactions.id, name, committed, call_id, tool, prompt, outcome, {{arguments}}, {{rendered}},
@@ -45,15 +71,50 @@ def moment(microseconds: int) -> datetime:
     return _EPOCH + timedelta(microseconds=microseconds)
 
 
-def write_call(
-    connection: sqlite3.Connection, tx: int, entry: CommitEntry, inverse: str | None = None, written: str | None = None
-) -> None:
-    """Add the row of one call, with what the transaction wrote to slices, or where that is applied what takes it back."""
-    asked = tx, entry.call_id, entry.tool, entry.prompt, entry.outcome, microseconds(entry.started_at)
-    decisions = as_text(entry.decisions) if entry.decisions else "[]"
-    told = entry.duration // _MICROSECOND, decisions, entry.arguments, entry.rendered, entry.effects, inverse
-    more = entry.run or None, entry.approval or None, entry.error, entry.plugin or None, written
-    execute(connection, _INSERT_CALL, (*asked, *told, *more))
+def entry_hash(before: bytes, pieces: Sequence[bytes], salts: bytes) -> bytes:
+    """The hash of an entry after the one with the hash `before`, which is empty for the first."""
+    found, at = before or bytes(HASH), 0
+    for piece in pieces:
+        found += blake2b(salts[at : at + SALT] + piece, digest_size=HASH).digest()
+        at += SALT
+    return blake2b(found, digest_size=HASH).digest()
+
+
+def write_entry(
+    connection: sqlite3.Connection,
+    head: Head | None,
+    facts: tuple[object, ...],
+    changed: str | None,
+    calls: Sequence[CommitEntry] = (),
+    inverse: str | None = None,
+    written: str | None = None,
+) -> Head:
+    """Commit the transaction that has these facts to the one before it, and add its calls; gives the new head of the chain.
+
+    `head` is the last one that is known. With the last call goes what the transaction wrote to slices, or where that is
+    applied what takes it back.
+    """
+    tx: Any = facts[0]
+    if head is None or head[0] != tx - 1:  # others have written since
+        head = cast("Head", connection.execute(_BEFORE, (tx,)).fetchone() or (0, None, 0))
+    _, before, number = head
+    rows: list[tuple[object, ...]] = []
+    pieces = [b"", changed.encode()] if changed else [b""]
+    for entry in calls:
+        decisions = as_text(entry.decisions) if entry.decisions else "[]"
+        asked = entry.call_id, entry.tool, entry.prompt, entry.outcome, (entry.started_at - _EPOCH) // _MICROSECOND
+        told = entry.duration // _MICROSECOND, decisions, entry.effects, entry.run or None, entry.approval or None
+        rows.append((*asked, *told, entry.error, entry.plugin or None))
+        pieces += entry.arguments.encode("utf-8", "surrogatepass"), entry.rendered.encode("utf-8", "surrogatepass")
+    pieces[0] = as_text((*facts, number, rows)).encode()
+    salts = os.urandom(SALT * len(pieces))
+    chain = entry_hash(before[:HASH] if before else b"", pieces, salts) + salts
+    if not calls:
+        connection.execute(_KEEP, (inverse, chain, tx))
+    for row, entry in zip(rows, calls, strict=True):
+        last = (inverse, written, chain) if entry is calls[-1] else (None, None, None)
+        execute(connection, _INSERT_CALL, (*row, entry.arguments, entry.rendered, tx, *last))
+    return tx, chain, number + len(rows)
 
 
 def read_calls(

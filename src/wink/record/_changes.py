@@ -4,7 +4,7 @@ It is one JSON value in the transaction's row: a list of the paths, and where th
 from; then for each path a list of what `_FIELDS` names. Sizes are in bytes, modes permission bits, times in nanoseconds; a
 side that was not there has no kind. A pre-image is named by where it lies in staging. `after_digest` is a SHA-256, of a git
 index with what it says after a space, and where there was none after two when anything of the file had changed last, in
-nanoseconds. `content`, in hexadecimal, is what a rolled-back call had written, since nothing else keeps it, and
+nanoseconds; it ends with ` +` where it was learned later. `content`, in hexadecimal, is what a rolled-back call had written, since nothing else keeps it, and
 `before_content` what it had found, in a record that was brought here without its files; there each may be `sha256:` and a
 digest.
 """
@@ -78,7 +78,8 @@ def committed_changes(ask: Ask, first: int, last: int | None) -> tuple[tuple[int
 def learn_digests(connection: sqlite3.Connection, learned: Iterable[tuple[str, int, str]]) -> None:
     """Add digests of what transactions had left and not read, each with the position and the path.
 
-    Before the digest nothing stands there, and after it a space; whoever has one keeps it.
+    Before the digest nothing stands there, and after it a space; whoever has one keeps it. It ends with ` +`, since what
+    was learned later is not what the transaction is committed by.
     """
     of_each: dict[int, dict[str, str]] = {}
     for digest, tx, path in learned:
@@ -88,7 +89,7 @@ def learn_digests(connection: sqlite3.Connection, learned: Iterable[tuple[str, i
             names, *rows = _loaded(text)
             for name, row in zip(names, rows, strict=False):
                 if name in digests and (row[14] or "").startswith(" "):
-                    row[14] = digests[name] + row[14]
+                    row[14] = f"{digests[name]}{row[14]} +"
             connection.execute(_SET, (as_text([names, *rows]), tx))
 
 

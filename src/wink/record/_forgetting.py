@@ -17,7 +17,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from wink.errors import CommitFailed
-from wink.record._calls import moment
+from wink.record._calls import CHAIN, HASH, moment
 from wink.record._texts import BLOCK_BYTES, add_block, compressed
 
 if TYPE_CHECKING:
@@ -46,6 +46,10 @@ _UNFOLDED: Final = """SELECT min(seq) FROM transactions WHERE committed = 1 AND 
     AND seq > ifnull((SELECT max(tx) FROM folds), 0)"""
 _FIRST: Final = "SELECT seq, started_at, (SELECT max(seq) FROM calls) FROM calls ORDER BY seq LIMIT 1"
 _FORGET: Final = "DELETE FROM transactions WHERE seq <= ?"
+# What the first entry that stays is committed to: position, last call and hash.
+_FORGOTTEN: Final = f"""INSERT OR REPLACE INTO meta (key, value)
+    SELECT 'forgotten', seq || ' ' || (SELECT min(calls.seq) - 1 FROM calls WHERE tx > transactions.seq) || ' ' ||
+    lower(hex(ifnull(substr({CHAIN}, 1, {HASH}), ''))) FROM transactions WHERE seq = ?"""
 _FORGET_FOLDS: Final = (
     "DELETE FROM folded WHERE tx <= ?",
     "DELETE FROM folds WHERE tx < (SELECT max(tx) FROM folds WHERE tx <= ?)",
@@ -138,6 +142,7 @@ class Forgetting:
             (upto,) = found[min(at + _AT_ONCE, len(found)) - 1]
             before = bisect_right(calls, upto, key=lambda row: row[0])
             self._step(
+                (_FORGOTTEN, upto),
                 *((("DELETE FROM calls WHERE seq <= ?", calls[before - 1][1]),) if before else ()),
                 (_FORGET, upto),
             )

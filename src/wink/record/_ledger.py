@@ -28,7 +28,7 @@ from wink.errors import (
 from wink.limits import Clock
 from wink.record._approvals import use_up
 from wink.record._binding import as_text, execute
-from wink.record._calls import microseconds, write_call
+from wink.record._calls import CHAIN, HASH, Head, microseconds, write_entry
 from wink.record._changes import changes_text
 from wink.record._checkpoints import Listed, write_checkpoint
 from wink.record._database import Connect, Database, Durability
@@ -37,17 +37,9 @@ from wink.record._inverse import TakingBack
 from wink.record._others import Others
 from wink.record._past import Past
 from wink.record._sealed import SealedValues
-from wink.record._slices import (
-    APPLIED,
-    LONGEST_WAITING,
-    Encoded,
-    apply,
-    apply_waiting,
-    encode,
-    read_items,
-    waiting,
-)
+from wink.record._slices import APPLIED, LONGEST_WAITING, Encoded, apply, apply_waiting, encode, read_items, waiting
 from wink.record.masking import Masking, masked
+from wink.state import keep_head, kept_head
 
 if TYPE_CHECKING:
     import sqlite3
@@ -59,7 +51,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _INSERT: Final = "INSERT INTO transactions (id, session, committed, deltas, changes, changed) VALUES (?, ?, ?, ?, ?, ?)"
-_KEEP_INVERSE: Final = "UPDATE transactions SET inverse = ? WHERE seq = ?"
 _KEEP_REVERTS: Final = "UPDATE transactions SET reverts = ?, deltas = ? WHERE seq = ?"
 _FIND_CHANGING: Final = "SELECT 1 FROM transactions WHERE id = ? AND changes > 0 AND committed = 1"
 # Changes that cancel out leave a journal too. Newest first: what is asked for is almost always among the last.
@@ -69,11 +60,16 @@ _MOST_WAITING: Final = 256
 """After so many calls what the first of them wrote is applied, if nobody has done so beside them."""
 _AT_ONCE: Final = 32
 """Of so many calls it is applied in one step, which no call that takes or awaits it notices."""
-_FIND_SESSION: Final = "SELECT id FROM sessions WHERE name = ?"
+_FIND_SESSION: Final = "SELECT id, session_id, created_at FROM sessions WHERE name = ?"
 _LOADED: Final = "SELECT slices.id FROM slices JOIN sessions ON sessions.id = session WHERE name = ? AND type = ?"
 _FIND_SLICE: Final = "SELECT id FROM slices WHERE session = ? AND type = ?"
 _MAKE_SLICE: Final = "INSERT INTO slices (session, type, policy) VALUES (?, ?, ?)"
 _ADDED: Final = "SELECT 1 FROM slice_items WHERE slice = ? AND tx >= ? LIMIT 1"
+_MAKE_SESSION: Final = "INSERT INTO sessions (name, session_id, created_at) VALUES (?, ?, ?)"
+_LAST: Final = f"SELECT seq, {CHAIN} FROM transactions ORDER BY seq DESC LIMIT 1"
+_AT: Final = f"SELECT {CHAIN} FROM transactions WHERE seq = ?"
+_KEPT_EVERY: Final = 100
+"""After so many transactions the head of the chain is kept outside of the workspace."""
 _READ_ONLY: Final = 8
 """SQLITE_READONLY."""
 
@@ -82,16 +78,8 @@ class Ledger:
     """The transactions of a workspace, and who wrote them."""
 
     __slots__ = (
-        "_clock",
-        "_doubt",
-        "_numbers",
-        "_waiting",
-        "closed",
-        "database",
-        "identities",
-        "masking",
-        "others",
-        "sealed",
+        *("_clock", "_doubt", "_head", "_numbers", "_sessions", "_waiting"),
+        *("closed", "database", "identities", "masking", "others", "sealed"),
     )
 
     def __init__(
@@ -104,6 +92,8 @@ class Ledger:
         self.closed = False
         self._clock = clock
         self._numbers: dict[tuple[object, ...], int] = {}
+        self._sessions: dict[str, tuple[int, str, int]] = {}
+        self._head: Head | None = None
         self._doubt: WorkspaceNeedsRecovery | None = None
         self._waiting = 0
 
@@ -135,14 +125,14 @@ class Ledger:
             values = transaction_id, session, encoded, calls, changes, committed, reverts, only, also
             connection = self.database.writable()
             try:
-                tx = self._write(connection, *values)
+                head = self._write(connection, *values)
             except Exception as error:
                 if getattr(error, "sqlite_errorcode", 0) & 0xFF != _READ_ONLY:
                     raise
                 # When the disk fails as SQLite opens a file, it silently opens it for reading only: so once more.
                 self.database.abandon()
                 connection = self.database.writable()
-                tx = self._write(connection, *values)
+                head = self._write(connection, *values)
         except (CommitFailed, StateConflict):
             raise
         except Exception as error:
@@ -151,10 +141,23 @@ class Ledger:
             connection.execute("COMMIT")
         except Exception as error:
             self._resolve(transaction_id, error)
-        self.others.note_own(tx)
+        self._head = head
+        self.others.note_own(head[0])
+        if head[0] % _KEPT_EVERY == 0:
+            self.keep_head()
         for entry in calls:
             if entry.approval:
                 self.sealed.drop(f"approval-{entry.approval}")
+
+    def keep_head(self) -> None:
+        """Keep the head of the chain outside of the workspace, where that can be done; not over one that does not fit."""
+        if self._head is None:  # nothing was written here
+            return
+        with suppress(Exception):  # what is kept may lag behind, and a call must not suffer
+            kept = kept_head(self.database.state)
+            ((position, chain),) = self.ask(_LAST)
+            if kept is None or [(kept[1],)] == [(found[:HASH],) for (found,) in self.ask(_AT, kept[0])]:
+                keep_head(self.database.state, position, chain[:HASH])
 
     def change(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Store something beside transactions in one step; raises `CommitFailed`, as `put` does, when that failed."""
@@ -308,16 +311,17 @@ class Ledger:
         reverts: Sequence[Past],
         only: Container[str] | None,
         also: Callable[[sqlite3.Connection], object] | None,
-    ) -> int:
-        """Everything up to COMMIT; whatever fails here leaves no trace. Gives the transaction's position."""
+    ) -> Head:
+        """Everything up to COMMIT; whatever fails here leaves no trace. Gives the transaction's position and entry."""
         if connection.in_transaction:
             # An interrupt came between the last transaction's steps.
             self._roll_back(connection)
         connection.execute("BEGIN IMMEDIATE")
         try:
-            number = self._number(connection, _FIND_SESSION, session) or self._make_session(connection, session)
+            number, *identity = self._sessions.get(session) or self._find_session(connection, session)
+            head, reverted = self._head, None
             if reverts:
-                self._mark_others(connection, transaction_id, session, reverts)
+                head = self._mark_others(connection, transaction_id, session, reverts)
             changed = changes_text(changes, content_as=None if committed else self.masking.content) if changes else None
             row = transaction_id, number, committed, len(encoded), len(changes), changed
             tx = execute(connection, _INSERT, row).lastrowid or 0
@@ -347,20 +351,18 @@ class Ledger:
                     self._waiting = self._waiting - _AT_ONCE if apply_waiting(connection, _AT_ONCE) else 0
             self._waiting = 0 if encoded and written is None else self._waiting + 1
             if reverts:
-                inverse = self._take_back(connection, tx, reverts, only)
-            last = len(calls) - 1
-            for at, entry in enumerate(calls):
-                write_call(connection, tx, entry, *(inverse, written) if at == last else ())
+                inverse, reverted = self._take_back(connection, tx, reverts, only)
+            facts = tx, transaction_id, session, *identity, int(committed), len(changes), reverted
+            head = write_entry(connection, head, facts, changed, calls, inverse, written)
+            for entry in calls:
                 if entry.approval or entry.effects == "external":
                     use_up(connection, entry, committed=committed)
-            if inverse is not None and not calls:
-                connection.execute(_KEEP_INVERSE, (inverse, tx))
             if also is not None:
                 also(connection)
         except BaseException:
             self._roll_back(connection)
             raise
-        return tx
+        return head
 
     def _refuse_stale(
         self, connection: sqlite3.Connection, session: int, deltas: Sequence[Encoded], theirs: range | None
@@ -371,7 +373,7 @@ class Ledger:
         """
         apply_waiting(connection)
         for delta, _ in deltas:
-            number = self._number(connection, _FIND_SLICE, session, delta.type_name) if delta.op == "replace" else None
+            number = self._number(connection, session, delta.type_name) if delta.op == "replace" else None
             if number is None:
                 continue
             if theirs is None or connection.execute(_ADDED, (number, theirs.start)).fetchone() is not None:
@@ -379,16 +381,19 @@ class Ledger:
 
     def _mark_others(
         self, connection: sqlite3.Connection, transaction_id: str, session: str, reverts: Sequence[Past]
-    ) -> None:
+    ) -> Head | None:
         """Let whoever has one of the other sessions open see that something was written to it."""
+        head = self._head
         for at, name in enumerate(sorted({past.session for past in reverts if past.deltas} - {session})):
-            number = self._number(connection, _FIND_SESSION, name)
-            if number is not None:
-                connection.execute(_INSERT, (f"{transaction_id}-{at}", number, True, 1, 0, None))
+            number, *identity = self._find_session(connection, name)
+            row = f"{transaction_id}-{at}", number, True, 1, 0, None
+            tx = connection.execute(_INSERT, row).lastrowid
+            head = write_entry(connection, head, (tx, row[0], name, *identity, 1, 0, None), None)
+        return head
 
     def _take_back(
         self, connection: sqlite3.Connection, tx: int, reverts: Sequence[Past], only: Container[str] | None
-    ) -> str | None:
+    ) -> tuple[str | None, str | None]:
         apply_waiting(connection)
         work = TakingBack(connection, only)
         for past in reverts:
@@ -396,7 +401,7 @@ class Ledger:
         inverse = work.inverse()
         positions = as_text([past.position for past in reverts]) if only is None else None
         connection.execute(_KEEP_REVERTS, (positions, int(inverse is not None), tx))
-        return inverse
+        return inverse, positions
 
     def _resolve(self, transaction_id: str, error: Exception) -> None:
         """COMMIT raised, which says nothing about what is on the disk: look, through another connection."""
@@ -423,28 +428,31 @@ class Ledger:
     def _forget_numbers(self) -> None:
         """Rows that the transaction made may be gone, and their numbers given to others."""
         self._numbers.clear()
+        self._sessions.clear()
+        self._head = None
 
-    def _number(self, connection: sqlite3.Connection, find: str, *key: object) -> int | None:
+    def _number(self, connection: sqlite3.Connection, *key: object) -> int | None:
         number = self._numbers.get(key)
         if number is None:
-            row = connection.execute(find, key).fetchone()  # type: ignore[arg-type]
+            row = connection.execute(_FIND_SLICE, key).fetchone()  # type: ignore[arg-type]
             if row is None:
                 return None
             number = self._numbers[key] = row[0]
         return number
 
-    def _make_session(self, connection: sqlite3.Connection, session: str) -> int:
-        # A session may be written to before anybody opens it, as by an undo.
-        session_id, created_at = self.identities.get(session) or (str(uuid4()), self._clock())
-        cursor = connection.execute(
-            "INSERT INTO sessions (name, session_id, created_at) VALUES (?, ?, ?)",
-            (session, session_id, microseconds(created_at)),
-        )
-        number = self._numbers[(session,)] = cursor.lastrowid or 0
-        return number
+    def _find_session(self, connection: sqlite3.Connection, session: str) -> tuple[int, str, int]:
+        """Number, id and time of a session, which is made if need be."""
+        found = connection.execute(_FIND_SESSION, (session,)).fetchone()
+        if found is None:
+            # A session may be written to before anybody opens it, as by an undo.
+            session_id, created_at = self.identities.get(session) or (str(uuid4()), self._clock())
+            known = session_id, microseconds(created_at)
+            found = (connection.execute(_MAKE_SESSION, (session, *known)).lastrowid or 0, *known)
+        self._sessions[session] = found
+        return found
 
     def _slice(self, connection: sqlite3.Connection, session: int, delta: SliceDelta) -> int:
-        number = self._number(connection, _FIND_SLICE, session, delta.type_name)
+        number = self._number(connection, session, delta.type_name)
         if number is None:
             row = session, delta.type_name, delta.policy
             number = self._numbers[session, delta.type_name] = connection.execute(_MAKE_SLICE, row).lastrowid or 0

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from wink.dataclass import dataclass, replace
@@ -15,7 +16,7 @@ from wink.record._events import BEFORE, BEGINNING, LAST, Noted, Place, Turn, rea
 from wink.record._past import read_undone
 from wink.record._slices import Delta, read_items, waiting
 from wink.record._texts import texts_with
-from wink.record._view import CallView, word_of
+from wink.record._view import CallView
 from wink.record.runs import Said, read_said
 
 if TYPE_CHECKING:
@@ -25,8 +26,6 @@ _SEARCHED: Final = ("tool", "call_id", "arguments", "rendered", "decisions", "er
 """The columns of a call in which text is looked for."""
 _IN_PATHS: Final = f"calls.tx IN (SELECT tx FROM {NAMES} made WHERE path {{0}})"
 _LIKE: Final = r"LIKE ? ESCAPE '\'"
-_COUNTS: Final = f"""SELECT name, tool, outcome, committed, count(*), sum(duration), max(calls.seq), min(started_at), max(started_at)
-    {FROM_CALLS} WHERE calls.seq > ? GROUP BY 1, 2, 3, 4"""
 _SESSIONS: Final = """SELECT name, session_id, created_at, ifnull(made, 0), last, last_at FROM sessions LEFT JOIN
     (SELECT session, count(*) AS made, max(calls.seq) AS last, max(started_at) AS last_at
         FROM calls CROSS JOIN transactions ON transactions.seq = tx GROUP BY session) ON session = sessions.id ORDER BY sessions.id"""
@@ -83,26 +82,6 @@ class SessionRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Sum:
-    """What the calls of one session to one tool that ended alike come to; times from the first to the last beginning."""
-
-    session: str
-    tool: str
-    word: str
-    calls: int
-    duration: timedelta
-    last: int
-    first_at: datetime
-    last_at: datetime
-
-    def plus(self, other: Sum) -> Sum:
-        """Both together, of the same session, tool and word."""
-        calls, took, last = self.calls + other.calls, self.duration + other.duration, max(self.last, other.last)
-        first_at, last_at = min(self.first_at, other.first_at), max(self.last_at, other.last_at)
-        return replace(self, calls=calls, duration=took, last=last, first_at=first_at, last_at=last_at)
-
-
-@dataclass(frozen=True, slots=True)
 class Slice:
     """One slice of a session: its type as `module:Qualname`, its policy, and how many items it has."""
 
@@ -129,6 +108,15 @@ class Queries:
 
     def __init__(self, record: Record) -> None:
         self._ledger = record._ledger  # pyright: ignore[reportPrivateUsage]  # of this package
+
+    @contextmanager
+    def reading(self) -> Generator[Ask]:
+        """What runs SQL with its values over the record's tables, as of one moment, and gives all rows; none while there is no record.
+
+        For who has to look at rows as they are. The tables change with the format, and are nobody's interface.
+        """
+        with self._ledger.snapshot():
+            yield self._ledger.ask
 
     def page(
         self,
@@ -195,15 +183,6 @@ class Queries:
             where, values = condition(self._ledger.ask, wanted, read_undone(self._ledger.ask))
             sql = f"SELECT count(*) {FROM_CALLS} WHERE ifnull(name = ?, 1) AND {where}"
             return next((number for (number,) in self._ledger.ask(sql, wanted.session or None, *values)), 0)
-
-    def sums(self, after: int = 0) -> tuple[Sum, ...]:
-        """What the calls after a position come to, by session, tool and how they ended; whether undone is left out."""
-        sums: dict[tuple[str, str, str], Sum] = {}
-        for name, tool, outcome, committed, calls, took, last, first_at, last_at in self._ledger.ask(_COUNTS, after):
-            key = name, tool, word_of(outcome, committed=committed, undone=False)
-            one = Sum(*key, calls, timedelta(microseconds=took), last, moment(first_at), moment(last_at))
-            sums[key] = one.plus(sums[key]) if key in sums else one
-        return tuple(sums.values())
 
     def sessions(self) -> tuple[SessionRow, ...]:
         """All sessions with their number of calls, oldest first."""

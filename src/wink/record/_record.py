@@ -396,6 +396,7 @@ class Record:
     def close(self) -> None:
         """Close the record; using it afterwards raises `WorkspaceClosed`."""
         with self._database.hold():
+            self._ledger.keep_head()
             self._ledger.closed = True
             self._database.abandon()
 

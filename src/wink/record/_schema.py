@@ -11,7 +11,7 @@ from wink.record._changes import move_changes
 if TYPE_CHECKING:
     import sqlite3
 
-VERSION: Final = 7
+VERSION: Final = 8
 """The format that is written, kept in `PRAGMA user_version`."""
 
 APPLICATION_ID: Final = 0x77696E6B
@@ -26,10 +26,11 @@ TABLES: Final = {
     ) STRICT""",
     # committed: 1, or 0 for an attempt that changed nothing; deltas and changes: how many slices and paths it wrote to;
     # inverse: JSON that takes the deltas back (see `_inverse`) of what was written outside of calls; reverts: JSON list of
-    # the positions that it took back; changed: JSON of what it changed among the files (see `_changes`)
+    # the positions that it took back; changed: JSON of what it changed among the files (see `_changes`); chain: what
+    # commits it to the transaction before it, with the last call where there is one (see `_calls`)
     "transactions": """(
         seq INTEGER PRIMARY KEY, id TEXT NOT NULL, session INTEGER NOT NULL, committed INTEGER NOT NULL,
-        deltas INTEGER NOT NULL, changes INTEGER NOT NULL, inverse TEXT, reverts TEXT, changed TEXT
+        deltas INTEGER NOT NULL, changes INTEGER NOT NULL, inverse TEXT, reverts TEXT, changed TEXT, chain BLOB
     ) STRICT""",
     # times in microseconds, since the epoch or as a length; a nested call has its outer call's tx; run and approval: what
     # an outermost call belonged to, and which answer of a person it used; error: what an exception said that ended it;
@@ -41,7 +42,7 @@ TABLES: Final = {
         outcome TEXT NOT NULL, started_at INTEGER NOT NULL, duration INTEGER NOT NULL, decisions TEXT NOT NULL,
         arguments TEXT NOT NULL, rendered TEXT NOT NULL, effects TEXT NOT NULL, inverse TEXT, run TEXT, approval INTEGER,
         error TEXT, plugin TEXT, arguments_text INTEGER, rendered_text INTEGER, inverse_text INTEGER,
-        written TEXT
+        written TEXT, chain BLOB
     ) STRICT""",
     # the long texts of calls, each once: digest is a SHA-256; it is `size` bytes at `at` in what a block has, unpacked
     "texts": """(
@@ -141,9 +142,9 @@ _SINCE: Final = {
 _COLUMNS_SINCE: Final = {
     "calls": (
         *("run TEXT", "approval INTEGER", "error TEXT", "plugin TEXT"),
-        *("arguments_text INTEGER", "rendered_text INTEGER", "inverse_text INTEGER", "written TEXT"),
+        *("arguments_text INTEGER", "rendered_text INTEGER", "inverse_text INTEGER", "written TEXT", "chain BLOB"),
     ),
-    "transactions": ("changed TEXT",),
+    "transactions": ("changed TEXT", "chain BLOB"),
     "runs": tuple(
         f"{name} INTEGER NOT NULL DEFAULT 0" for name in ("turns", "input_tokens", "output_tokens", "cached_tokens")
     ),
@@ -211,8 +212,9 @@ def _upgraded(connection: sqlite3.Connection) -> tuple[int, int, set[tuple[str, 
             for column in later:
                 if column.partition(" ")[0] not in columns:
                     connection.execute(f"ALTER TABLE {table} ADD COLUMN {column}")
-        move_changes(connection)
-        connection.execute(_ALL_APPLIED)
+        if found[0] < 6:
+            move_changes(connection)
+            connection.execute(_ALL_APPLIED)
         connection.execute(f"PRAGMA user_version = {VERSION}")
         connection.execute("UPDATE meta SET value = ? WHERE key = 'format'", (str(VERSION),))
         found = _look(connection)

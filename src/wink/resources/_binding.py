@@ -83,11 +83,7 @@ class Binding(Generic[T]):
     is_instance: bool
 
     def __init__(
-        self,
-        protocol: type[T],
-        provider: Callable[[Resolver], T],
-        scope: Scope = Scope.SINGLETON,
-        eager: bool = False,
+        self, protocol: type[T], provider: Callable[[Resolver], T], scope: Scope = Scope.SINGLETON, eager: bool = False
     ) -> None:
         if eager and scope is not Scope.SINGLETON:
             raise ValueError(f"binding of {protocol.__qualname__}: only a SINGLETON can be eager, not {scope.name}")

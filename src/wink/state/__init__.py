@@ -11,6 +11,7 @@ Rules of this package:
 * Beneath it nothing is reached through links, and no file is opened that is not a plain one of this user's.
 """
 
+from wink.state._heads import keep_head, kept_head
 from wink.state._key import key_problem, user_directory
 from wink.state._memory import is_gone
 from wink.state._place import DIRECTORY, EARLIER, Unknown, enter, is_place, locate, make
@@ -26,6 +27,8 @@ __all__ = [
     "is_gone",
     "is_place",
     "is_plain",
+    "keep_head",
+    "kept_head",
     "key_problem",
     "locate",
     "make",

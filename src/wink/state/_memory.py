@@ -15,6 +15,7 @@ from wink.state._key import user_directory
 from wink.state._plain import opened_directory, read_file, replace_file
 
 _DIRECTORY: Final = "known"
+HEADS: Final = "heads"
 _MOST_BYTES: Final = 64
 
 
@@ -22,7 +23,7 @@ def remember(root: int, name: str) -> None:
     """Note that the workspace with the descriptor `root` has a state called `name`, wherever that can be noted."""
     directory = user_directory()
     if directory is not None:
-        with suppress(OSError, RecordCorrupt), opened_directory(_place(directory), make=True) as at:
+        with suppress(OSError, RecordCorrupt), opened_directory(user_place(directory), make=True) as at:
             replace_file(at, name, _birth(root))
 
 
@@ -30,8 +31,9 @@ def forget(name: str) -> None:
     """Note that somebody has put this state away on purpose."""
     directory = user_directory()
     if directory is not None:
-        with suppress(OSError, RecordCorrupt), opened_directory(_place(directory)) as at:
-            os.unlink(name, dir_fd=at)
+        for one in (_DIRECTORY, HEADS):
+            with suppress(OSError, RecordCorrupt), opened_directory(user_place(directory, one)) as at:
+                os.unlink(name, dir_fd=at)
 
 
 def is_gone(root: str, state: str) -> bool:
@@ -40,7 +42,7 @@ def is_gone(root: str, state: str) -> bool:
     if directory is None or os.path.lexists(state):
         return False
     try:
-        with opened_directory(_place(directory)) as at:
+        with opened_directory(user_place(directory)) as at:
             noted = read_file(at, os.path.basename(state), _MOST_BYTES)
         with opened_directory(os.path.realpath(root)) as top:
             # A new directory often has the inode, and so the name, of one that was deleted.
@@ -50,8 +52,9 @@ def is_gone(root: str, state: str) -> bool:
         return False
 
 
-def _place(directory: str) -> str:
-    return os.path.join(os.path.realpath(directory), _DIRECTORY)
+def user_place(directory: str, name: str = _DIRECTORY) -> str:
+    """The real path of what is kept under a name in the user's own directory."""
+    return os.path.join(os.path.realpath(directory), name)
 
 
 def _birth(root: int) -> bytes:

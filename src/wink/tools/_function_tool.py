@@ -96,12 +96,7 @@ class FunctionTool(Tool[Any, ResultT], Generic[P, ReturnT, ResultT]):
         return self._with(**changes)
 
     def _with(self, **changes: Any) -> Any:
-        own = {
-            "function": self.function,
-            "details": self.details,
-            "isolated": self.isolated,
-            "_plain": self._plain,
-        }
+        own = {"function": self.function, "details": self.details, "isolated": self.isolated, "_plain": self._plain}
         return super().replace(**{**own, **changes})
 
     @staticmethod

@@ -6,13 +6,7 @@ from functools import partial
 from typing import Final
 
 from wink.errors import UnknownCall, UnknownRun, UnknownSession
-from wink.filesystem import (
-    FileChange,
-    FileVersion,
-    HostFilesystem,
-    Versions,
-    net_changes,
-)
+from wink.filesystem import FileChange, FileVersion, HostFilesystem, Versions, net_changes
 from wink.record import CallFilter, CallView, Record
 
 _LAST: Final = 1 << 63

@@ -312,11 +312,7 @@ class Workspace:
             )
 
     def redo(
-        self,
-        *,
-        session: str | None = None,
-        dry_run: bool = False,
-        confirm: Callable[[Reverted], object] | None = None,
+        self, *, session: str | None = None, dry_run: bool = False, confirm: Callable[[Reverted], object] | None = None
     ) -> Reverted:
         """Take back the last undo that stands, with `session` the last in that one; raises like `undo`."""
         from wink.workspace._undo import choose_undo
@@ -396,11 +392,7 @@ class Workspace:
         return self._record.checkpoints()
 
     def restore(
-        self,
-        to: str | int,
-        *paths: str,
-        dry_run: bool = False,
-        confirm: Callable[[Reverted], object] | None = None,
+        self, to: str | int, *paths: str, dry_run: bool = False, confirm: Callable[[Reverted], object] | None = None
     ) -> Reverted:
         """Take back everything since a checkpoint, or since the call of a number, as one call that can be undone.
 
@@ -423,13 +415,7 @@ class Workspace:
                     everything = self._upkeep.history().everything(to, places)
             arguments = {**what, **({"paths": list(paths)} if paths else {})}
             return self._reverting().revert(
-                "restore",
-                targets,
-                arguments,
-                dry_run=dry_run,
-                paths=places,
-                everything=everything,
-                confirm=confirm,
+                "restore", targets, arguments, dry_run=dry_run, paths=places, everything=everything, confirm=confirm
             )
 
     def gc(

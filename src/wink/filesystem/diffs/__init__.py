@@ -4,14 +4,7 @@ Everything that shows a change asks here: `FileChange.diff`, the commands, the p
 """
 
 from wink.filesystem.diffs._binary import kind_of
-from wink.filesystem.diffs._format import (
-    FileDiff,
-    diff_text,
-    diffs_of,
-    file_diffs,
-    hunk_text,
-    signed_lines,
-)
+from wink.filesystem.diffs._format import FileDiff, diff_text, diffs_of, file_diffs, hunk_text, signed_lines
 from wink.filesystem.diffs._groups import Folded, Grouped, Repository, grouped, size_in_words, summed_up, without_filled
 from wink.filesystem.diffs._lines import CONTEXT, Block, Hunk, changed_blocks, hunks_between, lines_of
 

@@ -248,10 +248,7 @@ def diffs_of(change: FileChange, *, most: int | None = None) -> tuple[FileDiff, 
     """One change by itself: two, where the path is another kind of thing now."""
     path, before, after = change.path, change.before, change.after
     if before is not None and after is not None and before.kind != after.kind:
-        return (
-            FileDiff(path, path, before, None, most=most),
-            FileDiff(path, path, None, after, most=most),
-        )
+        return (FileDiff(path, path, before, None, most=most), FileDiff(path, path, None, after, most=most))
     return (FileDiff(path, path, before, after, most=most),)
 
 

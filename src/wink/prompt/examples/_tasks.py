@@ -80,12 +80,7 @@ class TaskExamplesSection(Section[P]):
         **options: Unpack[SectionOptions],
     ) -> None:
         super().__init__(
-            title,
-            key,
-            default_params=default_params,
-            tools=tools,
-            accepts_overrides=accepts_overrides,
-            **options,
+            title, key, default_params=default_params, tools=tools, accepts_overrides=accepts_overrides, **options
         )
         self.examples = all_of(TaskExample, examples, "examples", (self.key,))
 

@@ -42,12 +42,7 @@ class MarkdownSection(Section[P]):
         **options: Unpack[SectionOptions],
     ) -> None:
         super().__init__(
-            title,
-            key,
-            default_params=default_params,
-            tools=tools,
-            accepts_overrides=accepts_overrides,
-            **options,
+            title, key, default_params=default_params, tools=tools, accepts_overrides=accepts_overrides, **options
         )
         self._text = Text(template, (self.key,))
         if self.params_type is not None:

@@ -37,11 +37,5 @@ class TextSection(MarkdownSection[P]):
     ) -> None:
         self.params_type, default_params = type_and_default(params, self.params_type)
         super().__init__(
-            title,
-            body,
-            key,
-            default_params=default_params,
-            tools=tools,
-            accepts_overrides=accepts_overrides,
-            **options,
+            title, body, key, default_params=default_params, tools=tools, accepts_overrides=accepts_overrides, **options
         )

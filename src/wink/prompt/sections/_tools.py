@@ -30,11 +30,5 @@ class ToolsSection(TextSection[P]):
         **options: Unpack[SectionOptions],
     ) -> None:
         super().__init__(
-            title,
-            description or "",
-            params,
-            key=key,
-            tools=tools,
-            accepts_overrides=accepts_overrides,
-            **options,
+            title, description or "", params, key=key, tools=tools, accepts_overrides=accepts_overrides, **options
         )
