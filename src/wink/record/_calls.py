@@ -53,6 +53,7 @@ SALT: Final = 16
 """So many bytes each of its salts has."""
 FROM_CALLS: Final = """FROM calls CROSS JOIN transactions ON transactions.seq = tx
     CROSS JOIN sessions ON sessions.id = session"""
+"""SQL for all calls, each with its transaction and its session."""
 _SELECT: Final = f"""SELECT calls.seq, tx, transactions.id, name, committed, call_id, tool, prompt, outcome, {{arguments}}, {{rendered}},
     started_at, duration, decisions, effects, ifnull(run, ''), ifnull(approval, 0), error, ifnull(plugin, ''), transactions.changes
     {FROM_CALLS} WHERE {{where}} ORDER BY calls.seq {{order}} LIMIT ?"""

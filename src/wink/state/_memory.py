@@ -24,7 +24,7 @@ def remember(root: int, name: str) -> None:
     directory = user_directory()
     if directory is not None:
         with suppress(OSError, RecordCorrupt), opened_directory(user_place(directory), make=True) as at:
-            replace_file(at, name, _birth(root))
+            replace_file(at, name, birth_of(root))
 
 
 def forget(name: str) -> None:
@@ -47,7 +47,7 @@ def is_gone(root: str, state: str) -> bool:
         with opened_directory(os.path.realpath(root)) as top:
             # A new directory often has the inode, and so the name, of one that was deleted.
             # Asked again: another process may have made it in between.
-            return noted == _birth(top) and not os.path.lexists(state)
+            return noted == birth_of(top) and not os.path.lexists(state)
     except (OSError, RecordCorrupt):
         return False
 
@@ -57,5 +57,6 @@ def user_place(directory: str, name: str = _DIRECTORY) -> str:
     return os.path.join(os.path.realpath(directory), name)
 
 
-def _birth(root: int) -> bytes:
+def birth_of(root: int) -> bytes:
+    """When the workspace with the descriptor `root` was made, as far as the system says it."""
     return str(identity(root)[1]).encode()
