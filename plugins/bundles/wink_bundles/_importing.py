@@ -89,7 +89,18 @@ def _put_transaction(connection: sqlite3.Connection, call: Call) -> None:
     rows = [_change_row(change) for change in call.changes]
     names = [change.path for change in call.changes] + [one.moved_from for one in call.changes if one.moved_from]
     changed = json.dumps([names, *rows]) if rows else None
-    facts = (call.transaction, f"imported-{call.transaction}", 1, call.committed, 0, len(rows), None, reverts, changed)
+    facts = (
+        call.transaction,
+        f"imported-{call.transaction}",
+        1,
+        call.committed,
+        0,
+        len(rows),
+        None,
+        reverts,
+        changed,
+        None,
+    )
     _put(connection, "transactions", facts)
 
 
@@ -120,7 +131,7 @@ def _put_call(connection: sqlite3.Connection, call: Call) -> None:
         call.approval or None,
         call.error,
         call.plugin or None,
-        *(None, None, None, None),
+        *(None, None, None, None, None),
     )
     _put(connection, "calls", row)
 

@@ -7,14 +7,14 @@ Rules of this package:
 * So the state lies in `.wink/<name>`, a name that nobody can guess: it is made of the workspace and of a key that lies in
   the user's own directory. Nothing else below `.wink` is ever opened.
 * A seal in it says that this very directory was made by a wink that has the key. A copy has another inode, and so no seal.
-* That a workspace has one is noted in the user's directory too, only to tell of one that is gone.
+* That a workspace has one is noted in the user's directory too, only to tell of one that is gone; and so is how far the chain
+  of its record has come, by which `wink verify` judges.
 * Beneath it nothing is reached through links, and no file is opened that is not a plain one of this user's.
 """
 
-from wink.state._heads import keep_head, kept_head
 from wink.state._key import key_problem, user_directory
 from wink.state._memory import is_gone
-from wink.state._place import DIRECTORY, EARLIER, Unknown, enter, is_place, locate, make
+from wink.state._place import DIRECTORY, EARLIER, Unknown, enter, is_place, keep_head, kept_head, locate, make
 from wink.state._plain import is_plain, open_directory, opened_directory, read_file, replace_file
 from wink.state._takeover import adopt, put_all_aside, put_aside, strange, unknown
 

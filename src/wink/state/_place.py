@@ -12,9 +12,9 @@ from typing import Final, NamedTuple
 
 from wink.errors import RecordCorrupt, StateKeyError, StateNotKnown, WorkspaceReadOnly
 from wink.state._identity import identity
-from wink.state._key import user_key
-from wink.state._memory import remember
-from wink.state._plain import open_directory
+from wink.state._key import user_directory, user_key
+from wink.state._memory import HEADS, birth_of, remember, user_place
+from wink.state._plain import open_directory, opened_directory, read_file, replace_file
 
 DIRECTORY: Final = ".wink"
 """What all states of a workspace lie in, beneath its root."""
@@ -29,6 +29,7 @@ EARLIER: Final = frozenset(_FIRST.split())
 _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NAME: Final = re.compile(r"[0-9a-f]{32}")
 _MOST_ENTRIES: Final = 10_000
+_MOST_OF_HEAD: Final = 128
 SEAL: Final = "seal-"
 ADOPTING: Final = ".adopting"
 ALL: Final = "."
@@ -294,3 +295,30 @@ def _why(above: int, name: str, own: str) -> str | None:
 def is_mark_of_earlier(name: str) -> bool:
     """Whether the first version of wink, or who has begun to take over what it made, gave something this name."""
     return name in EARLIER or name.endswith(ADOPTING)
+
+
+def keep_head(state: str, position: int, entry: bytes) -> None:
+    """Keep how far the chain of the record in `state` has come: to a position with the hash of its entry.
+
+    Only of a state in `.wink`. Raises `OSError` or `RecordCorrupt` where that cannot be.
+    """
+    directory = user_directory()
+    if directory is not None and is_place(state):
+        with opened_directory(user_place(directory, HEADS), make=True) as at:
+            replace_file(at, os.path.basename(state), f"{position} {entry.hex()} {_birth(state)}".encode())
+
+
+def kept_head(state: str) -> tuple[int, bytes] | None:
+    """Position and hash that were last kept of the chain in `state`; None where there are none that can be read."""
+    directory = user_directory()
+    if directory is not None and is_place(state):
+        with suppress(OSError, RecordCorrupt, ValueError), opened_directory(user_place(directory, HEADS)) as at:
+            position, entry, birth = read_file(at, os.path.basename(state), _MOST_OF_HEAD).decode("ascii").split()
+            # A new directory often has the inode, and so the name, of one that was deleted.
+            return (int(position), bytes.fromhex(entry)) if birth == _birth(state) else None
+    return None
+
+
+def _birth(state: str) -> str:
+    with opened_directory(os.path.dirname(os.path.dirname(state))) as root:
+        return birth_of(root).decode()
