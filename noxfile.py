@@ -108,7 +108,7 @@ REMOVABLE: dict[str, tuple[str, ...]] = {
     "sandbox": ("acp", "batch", "podman", "shell", "ui"),
     "shell": ("acp",),
     "ui": (),
-    "verify": (),
+    "verify": ("bundles",),
 }
 # A quick part of the kernel's tests that would find it asking for them: the first uses the tools for files, the second no plugin.
 WITHOUT_OTHERS = [

@@ -51,7 +51,13 @@ def test_json_says_what_was_written_and_read(worked: Cli, tmp_path: Path) -> Non
     (read,) = worked("import", str(tmp_path / "s.wink"), str(tmp_path / "there"), "--json").rows
 
     assert (written["file"], written["session"], written["runs"]) == (str(tmp_path / "s.wink"), "default", 1)
-    assert read == {"directory": str(tmp_path / "there"), "session": "default", "calls": written["calls"]}
+    assert read == {
+        "directory": str(tmp_path / "there"),
+        "session": "default",
+        "calls": written["calls"],
+        "chain": read["chain"],
+    }
+    assert read["chain"]["position"] == 6
 
 
 def test_a_session_is_read_elsewhere_as_it_was(worked: Cli, place: Path, tmp_path: Path) -> None:
@@ -385,6 +391,7 @@ def test_names_that_only_programs_make_come_along(
     cli: Cli, members: dict[str, bytes], tmp_path: Path, name: str
 ) -> None:
     """A program in a try may name its files in any bytes; that is no reason to lose the session."""
+    del members["chain.jsonl"]  # which knows better
     (tmp_path / "odd.wink").write_bytes(packed(edited(_changed(members, name), "calls.jsonl", reply="\udcff")))
     there = str(tmp_path / "there")
 
@@ -450,3 +457,61 @@ def test_what_is_no_file_is_not_replaced(cli: Any, place: Path) -> None:
 
     assert (done.status, done.err) == (2, "wink: 'pipe' is no file; name another\n")
     assert (place / "pipe").is_fifo()
+
+
+# -- the chain of the record
+
+
+def test_what_is_told_of_calls_fits_the_record(worked: Cli, members: dict[str, bytes], tmp_path: Path) -> None:
+    """Of another session there is nothing but commitments, and the last entry is the one that `wink verify` names."""
+    (tmp_path / "s.wink").write_bytes(packed(members))
+    (read,) = worked("import", str(tmp_path / "s.wink"), str(tmp_path / "there"), "--json").rows
+    links = [json.loads(line) for line in members["chain.jsonl"].splitlines()]
+
+    assert read["chain"] == {"position": links[-1]["position"], "entry": links[-1]["entry"]}
+    assert all(piece["commitment"] and not piece["text"] for piece in links[5]["pieces"])
+    assert [bool(piece["salt"]) for link in links[1:5] for piece in link["pieces"]].count(True) > 10
+    assert b"other.txt" not in members["chain.jsonl"]
+    assert SECRET.encode() not in members["chain.jsonl"]
+    done = worked("verify", "--workspace", str(tmp_path / "there"))
+    assert (done.status, "were written before there was a chain" in done.out) == (0, True)
+
+
+FORGED: dict[str, Any] = {
+    "arguments": {"arguments": "{}"},
+    "a reply": {"reply": "fine"},
+    "a tool": {"tool": "read_file"},
+    "a number": {"number": 1 << 20},
+    "a time": {"started_at": 1},
+    "whether it stands": {"committed": False},
+    "what it took back": {"takes_back": [1]},
+    "an error": {"error": "no"},
+}
+
+
+@pytest.mark.parametrize("what", FORGED)
+def test_a_call_that_was_edited_is_refused(cli: Cli, members: dict[str, bytes], tmp_path: Path, what: str) -> None:
+    """Although the manifest was made to fit."""
+    lines = members["calls.jsonl"].splitlines()
+    lines[-1] = json.dumps(json.loads(lines[-1]) | FORGED[what]).encode()
+    (tmp_path / "s.wink").write_bytes(packed({**members, "calls.jsonl": b"".join(line + b"\n" for line in lines)}))
+
+    done = cli("import", str(tmp_path / "s.wink"), str(tmp_path / "there"))
+
+    assert (done.status, "not what wink's record said" in done.err) == (2, True)
+
+
+@pytest.mark.parametrize("line", [1, 3, 5])
+def test_an_entry_that_was_taken_out_or_edited_is_refused(
+    cli: Cli, members: dict[str, bytes], tmp_path: Path, line: int
+) -> None:
+    """Also one of another session."""
+    lines = members["chain.jsonl"].splitlines(keepends=True)
+    edited_line = json.dumps(json.loads(lines[line]) | {"entry": "00" * 32}).encode() + b"\n"
+    for chain in (lines[:line] + lines[line + 1 :], [*lines[:line], edited_line, *lines[line + 1 :]]):
+        (tmp_path / "s.wink").write_bytes(packed({**members, "chain.jsonl": b"".join(chain)}))
+
+        done = cli("import", str(tmp_path / "s.wink"), str(tmp_path / "there"))
+
+        assert done.status == 2
+        assert "not what wink's record said" in done.err

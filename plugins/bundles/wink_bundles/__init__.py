@@ -5,7 +5,21 @@ from wink_bundles._errors import BundleRefused, ExportFailed, ImportRefused
 from wink_bundles._exporting import export
 from wink_bundles._git import git_bundle
 from wink_bundles._importing import write_import
-from wink_bundles._rows import Call, Change, Event, Exported, LeftOut, Manifest, Prompt, Run, Side, Slice, Turn
+from wink_bundles._rows import (
+    Call,
+    Change,
+    Event,
+    Exported,
+    LeftOut,
+    Link,
+    Manifest,
+    Piece,
+    Prompt,
+    Run,
+    Side,
+    Slice,
+    Turn,
+)
 
 __all__ = [
     "Bundle",
@@ -17,7 +31,9 @@ __all__ = [
     "Exported",
     "ImportRefused",
     "LeftOut",
+    "Link",
     "Manifest",
+    "Piece",
     "Prompt",
     "Run",
     "Side",

@@ -19,13 +19,15 @@ from wink.dataclass import dataclass
 from wink.errors import ParseError, SessionNameError
 from wink.record import microseconds
 from wink.workspace import session_name
+from wink_bundles._chain import check_links
 from wink_bundles._errors import BundleRefused
-from wink_bundles._rows import FORMAT, Call, Event, Exported, LeftOut, Manifest, Member, Run, Slice
+from wink_bundles._rows import FORMAT, Call, Event, Exported, LeftOut, Link, Manifest, Member, Run, Slice
 
 CALLS, EVENTS, RUNS, SLICES = ROWS = ("calls.jsonl", "events.jsonl", "runs.jsonl", "slices.jsonl")
+CHAIN: Final = "chain.jsonl"
 HISTORY: Final = "history.bundle"
 _MANIFEST: Final = "manifest.json"
-_NAMES: Final = frozenset({*ROWS, HISTORY, _MANIFEST})
+_NAMES: Final = frozenset({*ROWS, CHAIN, HISTORY, _MANIFEST})
 
 LARGEST: Final = 512 << 20
 """So many bytes may a bundle have when it is unpacked."""
@@ -60,6 +62,7 @@ def write_bundle(
         EVENTS: session.events,
         RUNS: session.runs,
         SLICES: session.slices,
+        **({CHAIN: session.chain} if session.chain else {}),
     }
     members = {name: "".join(f"{dumps(row)}\n" for row in given).encode() for name, given in rows.items()}
     if history is not None:
@@ -125,6 +128,7 @@ def _read(path: str, file: IO[bytes]) -> Bundle:
         tuple(_rows(path, EVENTS, data[EVENTS], Event)),
         tuple(_rows(path, RUNS, data[RUNS], Run)),
         tuple(_rows(path, SLICES, data[SLICES], Slice)),
+        tuple(_rows(path, CHAIN, data.get(CHAIN, b""), Link)),
     )
     _check(path, manifest, session)
     return Bundle(manifest, session, history)
@@ -228,6 +232,9 @@ def _check(path: str, manifest: Manifest, session: Exported) -> None:
             for side in (change.before, change.after):
                 if side is not None and side.digest is not None and not _DIGEST.fullmatch(side.digest):
                     raise BundleRefused(path, f"call c{call.number} gives {side.digest!r} as a SHA-256")
+    problem = check_links(session)
+    if problem is not None:
+        raise BundleRefused(path, f"it is not what wink's record said: {problem}")
 
 
 def _numbers(session: Exported) -> Iterator[int]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from wink.errors import UnknownSession
 from wink.filesystem import COMPARED_BYTES, DIFFABLE_BYTES, FileChange, FileVersion, Versions
 from wink.record import CallView, Masking, Said, microseconds
+from wink_bundles._chain import links_of
 from wink_bundles._rows import Call, Change, Event, Exported, Prompt, Run, Side, Slice, Turn
 
 if TYPE_CHECKING:
@@ -45,7 +46,16 @@ def export(workspace: Workspace, session: str) -> Exported:
         for one in record.queries.slices(session)
     )
     row = known[session]
-    return Exported(session, row.session_id, microseconds(row.created_at), calls, tuple(events), runs, slices)
+    return Exported(
+        session,
+        row.session_id,
+        microseconds(row.created_at),
+        calls,
+        tuple(events),
+        runs,
+        slices,
+        links_of(workspace, session, calls),
+    )
 
 
 def _call(

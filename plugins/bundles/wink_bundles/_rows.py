@@ -7,8 +7,8 @@ from typing import Any, Final, Literal
 from wink.dataclass import dataclass
 from wink.transactions import Outcome
 
-FORMAT: Final = 3
-"""The format of bundles; those of format 1 lack what models said, and those of format 2 digests."""
+FORMAT: Final = 4
+"""The format of bundles; those of format 1 lack what models said, those of format 2 digests, and those of format 3 the chain."""
 
 Kind = Literal["file", "directory", "link", "other"]
 
@@ -129,6 +129,24 @@ class Slice:
 
 
 @dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of an entry: its text and its salt, where the text is empty for one that stands with a call, or only the commitment."""
+
+    commitment: str = ""
+    salt: str = ""
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """An entry of the record's chain, of whichever session: its position, its hash, and its pieces; of the first only the hash."""
+
+    position: int
+    entry: str
+    pieces: tuple[Piece, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Member:
     """A file in a bundle."""
 
@@ -171,3 +189,4 @@ class Exported:
     events: tuple[Event, ...]
     runs: tuple[Run, ...]
     slices: tuple[Slice, ...]
+    chain: tuple[Link, ...] = ()

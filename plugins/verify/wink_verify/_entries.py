@@ -88,10 +88,10 @@ def entries(ask: Ask, start: Start, last: tuple[int, int]) -> Iterator[Entry]:
             return None
 
     call = following()
-    number, before = start.number, start.position
+    number, before, is_begun = start.number, start.position, bool(start.entry)
     for position, *facts, changed, chain in _rows(ask, _TRANSACTIONS, start.position, last[0]):
-        # Before there was a chain, the first ones were forgotten without a trace.
-        if position != before + 1 and before:
+        # Before there was a chain, entries were forgotten without a trace, and a session that was brought here has only its own.
+        if position != before + 1 and is_begun:
             raise Mismatch(before + 1, _missing(position - before - 1))
         pieces = [b"", _as_written(changed, position)] if changed else [b""]
         first, mine, rows = number, list[bytes | None](), list[list[Any]]()
@@ -104,12 +104,12 @@ def entries(ask: Ask, start: Start, last: tuple[int, int]) -> Iterator[Entry]:
         chains = [found for found in (*mine, chain) if found is not None]
         if len(chains) > 1 or (chains and mine and mine[-1] is None):
             raise Mismatch(position, "a call was added to it, or taken out of it")
-        if chains and position != before + 1:
+        if chains and position != before + 1:  # the first that is chained
             raise Mismatch(before + 1, _missing(position - before - 1))
         if chains and number != first + len(mine):
             raise Mismatch(position, "its calls have other numbers")
         pieces[0] = as_text((position, *facts, first, rows)).encode()
-        before = position
+        before, is_begun = position, is_begun or bool(chains)
         yield Entry(position, number, chains[0] if chains else None, pieces, changed, bool(facts[4]))
         if broken:
             raise broken[0]

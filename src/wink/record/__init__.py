@@ -2,7 +2,7 @@
 
 from wink.record._approvals import ApprovalTable
 from wink.record._binding import as_text, execute
-from wink.record._calls import CALL_FACTS, FROM_CALLS, HASH, entry_hash, microseconds, moment
+from wink.record._calls import CALL_FACTS, FROM_CALLS, HASH, SALT, chained, commitment, entry_hash, microseconds, moment
 from wink.record._checkpoints import Checkpoint, Listed
 from wink.record._database import Durability, create_imported
 from wink.record._events import Noted, Place, Turn
@@ -24,6 +24,7 @@ __all__ = [
     "CALL_FACTS",
     "FROM_CALLS",
     "HASH",
+    "SALT",
     "KEEP",
     "KEPT_BYTES",
     "KEPT_RESULTS",
@@ -63,6 +64,8 @@ __all__ = [
     "Unfolded",
     "WORDS",
     "as_text",
+    "chained",
+    "commitment",
     "create_imported",
     "entry_hash",
     "execute",

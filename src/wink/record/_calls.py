@@ -81,6 +81,16 @@ def entry_hash(before: bytes, pieces: Sequence[bytes], salts: bytes) -> bytes:
     return blake2b(found, digest_size=HASH).digest()
 
 
+def commitment(salt: bytes, piece: bytes) -> bytes:
+    """What `entry_hash` makes of a piece, for who has not all of them."""
+    return blake2b(salt + piece, digest_size=HASH).digest()
+
+
+def chained(before: bytes, commitments: bytes) -> bytes:
+    """The hash of an entry after one with the hash `before`, of the commitments to its pieces one after the other."""
+    return blake2b((before or bytes(HASH)) + commitments, digest_size=HASH).digest()
+
+
 def write_entry(
     connection: sqlite3.Connection,
     head: Head | None,

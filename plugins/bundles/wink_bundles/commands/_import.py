@@ -27,9 +27,14 @@ def import_(file: str, directory: str | None, as_json: bool) -> None:
     history = write_import(bundle, target)
     if as_json:
         manifest, directory = bundle.manifest, os.path.abspath(target)
-        echo_json(directory=directory, session=manifest.session, calls=manifest.calls)
+        chain = bundle.session.chain
+        entry = {"position": chain[-1].position, "entry": chain[-1].entry} if chain else None
+        echo_json(directory=directory, session=manifest.session, calls=manifest.calls, chain=entry)
         return
     click.echo(one_line(f"session {bundle.manifest.session}: {bundle.manifest.calls} calls, in {target}"))
+    if bundle.session.chain:
+        last = bundle.session.chain[-1]
+        click.echo(f"its calls fit the chain of their record, which ends with entry {last.position}, {last.entry}")
     click.echo(one_line(f"`wink log --workspace {target}` lists them"))
     if bundle.history is not None:
         click.echo(one_line(f"`git clone {os.path.join(target, history)}` gives what they changed"))
