@@ -20,6 +20,7 @@ from tests.states import journals
 
 from wink.state import adopt, locate, unknown
 from wink.workspace import Workspace
+from wink_verify import verify
 
 from . import _tries
 from ._library import CHANGING, KILL, Fault, Injector
@@ -327,6 +328,9 @@ class Laboratory:
                     workspace.fold()
                     workspace.undo(next(row.position for row in workspace.calls() if row.tool == "many"), dry_run=True)
                 wedged += _left(tree, {row.transaction_id for row in workspace.calls() if row.committed})
+                verdict = verify(workspace)
+                if not verdict.fits:
+                    wedged.append(f"verify: entry {verdict.position}: {verdict.problem}")
         except Exception as error:
             wedged.append(f"opening raised {type(error).__name__}: {error}")
         above = Path(tree).parent
