@@ -278,4 +278,4 @@ def test_a_program_in_the_sandbox_cannot_trust_for_the_user(loose: Path, tmp_pat
     )
 
     assert done.returncode == 0, done
-    assert sorted(path.name for path in state.iterdir()) == ["heads", "key", "known"]
+    assert sorted(path.name for path in state.iterdir()) == ["key", "known"]

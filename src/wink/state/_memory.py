@@ -15,7 +15,8 @@ from wink.state._key import user_directory
 from wink.state._plain import opened_directory, read_file, replace_file
 
 _DIRECTORY: Final = "known"
-HEADS: Final = "heads"
+HEAD: Final = ".head"
+"""What the name of a state ends with where the head of its record is kept."""
 _MOST_BYTES: Final = 64
 
 
@@ -31,9 +32,9 @@ def forget(name: str) -> None:
     """Note that somebody has put this state away on purpose."""
     directory = user_directory()
     if directory is not None:
-        for one in (_DIRECTORY, HEADS):
-            with suppress(OSError, RecordCorrupt), opened_directory(user_place(directory, one)) as at:
-                os.unlink(name, dir_fd=at)
+        for one in (name, name + HEAD):
+            with suppress(OSError, RecordCorrupt), opened_directory(user_place(directory)) as at:
+                os.unlink(one, dir_fd=at)
 
 
 def is_gone(root: str, state: str) -> bool:
@@ -52,9 +53,9 @@ def is_gone(root: str, state: str) -> bool:
         return False
 
 
-def user_place(directory: str, name: str = _DIRECTORY) -> str:
-    """The real path of what is kept under a name in the user's own directory."""
-    return os.path.join(os.path.realpath(directory), name)
+def user_place(directory: str) -> str:
+    """The real path of the memory in the user's own directory."""
+    return os.path.join(os.path.realpath(directory), _DIRECTORY)
 
 
 def birth_of(root: int) -> bytes:

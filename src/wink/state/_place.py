@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from wink.errors import RecordCorrupt, StateKeyError, StateNotKnown, WorkspaceReadOnly
 from wink.state._identity import identity
 from wink.state._key import user_directory, user_key
-from wink.state._memory import HEADS, birth_of, remember, user_place
+from wink.state._memory import HEAD, birth_of, remember, user_place
 from wink.state._plain import open_directory, opened_directory, read_file, replace_file
 
 DIRECTORY: Final = ".wink"
@@ -304,16 +304,18 @@ def keep_head(state: str, position: int, entry: bytes) -> None:
     """
     directory = user_directory()
     if directory is not None and is_place(state):
-        with opened_directory(user_place(directory, HEADS), make=True) as at:
-            replace_file(at, os.path.basename(state), f"{position} {entry.hex()} {_birth(state)}".encode())
+        with opened_directory(user_place(directory), make=True) as at:
+            replace_file(at, os.path.basename(state) + HEAD, f"{position} {entry.hex()} {_birth(state)}".encode())
 
 
 def kept_head(state: str) -> tuple[int, bytes] | None:
     """Position and hash that were last kept of the chain in `state`; None where there are none that can be read."""
     directory = user_directory()
     if directory is not None and is_place(state):
-        with suppress(OSError, RecordCorrupt, ValueError), opened_directory(user_place(directory, HEADS)) as at:
-            position, entry, birth = read_file(at, os.path.basename(state), _MOST_OF_HEAD).decode("ascii").split()
+        with suppress(OSError, RecordCorrupt, ValueError), opened_directory(user_place(directory)) as at:
+            position, entry, birth = (
+                read_file(at, os.path.basename(state) + HEAD, _MOST_OF_HEAD).decode("ascii").split()
+            )
             # A new directory often has the inode, and so the name, of one that was deleted.
             return (int(position), bytes.fromhex(entry)) if birth == _birth(state) else None
     return None
