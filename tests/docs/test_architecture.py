@@ -10,7 +10,7 @@ import grimp
 from docs.size import ROOT, SOURCE, folders, kernel, modules, packages
 
 PAGE = (ROOT / "docs/explanation/architecture.md").read_text(encoding="utf-8")
-KERNEL = 32_545
+KERNEL = 32_550
 """Lines of code that the kernel may have; lower it when some go."""
 MODULES = 25
 LARGER = {

@@ -99,6 +99,20 @@ def test_turns_of_runs_that_ended_long_ago_are_not_kept(workspace: Workspace, mo
         workspace.rewind(1, 0)
 
 
+def test_what_is_forgotten_is_not_gone_back_over(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that has ended keeps no call from being forgotten, and files must not stay while the conversation goes."""
+    monkeypatch.setattr("wink.record._forgetting.LISTED", 1)
+    ran(workspace, 3)
+    workspace.fold()
+    monkeypatch.setattr("wink.record._forgetting._FREE", "SELECT 2")
+    assert workspace.gc(calls=1).forgotten == 2
+    before = files(Path(workspace.root))
+    with pytest.raises(NothingToUndo, match="what turn 1 of r1 did is not kept any more"):
+        workspace.rewind(1, 0)
+    assert files(Path(workspace.root)) == before
+    assert workspace.rewind(1, 2).turns == (3, 4)
+
+
 def test_a_conversation_with_secrets_that_are_gone_is_refused(workspace: Workspace) -> None:
     """They are dropped when a run ends; what is masked must not be sent on as if it had been said."""
     ran(workspace, 2, "password = 'hunter22'")

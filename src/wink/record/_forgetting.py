@@ -41,7 +41,8 @@ _TEXTS: Final = """SELECT texts.id, texts.size * length(content) / max(text_bloc
 _FREE: Final = f"""SELECT min(
     ifnull((SELECT tx - 1 FROM calls ORDER BY seq DESC LIMIT 1 OFFSET {LISTED - 1}), 0),
     ifnull((SELECT min(position) FROM checkpoints), 1 << 62),
-    ifnull((SELECT min(tx) - 1 FROM calls WHERE seq > (SELECT min(position) FROM run_turns)), 1 << 62))"""
+    ifnull((SELECT min(tx) - 1 FROM calls WHERE seq > (SELECT min(position) FROM run_turns JOIN runs ON id = run
+        WHERE state <> 'ended')), 1 << 62))"""
 _UNFOLDED: Final = """SELECT min(seq) FROM transactions WHERE committed = 1 AND changes > 0
     AND seq > ifnull((SELECT max(tx) FROM folds), 0)"""
 _FIRST: Final = "SELECT seq, started_at, (SELECT max(seq) FROM calls) FROM calls ORDER BY seq LIMIT 1"
@@ -138,6 +139,7 @@ class Forgetting:
         with self._ledger.database.hold():
             calls = self._ledger.ask("SELECT tx, seq FROM calls WHERE tx <= ? ORDER BY seq", position)
             found = self._ledger.ask("SELECT seq FROM transactions WHERE seq <= ? ORDER BY seq", position)
+        self._ledger.keep_head(always=True)  # one that is forgotten could be held against nothing
         for at in range(0, len(found), _AT_ONCE):
             (upto,) = found[min(at + _AT_ONCE, len(found)) - 1]
             before = bisect_right(calls, upto, key=lambda row: row[0])

@@ -149,9 +149,12 @@ class Ledger:
             if entry.approval:
                 self.sealed.drop(f"approval-{entry.approval}")
 
-    def keep_head(self) -> None:
-        """Keep the head of the chain outside of the workspace, where that can be done; not over one that does not fit."""
-        if self._head is None:  # nothing was written here
+    def keep_head(self, *, always: bool = False) -> None:
+        """Keep the head of the chain outside of the workspace, where that can be done; not over one that does not fit.
+
+        Where nothing was written here it is left as it is, unless `always`.
+        """
+        if self._head is None and not always:
             return
         with suppress(Exception):  # what is kept may lag behind, and a call must not suffer
             kept = kept_head(self.database.state)

@@ -50,6 +50,9 @@ def rewind(
         gone = tuple(turn for turn in runs.turns(number) if turn.number > to)
         if to < 0 or not gone:
             raise NothingToUndo(_nothing_after(runs, number, to))
+        oldest = record.forgetting.first()
+        if oldest is not None and oldest[0] > gone[0].position + 1:
+            raise NothingToUndo(f"what turn {to + 1} of r{number} did is not kept any more")
         kept = runs.turns(number, exact=True, last=to)
         source = Fork(number, to, gone[0].position) if fork else None
         done = list[int]()
