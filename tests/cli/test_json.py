@@ -28,6 +28,7 @@ def killed(context: ToolContext) -> str:
     return ""
 """
 WITHOUT = {
+    "acp": "it speaks a protocol until it is ended",
     "call": "it prints the tool's reply; its --json takes the arguments",
     "completion": "it prints what a shell reads",
     "events": "it prints JSON anyway",

@@ -430,9 +430,9 @@ def test_killed_undo_happened_or_did_not(run: Run, root: Path, moment: str, expe
         with Workspace.open(root) as workspace:
             call(workspace, "first", lambda session, files: files.write("a.txt", "after"))
             record, revert = workspace.record, type(workspace.record).revert
-            def die(self, *values):
+            def die(self, *values, **more):
                 if {moment!r} == "after":
-                    revert(self, *values)
+                    revert(self, *values, **more)
                 os.kill(os.getpid(), signal.SIGKILL)
             type(record).revert = die
             workspace.undo()

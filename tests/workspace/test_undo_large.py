@@ -123,7 +123,7 @@ def test_a_failed_undo_leaves_the_large_file_where_it_was_kept(
     call(workspace, lambda files, _: files.write("zzz", "last"))
     before = {path.relative_to(root): path.lstat() for path in (state_of(root) / "staged").rglob("*.bin")}
 
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:

@@ -54,7 +54,7 @@ def address_of(text: str) -> Address:
     >>> address_of("example.com:8000")
     Traceback (most recent call last):
     ...
-    wink.errors.AddressRefused: cannot serve at 'example.com:8000': its host is no address; use 127.0.0.1, localhost, [::1], or an IP address of this machine
+    wink_http._errors.AddressRefused: cannot serve at 'example.com:8000': its host is no address; use 127.0.0.1, localhost, [::1], or an IP address of this machine
     """
     host, colon, port = text.rpartition(":")
     host = host.removeprefix("[").removesuffix("]") if colon else ""

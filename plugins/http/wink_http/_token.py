@@ -27,7 +27,7 @@ def token_in(text: str, source: str) -> str:
     >>> token_in("hunter2", "the file")
     Traceback (most recent call last):
     ...
-    wink.errors.TokenUnusable: the file holds no token that can be used: it has fewer than 16 characters; give a file that has one, from `openssl rand -hex 32`, with --token-file
+    wink_http._errors.TokenUnusable: the file holds no token that can be used: it has fewer than 16 characters; give a file that has one, from `openssl rand -hex 32`, with --token-file
     """
     token = text.strip()
     if len(token) < _FEWEST:

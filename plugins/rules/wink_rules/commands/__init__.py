@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from wink_rules.commands._test import test
+from wink_rules.commands._expected import expected
 
 
 @click.group()
@@ -12,4 +12,4 @@ def rules() -> None:
     """Check what rules do. `wink explain` lists them, and says of one call, path, host or command line what they make of it."""
 
 
-rules.add_command(test)
+rules.add_command(expected)

@@ -30,7 +30,7 @@ class _Tested(NamedTuple):
 @click.option("--section", "sections", multiple=True, metavar="NAME", help="Add a section that a plugin offers.")
 @click.option("--policy", "policies", multiple=True, metavar="NAME", help="Add a policy that a plugin offers.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
-def test(file: str, workspace: str, sections: tuple[str, ...], policies: tuple[str, ...], as_json: bool) -> int:
+def expected(file: str, workspace: str, sections: tuple[str, ...], policies: tuple[str, ...], as_json: bool) -> int:
     """Hold what rules do against what FILE expects, so that a team keeps its rules in CI.
 
     FILE is TOML with tables [[test]]: a tool with its arguments, or paths that are read or written, hosts or command lines, and
