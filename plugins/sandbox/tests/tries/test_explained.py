@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import http.server
 import json
 import os
-import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -241,28 +239,6 @@ def test_persist_is_what_makes_a_file_of_the_home_real(cli: Cli, place: Path, ow
     cli("try", "-q", "--", "sh", "-c", "mkdir -p ~/notes; echo 1 > ~/notes/today.json; echo 2 > ~/notes/other.json")
 
     assert os.listdir(home / "notes") == allowed(answers, "wink try", "write") == ["today.json"]
-
-
-class _Server(http.server.BaseHTTPRequestHandler):
-    def do_GET(self) -> None:
-        self.send_response(200)
-        self.end_headers()
-        self.wfile.write(b"served\n")
-
-    def log_message(self, format: str, *args: Any) -> None:
-        pass
-
-
-@pytest.fixture
-def port() -> Iterator[int]:
-    """Of a server on loopback."""
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Server)
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
-    thread.start()
-    yield server.server_port
-    server.shutdown()
-    server.server_close()
-    thread.join()
 
 
 @pytest.mark.parametrize(
