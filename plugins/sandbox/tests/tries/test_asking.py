@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 from plugins.sandbox.tests.tries.conftest import Wink
-from plugins.sandbox.tests.tries.test_network import own, port
+from plugins.sandbox.tests.tries.test_network import own
 
-__all__ = ["own", "port"]
+__all__ = ["own"]
 
 Begin = Callable[..., "Terminal"]
 
