@@ -400,9 +400,14 @@ def histories(session: nox.Session) -> None:
 
 @nox.session(python=MAIN, default=False)
 def dying(session: nox.Session) -> None:
-    """The helper of an attached agent, killed at every step; some 20 minutes."""
+    """The helper of an attached agent, and `wink rewind` of one, killed at every step; some 15 minutes."""
     session.install("-e", ".", *groups("test"))
-    words = ["pytest", "plugins/attach/tests/test_dying.py", *session.posargs]
+    words = [
+        "pytest",
+        "plugins/attach/tests/test_dying.py",
+        "plugins/attach/tests/test_rewind_killed.py",
+        *session.posargs,
+    ]
     session.run(*words, env={"WINK_EVERY_STEP": "1"})
 
 

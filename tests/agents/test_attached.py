@@ -18,7 +18,9 @@ from tests.agents import clients, npm
 from tests.agents.files import snapshot
 from tests.agents.model_server import serving
 from tests.agents.script import ScriptedModel, Turn
+from tests.faults._library import build
 
+KILLED = Path(__file__).parents[2] / "plugins/attach/tests/killed.py"
 RULES = """
 [[rules]]
 action = "deny"
@@ -67,6 +69,18 @@ class Attached:
         )
         assert done.returncode == 0, done.stderr
         return done.stdout
+
+    def die(self, number: int, library: Path, *arguments: str, **environment: str) -> None:
+        """Run a command of wink's that is killed before a change in the repository."""
+        done = subprocess.run(
+            [sys.executable, str(KILLED), str(self.repository), str(number), *arguments],
+            cwd=self.repository,
+            env={"HOME": str(self.home), **environment, "LD_PRELOAD": str(library)},
+            capture_output=True,
+            check=False,
+            timeout=100,
+        )
+        assert done.returncode == -signal.SIGKILL, done.stderr
 
     def calls(self) -> list[dict[str, Any]]:
         """The calls, oldest first."""
@@ -862,8 +876,12 @@ WORDS = {
 
 @pytest.mark.timeout(500)
 @pytest.mark.parametrize("agent", WORDS)
-def test_files_and_conversation_go_back_to_the_end_of_a_turn(attached: Attached, agent: str) -> None:
-    """The model is not sent what was taken back, the files are those of the moment, and what a person wrote meanwhile stays."""
+def test_files_and_conversation_go_back_to_the_end_of_a_turn(attached: Attached, agent: str, tmp_path: Path) -> None:
+    """The model is not sent what was taken back, the files are those of the moment, and what a person wrote meanwhile stays.
+
+    Also where wink was killed before, when it had a copy of the conversation and had begun with the files.
+    """
+    library = build(tmp_path)
     model = ScriptedModel(
         [
             Turn("The first.", [shell_of(agent, "echo 1 > one.txt; echo 1 >> notes.txt")]),
@@ -889,7 +907,12 @@ def test_files_and_conversation_go_back_to_the_end_of_a_turn(attached: Attached,
         shown = attached.wink("rewind", "--to", "1", "--dry-run", **more)
         assert [line.partition(": ")[0] for line in shown.splitlines()[:2]] == ["turn 2 would go", "turn 3 would go"]
         assert "Do the second thing" in shown
-        assert attached.files() == third | {"mine.txt": b"mine"}
+        for number in (
+            0,
+            60,
+        ):  # whatever it has done to the agent's conversations by then, the next one goes on from there
+            attached.die(number, library, "rewind", "--to", "1", "--", *WORDS[agent], **more)
+            assert attached.files() == third | {"mine.txt": b"mine"}
         told = json.loads(attached.wink("rewind", "--to", "1", "--json", "--", *WORDS[agent], **more))
         assert told["turns"] == [2, 3]
         assert told["ready"]

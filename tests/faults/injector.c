@@ -62,7 +62,7 @@ static int verdict(int kind, const char *name, int is_ours) {
     if (!is_open || !is_ours) return GO;
     long n = count++;
     if (n < TRACED) kinds[n] = (unsigned char)kind, names[n] = name;
-    if (action == COUNT || !(kind & mask) || (action == FAIL_ON ? n < at : n != at)) return GO;
+    if (action == COUNT || !(kind & mask) || (action == FAIL_ON || action == KILL ? n < at : n != at)) return GO;
     fired++;
     if (action == KILL) kill(getpid(), SIGKILL);
     if (action == SHORT || action == TEAR) return HALF;
