@@ -74,7 +74,7 @@ def test_what_cannot_be_gone_back_to_is_said(workspace: Workspace) -> None:
     ran(workspace, 2)
     before = files(Path(workspace.root))
 
-    with pytest.raises(UnknownRun, match="'r7' is not known; these can be resumed: r1"):
+    with pytest.raises(UnknownRun, match="'r7' is not known; `wink runs --all` lists them"):
         workspace.rewind(7, 1)
     with pytest.raises(NothingToUndo, match="r1 has no turn after turn 3; its last is turn 3"):
         workspace.rewind(1, 3)

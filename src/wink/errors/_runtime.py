@@ -129,14 +129,15 @@ class ApprovalChanged(WinkError):
 
 
 class UnknownRun(WinkError, LookupError):
-    """There is no such run to go on with; `known` are those that there are."""
+    """There is no such run; `known` are those that could be resumed, and None where one that has ended would do as well."""
 
-    def __init__(self, run_id: str, problem: str = "", known: Sequence[str] = ()) -> None:
-        self.run_id, self.problem, self.known = run_id, problem, tuple(known)
+    def __init__(self, run_id: str, problem: str = "", known: Sequence[str] | None = ()) -> None:
+        self.run_id, self.problem, self.known = run_id, problem, known if known is None else tuple(known)
         super().__init__(run_id, problem, self.known)
 
     def __str__(self) -> str:
-        remedy = f"these can be resumed: {', '.join(self.known)}" if self.known else "no run can be resumed"
+        resumable = f"these can be resumed: {', '.join(self.known)}" if self.known else "no run can be resumed"
+        remedy = "`wink runs --all` lists them" if self.known is None else resumable
         return f"run {self.run_id!r} {self.problem}; {remedy}" if self.run_id else f"there is no such run; {remedy}"
 
 

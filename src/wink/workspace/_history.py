@@ -50,11 +50,7 @@ def diff_of_some(
     if session is not None and session not in record.sessions():
         raise UnknownSession(session, record.sessions())
     if run is not None and (not 0 < run < _LAST or record.runs.find(run) is None):
-        raise UnknownRun(
-            f"r{run}",
-            "is not in this workspace",
-            tuple(f"r{row.number}" for row in record.runs.rows() if row.state != "ended"),
-        )
+        raise UnknownRun(f"r{run}", "is not known", None)
     runs = [None if run is None else f"r{run}"]
     if turn is not None:
         runs = [one.run for one in record.queries.turns()] if turn == 0 else [f"t{turn}"]

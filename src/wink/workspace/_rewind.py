@@ -44,7 +44,7 @@ def rewind(
     runs = record.runs
     row = runs.find(number)
     if row is None or not row.is_ours:
-        raise UnknownRun(f"r{number}", "is not known", tuple(f"r{one.number}" for one in runs.rows() if one.is_ours))
+        raise UnknownRun(f"r{number}", "is not known", None)
     lock = None if dry_run else runs.lock(number)
     try:
         gone = tuple(turn for turn in runs.turns(number) if turn.number > to)
