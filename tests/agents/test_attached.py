@@ -18,7 +18,7 @@ from tests.agents import clients, npm
 from tests.agents.files import snapshot
 from tests.agents.model_server import serving
 from tests.agents.script import ScriptedModel, Turn
-from tests.faults._library import build
+from tests.faults.library import build
 
 KILLED = Path(__file__).parents[2] / "plugins/attach/tests/killed.py"
 RULES = """

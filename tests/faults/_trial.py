@@ -23,10 +23,10 @@ from wink.workspace import Workspace
 from wink_verify import verify
 
 from . import _tries
-from ._library import CHANGING, KILL, Fault, Injector
 from ._power import Disk, Event, events, surviving
 from ._state import PROBE, Files, State, copy_tree, differences, files_of, told
 from ._workload import Note, Operation, call, make_tree, open_workspace, perform, prepare
+from .library import CHANGING, KILL, Fault, Injector
 
 PATIENCE_SECONDS: Final = 30
 """A process that takes longer than this hangs."""

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from ._library import FAULTS, POWER
 from ._trial import Laboratory, Verdict
 from ._workload import OPERATIONS
+from .library import FAULTS, POWER
 
 SEEDS: Final = 16
 """How many outcomes of a cut of power are tried after each change."""

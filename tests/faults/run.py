@@ -24,7 +24,7 @@ from queue import Empty, SimpleQueue
 from threading import Lock
 from typing import Any, Final
 
-from ._library import FAULTS, POWER, build, compiler
+from .library import FAULTS, POWER, build, compiler
 
 PROJECT: Final = Path(__file__).parents[2]
 _IN_MEMORY: Final = "/dev/shm"

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from ._library import compiler
+from .library import compiler
 from .run import run
 
 OPERATIONS = (

@@ -13,7 +13,7 @@ from pathlib import Path
 def main(tree: str, number: str, *arguments: str) -> None:
     """Count from the start of the command on."""
     sys.path.insert(0, str(Path(__file__).parents[3]))
-    from tests.faults._library import KILL, Injector
+    from tests.faults.library import KILL, Injector
 
     from wink.cli import main as wink
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from plugins.attach.tests.conftest import Project
 from plugins.attach.tests.test_rewinding import UUID, rewound, three
-from tests.faults._library import build, compiler
+from tests.faults.library import build, compiler
 
 __all__ = ["three"]
 

@@ -216,7 +216,7 @@ def test_a_bad_name_for_a_checkpoint_is_said(visitor: Visitor) -> None:
 def test_a_try_is_shown_and_accepted_whole(visitor: Visitor, workspace: Workspace, place: Path) -> None:
     """As one call that can be undone; then there is no try any more."""
     tried(workspace)
-    assert "formatter 2 paths changed" in text_of(visitor.get("/waiting"))
+    assert "formatter 2 paths changed" in text_of(visitor.get("/board"))
     told = text_of(visitor.get("/tries/formatter"))
     assert "ruff format --check . " in told
     assert "Amounts are kept in whole cents." in told
@@ -254,7 +254,7 @@ def test_a_part_of_a_try_is_accepted_and_the_rest_dropped(visitor: Visitor, work
     assert (place / name).read_text() == "x\n"
     assert not (place / "setup.cfg").exists()
     dropped = visitor.confirm("/do/drop", **{"try": "mine", "scope": "all"})
-    assert dropped.headers["location"] == "/waiting"
+    assert dropped.headers["location"] == "/board"
     assert tries(workspace) == ()
     assert not (place / "setup.cfg").exists()
 
@@ -286,8 +286,8 @@ def test_a_try_in_the_way_of_others_is_told(visitor: Visitor, workspace: Workspa
     assert not (place / "setup.cfg").exists()
 
 
-def test_dropping_says_that_it_cannot_be_undone(visitor: Visitor, workspace: Workspace) -> None:
-    """The one thing here that cannot."""
+def test_dropping_says_how_it_comes_back(visitor: Visitor, workspace: Workspace) -> None:
+    """Not from here."""
     tried(workspace)
 
-    assert "the one thing here that cannot be undone" in text_of(visitor.get("/do/drop?try=formatter"))
+    assert "`wink drop --undo` brings it back" in text_of(visitor.get("/do/drop?try=formatter"))

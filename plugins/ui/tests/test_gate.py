@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 from wink_ui._app import Page, page_app
 
 EVERYTHING = (
-    "/", "/rows", "/glance", "/calls/1", "/calls/1/files/0", "/calls/1/prompt", "/waiting", "/tries/a", "/state", "/back",
+    "/", "/rows", "/glance", "/calls/1", "/calls/1/files/0", "/calls/1/prompt", "/waiting", "/board", "/tries/a", "/state", "/back",
     "/slices/1", "/do/undo", "/do/redo", "/do/restore", "/do/accept", "/do/drop", "/live", "/static/page.css",
     "/favicon.ico", "/nothing",
 )  # fmt: skip

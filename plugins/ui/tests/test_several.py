@@ -26,7 +26,7 @@ from wink_ui._several import Pages, roots_of
 ONE, TWO = "/w/invoices", "/w/invoices-2"
 LINKS = ("href", "src", "action", "formaction", "hx-get", "data-to")
 ANSWERS = (
-    "/", "/?text=parse", "/rows?limit=3", "/glance", "/calls/4", "/calls/4/files/0", "/calls/4/prompt", "/calls/99", "/waiting", "/runs", "/runs/1",
+    "/", "/?text=parse", "/rows?limit=3", "/glance", "/calls/4", "/calls/4/files/0", "/calls/4/prompt", "/calls/99", "/waiting", "/board", "/runs", "/runs/1",
     "/runs/1?call=4", "/changes?run=r1", "/changes?try=formatter&view=side", "/changes?session=default&path=none",
     "/changes/file?run=r1&file=notes/todo.md", "/changes/file?run=r1&file=notes/todo.md&side=after", "/tries/formatter", "/tries/formatter/files/0",
     "/tries/none", "/state", "/back", "/slices/1", "/do/undo?call=4", "/do/undo?call=9", "/do/redo", "/do/restore?checkpoint=one",
@@ -102,9 +102,9 @@ def test_the_list_says_how_each_stands(read: tuple[tuple[Path, Path], Visitor]) 
 
     for place in places:
         assert f"invoices {place} last call c13 write_file denied" in told
-    assert told.count("Waiting for you: 1 call, 1 try") == 2
+    assert told.count("Waiting for you: 1 call · Board: 1 try") == 2
     assert {value for tag, _, value in Links(visitor.get("/", part=True)).found if tag == "a"} == {
-        f"{root}{path}" for root in (ONE, TWO) for path in ("/", "/calls/13", "/waiting")
+        f"{root}{path}" for root in (ONE, TWO) for path in ("/", "/calls/13", "/waiting", "/board")
     }
 
 
@@ -202,7 +202,7 @@ def test_a_form_changes_its_own_workspace_and_leads_back_below_its_prefix(
     assert done.headers["location"] == f"{ONE}/waiting?done=approved&request=a1"
     done = visitor.confirm(f"{ONE}/do/undo", call="9")
     assert done.headers["location"] == f"{ONE}/calls/14?done=undo"
-    assert visitor.confirm(f"{ONE}/do/drop", **{"try": "formatter"}).headers["location"] == f"{ONE}/waiting"
+    assert visitor.confirm(f"{ONE}/do/drop", **{"try": "formatter"}).headers["location"] == f"{ONE}/board"
 
     assert [(place / "notes/todo.md").exists() for place in places] == [False, True]
     with Workspace.open(places[1]) as other:

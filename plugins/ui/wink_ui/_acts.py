@@ -18,13 +18,14 @@ from wink.dataclass import dataclass
 from wink.errors import MergeRefused, TryConflict, UndoConflict, UnknownCheckpoint, WinkError
 from wink.filesystem import DIFFABLE_BYTES, FileChange, FileVersion
 from wink.workspace import Reverted
-from wink_sandbox.tries import Accepted, Try
+from wink_sandbox.tries import Accepted, CheckFailed, Try
 from wink_ui._asked import Asked, path_of
 from wink_ui._groups import LISTED, listed, sort_out
 from wink_ui._pages import address, answer, redirect
 from wink_ui._words import plural
 
 Done = Reverted | Accepted
+_OUTPUT: Final = 20_000
 ROWS: Final = 6000
 """So many rows of diffs are shown before an act; of the other files only the names."""
 
@@ -64,6 +65,10 @@ def act(asked: Asked) -> Response:
         return _preview(asked, wanted, moved=True)
     except (UndoConflict, TryConflict, MergeRefused) as error:
         return _conflict(asked, wanted, error)
+    except CheckFailed as error:
+        title = "The check has not passed; nothing was accepted"
+        text = f"{error}\n\n{error.output[-_OUTPUT:]}"
+        return answer(asked, "conflict.html", 409, act=wanted, text=text, conflicts=(), title=title)
     return redirect(asked, _after(wanted, done))
 
 
@@ -112,7 +117,13 @@ def _after(wanted: Act, done: Done) -> str:
     if done.call is not None:
         return address(f"/calls/{done.call}", done=wanted.verb)
     tried = dict(wanted.fields).get("try")
-    return f"/tries/{tried}" if tried and isinstance(done, Accepted) and not done.is_over else "/waiting"
+    return (
+        f"/tries/{tried}"
+        if tried and isinstance(done, Accepted) and not done.is_over
+        else "/board"
+        if tried
+        else "/waiting"
+    )
 
 
 # -- the acts
@@ -164,17 +175,23 @@ def _accept(asked: Asked) -> Act:
     def run(dry_run: bool, confirm: Callable[[Done], object] | None) -> Done:
         from wink.cli import (  # which reads many modules, and looking at a page needs none of them
             path_denials,
+            rule_policies,
             settings_problem,
         )
+        from wink_sandbox.hiding import hiding_by
+        from wink_sandbox.tries import check_of
 
         asked.check_settings()
+        command, root = asked.value("check").strip(), asked.workspace.root
+        hiding = hiding_by(rule_policies(root), "run_command") if command else None
         return tried.accept(
             *paths,
             dry_run=dry_run,
             confirm=confirm,
             portable_names=asked.portable_names(),
             settings=settings_problem,
-            denial=path_denials(asked.workspace.root),
+            denial=path_denials(root),
+            check=check_of(("/bin/sh", "-c", command), hiding) if command and not dry_run else None,
         )
 
     lead = "Makes what was tried the workspace's, as one call that can be undone."
@@ -190,7 +207,7 @@ def _drop(asked: Asked) -> Act:
     def run(dry_run: bool, confirm: Callable[[Done], object] | None) -> Done:
         return tried.drop(*paths, dry_run=dry_run, confirm=confirm)
 
-    lead = "Forgets what was tried. This is the one thing here that cannot be undone."
+    lead = "Forgets what was tried. Until others have been dropped after it, `wink drop --undo` brings it back."
     title = f"Drop {what} of the try {tried.name}"
     return Act(
         "drop", title, lead, f"Drop {what}", f"/tries/{tried.name}", fields, run, lambda done: _marks(tried, done)

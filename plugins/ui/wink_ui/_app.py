@@ -30,6 +30,7 @@ from wink.errors import (
 from wink.workspace import Workspace
 from wink_ui._acts import ACTS, act
 from wink_ui._asked import LONGEST_FORM, Answer, Asked, fields_of
+from wink_ui._board import board, update_try
 from wink_ui._calls import (
     blame_of_call,
     blame_of_file,
@@ -129,6 +130,8 @@ def routes_of(page: Page) -> list[BaseRoute]:
         *_answered(
             page, "GET", {"/waiting": waiting, "/tries/{try}": one_try, "/tries/{try}/files/{file:int}": file_of_try}
         ),
+        *_answered(page, "GET", {"/board": board, "/tries/{try}/update": update_try}),
+        *_answered(page, "POST", {"/tries/{try}/update": update_try}),
         *_answered(page, "GET", {"/runs": runs, "/runs/{run:int}": run}),
         *_answered(page, "GET", {"/changes": all_changes, "/changes/file": one_change}),
         *_answered(page, "GET", {"/state": state, "/back": ways_back}),

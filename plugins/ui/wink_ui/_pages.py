@@ -39,9 +39,13 @@ def redirect(asked: Asked, to: str) -> Response:
 def chrome(asked: Asked) -> dict[str, object]:
     """What stands on every page: where it is, and what waits for somebody."""
     workspace = asked.workspace
-    waiting = len(pending_approvals(workspace)) + len(tries(workspace))
     root = workspace.masking.text(workspace.root)
-    return {"name": name_of(root), "root": root, "waiting": waiting}
+    return {
+        "name": name_of(root),
+        "root": root,
+        "waiting": len(pending_approvals(workspace)),
+        "tries": len(tries(workspace)),
+    }
 
 
 def name_of(path: str) -> str:

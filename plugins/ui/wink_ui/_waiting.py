@@ -1,4 +1,4 @@
-"""Show what waits for a person: calls that a policy asks about, and tries; take the answers."""
+"""Show calls that wait for a person, and take the answers; and one try."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from wink.dataclass import dataclass, replace
 from wink.errors import ApprovalChanged, NothingTried, ParseError
 from wink.record import Masking
 from wink.runtime import Answer, ApprovalRequest, PolicyVerdict, answer_approval, pending_approvals, request_to_answer
-from wink_sandbox.tries import Try, tries
+from wink_sandbox.tries import Try
 from wink_ui._acts import ROWS
 from wink_ui._asked import Asked
 from wink_ui._diffs import LONGEST, FileDiff, file_diff
@@ -106,14 +106,12 @@ def _page(asked: Asked, status: int = 200, problem: str = "") -> Response:
         )
         for request in pending_approvals(workspace)
     ]
-    found = [(one, one.runs[-1:], len(one.differences().changes())) for one in tries(workspace)]
     lost = workspace.record.runs.started()
     return answer(
         asked,
         "waiting.html",
         status,
         requests=requests,
-        tries=found,
         lost=lost,
         problem=masking.text(problem),
         query=asked.query,

@@ -118,7 +118,7 @@ def network_of(profile: str, given: tuple[str, ...], none: bool, asks: bool, roo
     )
 
 
-def people_of(workspace: Workspace, program: str) -> People:
+def people_of(workspace: Workspace, program: str, name: str) -> People:
     """Whoever can be asked about hosts: a line on standard error says by which command, in another terminal."""
     from wink_sandbox import People, has_terminal
 
@@ -134,6 +134,7 @@ def people_of(workspace: Workspace, program: str) -> People:
         f"{one_line(os.path.basename(program))} in wink try",
         tell,
         "give --network {}",
+        call_id=f"try {name}",
         refusal="" if is_here else "nobody can be asked: there is no terminal",
     )
 

@@ -129,7 +129,7 @@ def try_(
         reach = Reach() if unconfined else network_of(profile, network, no_network, ask_network, opened.root)
         kept = None if unconfined else kept_of(profile, opened.root, read, entries)
         hiding = None if unconfined else hiding_of(opened.root)
-        people = people_of(opened, command[0]) if reach.asks else None
+        people = people_of(opened, command[0], name) if reach.asks else None
         asked = Asked(command, profile, reach.network, paths, entries, quiet, hiding, kept, people)
         with tried.use() as overlay:
             status, found, home, is_kept = None, None, (), False

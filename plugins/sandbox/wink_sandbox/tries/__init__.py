@@ -20,7 +20,7 @@ from wink_sandbox.tries._try import (
 
 if TYPE_CHECKING:
     from wink_sandbox.tries._accepted import Accepted, AcceptRefused
-    from wink_sandbox.tries._check import CHECK_PROFILE, Check, CheckFailed, Ran
+    from wink_sandbox.tries._check import CHECK_PROFILE, Check, CheckFailed, Ran, check_of
     from wink_sandbox.tries._home_pattern import HomePattern, home_pattern
     from wink_sandbox.tries._hunks import Hunk, Picked, Unit, split
     from wink_sandbox.tries._persist import Persist, Persisted
@@ -53,6 +53,7 @@ __all__ = [
     "Unit",
     "Updated",
     "bring_back",
+    "check_of",
     "clashes",
     "dropped_tries",
     "free_dropped",
@@ -72,7 +73,7 @@ if not TYPE_CHECKING:  # `wink accept --patch` alone needs some of these, and wh
         __name__,
         {
             "AcceptRefused Accepted": "_accepted",
-            "CHECK_PROFILE Check CheckFailed Ran": "_check",
+            "CHECK_PROFILE Check CheckFailed Ran check_of": "_check",
             "Hunk Picked Unit split": "_hunks",
             "Persist Persisted": "_persist",
             "HomePattern home_pattern": "_home_pattern",

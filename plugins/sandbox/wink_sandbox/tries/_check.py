@@ -15,6 +15,7 @@ from wink_sandbox.tries._layer import CHECK
 from wink_sandbox.tries._profiles import profile_named
 
 if TYPE_CHECKING:
+    from wink_sandbox.hiding import Hiding
     from wink_sandbox.tries._try import Try
 
 TIMES: Final = 3
@@ -57,13 +58,13 @@ Check = Callable[["Try", Overlay], Ran]
 """Runs a check over an overlay that shows what would be accepted; the try is there for what `wink try` keeps beside one."""
 
 
-def check_of(argv: Sequence[str]) -> Check:
-    """A check that runs a program, whose output is kept."""
+def check_of(argv: Sequence[str], hiding: Hiding | None = None) -> Check:
+    """A check that runs a program, whose output is kept, and which `hiding` hides paths from."""
 
     def check(_: Try, overlay: Overlay) -> Ran:
         profile = profile_named(CHECK_PROFILE, network=None, home=None, readable=())
         env = {name: os.environ[name] for name in _ENV if name in os.environ}
-        ended = Sandbox(profile).run(Command(tuple(argv), "", env), overlay)
+        ended = Sandbox(profile, hiding=hiding).run(Command(tuple(argv), "", env), overlay)
         return Ran(ended.status, f"{ended.stdout.text()}{ended.stderr.text()}", tuple(argv), ended.duration)
 
     return check

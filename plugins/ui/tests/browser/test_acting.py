@@ -84,7 +84,7 @@ def test_a_try_is_accepted_in_part_and_then_whole(place: Path, at: Open) -> None
     """By ticking what is meant; the rest waits on."""
     with Workspace.open(place) as workspace:
         tried(workspace, "formatter", **{"README.md": "# New\n", "setup.cfg": "[tool]\n", "src/a.py": "x = 1\n"})
-        page = at("/waiting")
+        page = at("/board")
         page.get_by_role("link", name="formatter").click()
         page.get_by_label("Tick setup.cfg").check()
         page.get_by_role("button", name="Accept the ticked").click()

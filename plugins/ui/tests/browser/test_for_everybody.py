@@ -19,6 +19,8 @@ PLACES = (
     "/calls/4",
     "/calls/6",
     "/waiting",
+    "/board",
+    "/tries/deps/update",
     "/tries/formatter",
     "/tries/deps",
     "/changes?try=deps",

@@ -51,19 +51,26 @@
       const session = asked().get("session");
       await htmx.ajax("GET", `${root}/glance${session ? `?session=${encodeURIComponent(session)}` : ""}`, { target: "#glance", swap: "innerMorph" });
     }
+    if (one("#board") && before.tx !== now.tx) await lookAgain();
     const open = one("#detail [data-call]");
     if (open && before.undo !== now.undo) {
       await htmx.ajax("GET", `${root}/calls/${open.dataset.call}?${asked()}`, { target: "#detail", swap: "innerMorph" });
     }
   }
 
+  const lookAgain = () => htmx.ajax("GET", `${root}/board`, { target: "#main", swap: "innerMorph" });
+
+  // What programs write in tries moves no record.
+  setInterval(() => { if (one("#board[data-running]") && !document.hidden) lookAgain(); }, 2000);
+
   async function waits(before, now) {
-    const count = now.approvals.length + now.tries.length;
-    const pill = one("#waiting-count");
-    if (pill) { pill.textContent = count; pill.hidden = !count; }
+    for (const [pill, count] of [[one("#waiting-count"), now.approvals.length], [one("#tries-count"), now.tries.length]]) {
+      if (pill) { pill.textContent = count; pill.hidden = !count; }
+    }
     const moved = JSON.stringify([before.approvals, before.tries]) !== JSON.stringify([now.approvals, now.tries]);
     if (!moved) return;
     if (now.approvals.length > before.approvals.length) say("A call waits for your answer");
+    if (one("#board")) await lookAgain();
     if (!one("#waiting")) return;
     const edited = [...document.querySelectorAll("#waiting textarea")].some((area) => area.value !== area.defaultValue);
     if (edited) say("Something else waits now; reload the page when you have answered");
@@ -83,8 +90,8 @@
           const made = one("#columns")?.dataset;
           const then = { call: Number(made?.call ?? now.call), undo: Number(made?.undo ?? now.undo) };
           if (then.call !== now.call || then.undo !== now.undo) await refresh(then, now);
-          const shown = Number(one("#waiting-count")?.textContent ?? 0);
-          if (shown !== now.approvals.length + now.tries.length) await waits({ approvals: [], tries: [] }, now);
+          const shown = ["#waiting-count", "#tries-count"].map((pill) => Number(one(pill)?.textContent ?? 0));
+          if (shown[0] !== now.approvals.length || shown[1] !== now.tries.length) await waits({ approvals: [], tries: [] }, now);
         } else {
           await refresh(before, now);
           await waits(before, now);
