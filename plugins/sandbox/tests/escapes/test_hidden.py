@@ -7,34 +7,28 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from plugins.sandbox.tests.escapes.conftest import NOBODY, modules, usable_by
+from plugins.sandbox.tests.guards import GUARDS, Project, directory, python_of
 
-from wink import tool
-from wink.filesystem import Filesystem
-from wink.prompt import Prompt, PromptTemplate, ToolsSection
-from wink.runtime import ToolCall, ToolExecutor
-from wink.workspace import Workspace
 from wink_rules import Rule, RulesPolicy
-from wink_sandbox import CopyGuard, remove_tree
-from wink_shell import ShellConfig, ShellSection
 
 READERS = Path(__file__).with_name("readers.py")
 RULES = '[[rules]]\naction = "deny"\npaths = ["**/.env", "secrets/**", "conf/*.pem", "deep/*.pem", "**/.deploy"]\n'
 PATHS = ("**/.env", "secrets/**", "conf/*.pem", "deep/*.pem", "**/.deploy")
+DENIED = (RulesPolicy([Rule("deny", paths=PATHS)]),)
 
 
-class Place:
+class Place(Project):
     """A workspace with secrets, and a home."""
 
     def __init__(self, base: Path) -> None:
-        self.base, self.root, self.home = base, base / "project", base / "home"
+        super().__init__(base)
         self.secret = uuid.uuid4().hex
         for name in (".env", "conf/key.pem", "secrets/k", "deeper/a/b/.env", ".deploy/token"):
             path = self.root / name
@@ -47,105 +41,31 @@ class Place:
         os.symlink("conf", self.root / "deep")
         (self.root / "wink.toml").write_text(RULES)
         shutil.copy(READERS, self.root)
-        self.home.mkdir()
-
-    def wink(self, *words: str, **environment: str) -> str:
-        """A command in the workspace, and all that it said."""
-        kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
-        done = subprocess.run(
-            [sys.executable, "-m", "wink", *words], cwd=self.root, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, env={**kept, "HOME": str(self.home), **environment}, check=False, text=True, timeout=200,
-        )  # fmt: skip
-        return done.stdout
 
 
 @pytest.fixture
 def place() -> Iterator[Place]:
-    """One for each test, not in /tmp: of that a try shows what is in it otherwise."""
-    above = "/var/lib" if os.getuid() == 0 else os.path.expanduser("~")
-    base = Path(tempfile.mkdtemp(prefix="wink-hidden-", dir=above))
-    yield Place(base)
-    remove_tree(str(base))
+    """One for each test."""
+    with directory() as base:
+        yield Place(base)
 
 
-def by_run_command(place: Place, line: str, *, policies: Any = None) -> str:
-    """What a model is answered."""
-    rules = [RulesPolicy([Rule("deny", paths=PATHS)])] if policies is None else policies
-    readable = (sys.prefix, sys.base_prefix)
-    shell = ShellSection(config=ShellConfig(readable=readable, timeout_seconds=200, output_bytes=1 << 16))
-    with Workspace.open(place.root) as workspace:
-        session = workspace.session()
-        prompt = Prompt(PromptTemplate(ns="tests", key="hidden", sections=[shell], policies=rules))
-        prompt = prompt.bind(resources={Filesystem: workspace.filesystem})
-        executor = ToolExecutor(prompt=prompt, rendered=prompt.render(session=session), session=session)
-        return executor.execute(ToolCall("run_command", {"command": line})).text
+def by_run_command(place: Place, line: str, *, policies: Any = DENIED) -> str:
+    """What a model is answered that these rules hold."""
+    return GUARDS["run_command"](place, line, policies=policies)
 
 
-def ran(line: str) -> str:
-    """An isolated function."""
-    return subprocess.run(
-        ["sh", "-c", line], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, text=True
-    ).stdout
+def by_copy_guard(place: Place, line: str, *, policies: Any = DENIED) -> str:
+    """The same on a host where no overlay can be mounted."""
+    return GUARDS["run_command, on a copy"](place, line, policies=policies)
 
 
-def by_isolated_function(place: Place, line: str) -> str:
-    """What an ordinary function that a tool runs apart gives back."""
-    section = ToolsSection("Run", tools=[tool(ran, isolated=True, effects="process")])
-    with Workspace.open(place.root) as workspace:
-        session = workspace.session()
-        template = PromptTemplate(
-            ns="tests", key="hidden", sections=[section], policies=[RulesPolicy([Rule("deny", paths=PATHS)])]
-        )
-        prompt = Prompt(template).bind(resources={Filesystem: workspace.filesystem})
-        executor = ToolExecutor(prompt=prompt, rendered=prompt.render(session=session), session=session)
-        return executor.execute(ToolCall("ran", {"line": line})).text
-
-
-def by_try(profile: str) -> Callable[[Place, str], str]:
-    """What a person sees."""
-    return lambda place, line: place.wink("try", "--profile", profile, "--", "sh", "-c", line)
-
-
-def by_try_on_copy(place: Place, line: str) -> str:
-    """Where a try works on a copy, as one that began so goes on doing."""
-    place.wink("try", "--unconfined", "--", "mkdir", "begun")
-    assert list(place.root.glob(".wink/*/tries/default/copy"))
-    return by_try("agent")(place, line)
-
-
-def by_check(place: Place, line: str) -> str:
-    """What is to pass before a try is accepted is a program as well."""
-    place.wink("try", "--", "sh", "-c", "echo > made")
-    return place.wink("accept", "--check", line)
-
-
-GUARDS: dict[str, Callable[[Place, str], str]] = {
-    "run_command": by_run_command,
-    "isolated function": by_isolated_function,
-    "try, agent": by_try("agent"),
-    "try, build": by_try("build"),
-    "try, closed": by_try("closed"),
-    "try, claude": by_try("claude"),
-    "try, on a copy": by_try_on_copy,
-    "accept --check": by_check,
-}
-
-
-def by_copy_guard(place: Place, line: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    """On a host where no overlay can be mounted."""
-    with monkeypatch.context() as patched:
-        patched.setattr("wink_sandbox._call.usual_guard", lambda part=None: CopyGuard())
-        return by_run_command(place, line)
-
-
-@pytest.mark.parametrize("guard", [*GUARDS, "run_command, on a copy"])
-def test_no_way_to_read_what_is_hidden_succeeds(place: Place, guard: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("guard", GUARDS)
+def test_no_way_to_read_what_is_hidden_succeeds(place: Place, guard: str) -> None:
     """Thirty-nine ways, and again in a second program, which finds what the first one left."""
-    python = sys.executable if guard.startswith("try") and "closed" not in guard else "/usr/bin/python3"
-    line = f"{python} readers.py {place.secret}; true"
-    run = GUARDS.get(guard, lambda place, line: by_copy_guard(place, line, monkeypatch))
+    line = f"{python_of(guard)} readers.py {place.secret}; true"
     for _ in range(2):
-        text = run(place, line)
+        text = GUARDS[guard](place, line, policies=DENIED)
         assert "READ" not in text, text
         assert text.count(": held") == 39, text
         assert "ways tried" in text, text
@@ -160,8 +80,8 @@ def test_the_ways_do_read_what_no_rule_hides(place: Place) -> None:
     assert text.count("READ") >= 22, text
 
 
-@pytest.mark.parametrize("guard", [*GUARDS, "run_command, on a copy"])
-def test_ordinary_work_does_not_mind(place: Place, guard: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("guard", GUARDS)
+def test_ordinary_work_does_not_mind(place: Place, guard: str) -> None:
     """A package is installed from a directory, something is committed, tests and a build run."""
     package = place.root / "package/wink_hidden_example"
     package.mkdir(parents=True)
@@ -195,9 +115,8 @@ def test_ordinary_work_does_not_mind(place: Place, guard: str, monkeypatch: pyte
             "echo all is well",
         )
     )
-    run = GUARDS.get(guard, lambda place, line: by_copy_guard(place, line, monkeypatch))
 
-    text = run(place, line)
+    text = GUARDS[guard](place, line, policies=DENIED)
 
     assert "all is well" in text, text
     assert place.secret not in text
@@ -213,13 +132,13 @@ def test_what_was_hidden_is_said_in_a_line(place: Place) -> None:
         "hidden by rules, and empty for the command: .deploy, .env, conf/key.pem, deeper/a/b/.env, hard and 1 more"
         in said
     )
-    assert "(rules hid from it: .deploy, .env," in by_isolated_function(place, "true")
+    assert "(rules hid from it: .deploy, .env," in GUARDS["isolated function"](place, "true", policies=DENIED)
     assert "hidden" not in by_run_command(place, "true", policies=[RulesPolicy([Rule("deny", paths="nothing/**")])])
 
 
 def test_a_try_says_it_too_and_for_machines(place: Place) -> None:
     """After the program has ended, on standard error."""
-    assert "\nwink: hidden by rules, and empty for the program: .deploy, .env," in by_try("closed")(place, "true")
+    assert "\nwink: hidden by rules, and empty for the program: .deploy, .env," in GUARDS["try, closed"](place, "true")
     told = json.loads(place.wink("try", "--json", "--profile", "closed", "--", "true").splitlines()[-1])
     assert told["hidden"] == [".deploy", ".env", "conf/key.pem", "deeper/a/b/.env", "hard", "secrets"]
 
@@ -260,29 +179,23 @@ def test_writing_what_is_hidden_fails_and_changes_nothing(place: Place) -> None:
     assert sorted(os.listdir(place.root / "secrets")) == ["k"]
 
 
-def test_a_directory_with_something_hidden_is_not_moved_on_a_copy(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_directory_with_something_hidden_is_not_moved_on_a_copy(place: Place) -> None:
     """There the files have real names: under another one the next program would see them."""
     only_reading = [RulesPolicy([Rule("deny", effects="read", paths=["deeper/a/b/.env"])])]
-    with monkeypatch.context() as patched:
-        patched.setattr("wink_sandbox._call.usual_guard", lambda part=None: CopyGuard())
-        for line in ("mv deeper deeper2", "mv deeper/a a2", "rm -r deeper"):
-            text = by_run_command(place, line, policies=only_reading)
-            assert "Device or resource busy" in text, text
+    for line in ("mv deeper deeper2", "mv deeper/a a2", "rm -r deeper"):
+        text = by_copy_guard(place, line, policies=only_reading)
+        assert "Device or resource busy" in text, text
 
     assert (place.root / "deeper/a/b/.env").is_file()
 
 
 @pytest.mark.parametrize("on_copy", [False, True])
-def test_a_directory_with_something_hidden_can_be_worked_in(
-    place: Place, on_copy: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_directory_with_something_hidden_can_be_worked_in(place: Place, on_copy: bool) -> None:
     """Its mode, and all else that is in it, is the program's to change."""
     line = (
         "chmod 700 deeper deeper/a/b && echo new > deeper/a/b/new && mv deeper/a/b/new deeper/moved && touch deeper/a/x"
     )
-    text = by_copy_guard(place, line, monkeypatch) if on_copy else by_run_command(place, line)
+    text = by_copy_guard(place, line) if on_copy else by_run_command(place, line)
 
     assert text.startswith("Done."), text
     assert (place.root / "deeper/moved").read_text() == "new\n"

@@ -44,7 +44,7 @@ def read_all(sock, seconds=5.0):
     return data
 
 
-def proxied(*pieces):
+def proxied(*pieces, seconds=5.0):
     """What the proxy answers to some bytes."""
     with socket.create_connection(PROXY, 5) as sock:
         try:
@@ -53,7 +53,7 @@ def proxied(*pieces):
             sock.shutdown(socket.SHUT_WR)
         except OSError:
             pass
-        return read_all(sock)
+        return read_all(sock, seconds)
 
 
 def connect(target):
@@ -225,7 +225,7 @@ def the_proxys_own_socket():
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         sock.bind(PROXY)
         sock.listen()
-        return True
+        return FACTS["listed"]
 
 
 # -- other spellings of an address
@@ -381,10 +381,10 @@ def a_second_request_for_the_same_connection():
     return b"evil.test" in proxied(first, get("/host", "evil.test"))
 
 
-def smuggled(*headers, body=b""):
+def smuggled(*headers, body=b"", seconds=5.0):
     hidden = get("/host", "evil.test")
     head = get(f"http://good.test:{GOOD}/", f"good.test:{GOOD}", *headers).replace(b"GET", b"POST", 1)
-    return b"evil.test" in proxied(head + body + hidden)
+    return b"evil.test" in proxied(head + body + hidden, seconds=seconds)
 
 
 @attack
@@ -408,7 +408,8 @@ def smuggle_by_an_odd_encoding():
 
 @attack
 def smuggle_by_a_bare_newline():
-    return smuggled("X: y\n\nGET /host HTTP/1.1\nHost: evil.test\n\n")
+    # To the listed server what comes is one head that has not ended: it answers nothing.
+    return smuggled("X: y\n\nGET /host HTTP/1.1\nHost: evil.test\n\n", seconds=0.5)
 
 
 @attack

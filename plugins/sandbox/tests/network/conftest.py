@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import http.server
-import os
 import socket
 import socketserver
 import ssl
 import subprocess
 import threading
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -65,7 +65,7 @@ class Trap:
         self._sockets: list[socket.socket] = []
         self.port = self._listen(socket.AF_INET, ("0.0.0.0", 0))[1]
         self.port6 = self._listen(socket.AF_INET6, ("::1", 0))[1]
-        self.abstract = f"wink-trap-{os.getpid()}"
+        self.abstract = f"wink-trap-{uuid.uuid4().hex}"
         self._listen(socket.AF_UNIX, "\0" + self.abstract)
         self.path = str(directory / "trap")
         self._listen(socket.AF_UNIX, self.path)

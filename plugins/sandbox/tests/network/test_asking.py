@@ -13,7 +13,7 @@ from typing import Any, Self
 import pytest
 from plugins.sandbox.tests.conftest import Place, Ran
 from plugins.sandbox.tests.network.conftest import Good, Names, Trap
-from plugins.sandbox.tests.network.test_attacks import attacked
+from plugins.sandbox.tests.network.test_attacks import attacked, facts
 
 from wink.errors import UnknownApproval
 from wink.runtime import Answer, ApprovalRequest, answer_approval, pending_approvals
@@ -21,7 +21,7 @@ from wink.workspace import Workspace
 from wink_sandbox import People, Traffic
 from wink_sandbox.network._asking import MOST, TOOL, WAITING
 
-__all__ = ["attacked"]
+__all__ = ["attacked", "facts"]
 
 Says = Callable[[dict[str, Any]], Answer | None]
 HOW = "import http.client as h, sys\n"
