@@ -26,6 +26,7 @@ class View:
     """The workspace as a container sees it: what it writes goes to `upper`; `masked` directories look like `empty`.
 
     So do those of `hidden`, and the files of it like `nothing`: paths in the workspace, each with whether it is a directory.
+    `calls` is a file with a filter of system calls; without one Podman's own holds.
     """
 
     root: str
@@ -35,6 +36,7 @@ class View:
     masked: Sequence[str] = ()
     nothing: str = ""
     hidden: Sequence[tuple[str, bool]] = ()
+    calls: str = ""
 
 
 def podman() -> str:
@@ -84,6 +86,8 @@ def arguments(
         "slirp4netns" if config.network and os.geteuid() else "bridge" if config.network else "none",
     )
     yield from _rights(config, view.root)
+    if view.calls:
+        yield from ("--security-opt", f"seccomp={view.calls}")
     yield from _limits(config)
     yield from ("--read-only", "--read-only-tmpfs=false")
     yield from ("--tmpfs", f"{_TEMPORARY}:rw,nosuid,nodev,mode=1777,size={config.memory}")

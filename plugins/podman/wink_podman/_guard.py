@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from wink.errors import ProgramNotStarted
 from wink.filesystem import FileChange, FileTransaction, program_state
+from wink_podman._calls import without_far_sockets
 from wink_podman._config import PodmanConfig
 from wink_podman._engine import View, arguments, podman
 from wink_podman._leftovers import owner, remove_leftovers
@@ -146,7 +147,16 @@ class _Contained:
         hidden = self._hidden(mount.upper)
         if hidden:
             os.close(os.open(f"{place}/nothing", os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o444))
-        view = View(mount.target, mount.upper, mount.work, f"{place}/empty", self.masked, f"{place}/nothing", hidden)
+        view = View(
+            mount.target,
+            mount.upper,
+            mount.work,
+            f"{place}/empty",
+            self.masked,
+            f"{place}/nothing",
+            hidden,
+            self._calls(),
+        )
         words = [
             *arguments(
                 self.config,
@@ -186,6 +196,16 @@ class _Contained:
         finally:
             streams.close(streams.out, streams.err)
         return _started(command, ended)
+
+    def _calls(self) -> str:
+        """Where the filter of system calls lies that a container without network has."""
+        found = None if self.config.network else without_far_sockets()
+        if found is None:
+            return ""
+        path = f"{self.overlay.directory}/calls.json"
+        with open(path, "x", encoding="utf-8") as file:
+            file.write(found)
+        return path
 
     def _hidden(self, upper: str) -> tuple[tuple[str, bool], ...]:
         """What rules hide, each with whether it is a directory: of a link that is hidden, what it leads to in the workspace."""
