@@ -83,6 +83,15 @@ def test_any_secret_is_found_in_any_spelling(secret: str, before: str, way: Call
     assert secret not in masked
 
 
+@pytest.mark.parametrize("secret", ["sk-abcdefghijk", "sk-abcdefghijkl", "sk-abcdefghijklm"])
+@pytest.mark.parametrize("before", ["", "a", "ab"])
+def test_a_secret_that_follows_another_at_once_is_found_in_base64(secret: str, before: str) -> None:
+    """Three times, so that one of them ends where the next begins, with no character that they share."""
+    text = base64.b64encode((before + secret * 3).encode()).decode()
+
+    assert len(Masking(values=[secret]).text(text).replace("[masked]", "")) <= 3
+
+
 def test_what_is_no_spelling_of_it_stays() -> None:
     """A part of it, another one, or its bytes in another order."""
     raw = SECRET.encode()

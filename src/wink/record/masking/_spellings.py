@@ -56,4 +56,5 @@ def _in_base64(raw: bytes, before: int, most: int | None) -> str:
     whole = b64encode(bytes(before) + raw).decode()
     known = whole[-(-before * 8 // 6) : (before + len(raw)) * 8 // 6]
     letters = [{"+": "[+-]", "/": "[/_]"}.get(one, one) for one in known[:most]]
-    return f"{_OF_BASE64}{_BREAK.join(letters)}{_OF_BASE64}={{0,2}}"
+    # Only where there is such a character: that of another secret that follows at once is its own.
+    return f"{_OF_BASE64 * (before > 0)}{_BREAK.join(letters)}{_OF_BASE64 * ((before + len(raw)) % 3 > 0)}={{0,2}}"
