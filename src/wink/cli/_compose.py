@@ -61,9 +61,12 @@ def compose(
     from wink.prompt import MarkdownSection, PromptTemplate
     from wink.resources import ResourceRegistry
 
-    names = dict.fromkeys((*_defaults(catalog), *sections))
     with printing_to_stderr():
-        parts = [*catalog.sections(names)]
+        parts = [*catalog.sections(dict.fromkeys(sections))]
+        brought = {tool.name for part in parts for tool in part.tools()}
+        usual = catalog.sections([name for name in _defaults(catalog) if name not in sections])
+        # A section that was asked for may bring the same tools itself, as that of containers does.
+        parts = [*(part for part in usual if brought.isdisjoint(tool.name for tool in part.tools())), *parts]
         offered = [catalog.use("policy", name) for name in dict.fromkeys(policies)]
     parts += [*file_sections(workspace.root), *extra]
     if task is not None:
