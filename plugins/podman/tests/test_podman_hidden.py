@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
+import pytest
+
+from wink.cli import run as cli_run
 from wink.filesystem import Filesystem
 from wink.prompt import Prompt, PromptTemplate
 from wink.runtime import ToolCall, ToolExecutor
@@ -49,3 +53,50 @@ def test_an_empty_file_or_directory_lies_over_what_is_hidden(tmp_path: Path) -> 
     assert "hidden by rules, and empty for the command: .env, dangling/.env, hard, named, " in text, text
     assert (root / ".env").read_text() == "the-secret .env\n"
     assert (root / "secrets/k").read_text() == "the-secret secrets/k\n"
+
+
+def test_what_is_explained_is_what_a_container_then_finds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Where an image is set: by the rules that are for `shell_execute`, and the settings of the plugin."""
+    root, home = tmp_path / "project", tmp_path / "home"
+    for name in (".env", "public", "theirs", "locked"):
+        (root / name).parent.mkdir(exist_ok=True)
+        (root / name).write_text("CONTENT\n")
+    rules = (
+        'paths = ".env"',
+        'paths = "theirs"\ntools = ["*", "!shell_execute"]',
+        'paths = "locked"\ntools = ["*", "!read_file"]',
+    )
+    (root / "wink.toml").write_text("".join(f'[[rules]]\naction = "deny"\n{rule}\n' for rule in rules))
+    own = home / ".config/wink/wink.toml"
+    own.parent.mkdir(parents=True)
+    monkeypatch.chdir(root)
+    monkeypatch.setenv("HOME", str(home))
+
+    def said(*arguments: str) -> str:
+        capfd.readouterr()
+        cli_run(arguments)
+        return capfd.readouterr().out
+
+    def answers(*about: str) -> dict[str, str]:
+        found = json.loads(said("explain", *about, "--json"))["verdicts"]
+        return {one["does"]: one["answer"] for one in found if one["who"] == "shell_execute"}
+
+    assert answers("--path", "public") == {}
+    own.write_text(f'[plugins.podman]\nimage = "{local_image()}"\n')
+    names = (".env", "public", "theirs", "locked")
+    read = [name for name in names if answers("--path", name)["read"] == "allow"]
+    written = [name for name in names if answers("--path", name)["write"] == "allow"]
+    options = ("--section", "podman.sandbox", "--no-input")
+    shown = said("call", "shell_execute", *options, "command=grep CONTENT .env public theirs locked; true")
+    for name in names:
+        said("call", "shell_execute", *options, f"command=echo P > {name}")
+
+    assert [name for name in names if f"{name}:CONTENT" in shown] == read == ["public", "theirs", "locked"]
+    assert [name for name in names if (root / name).read_text() == "P\n"] == written == ["public", "theirs"]
+    assert answers("--path", "/etc/passwd") == {"read": "deny", "write": "deny"}
+    assert answers("--host", "example.org") == {"reach": "deny"}
+    own.write_text(f'[plugins.podman]\nimage = "{local_image()}"\nnetwork = true\n')
+    assert answers("--host", "example.org") == {"reach": "allow"}
+    assert "wink.toml:1 network = true" in said("explain", "--host", "example.org")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Final, Literal
@@ -20,10 +21,12 @@ from wink_sandbox._sandbox import Sandbox
 from wink_sandbox.programs import ENVIRONMENT, SCRATCH, Command, Ended, Limits, OnOutput, Profile, Stop
 
 if TYPE_CHECKING:
+    from wink.cli import Verdict
     from wink.tools import IsolatedEnd
     from wink_sandbox.network import People
 
 _HIDES: Final = "is hidden by a rule, or holds what is, and cannot be moved or deleted"
+_USUAL: Final = "isolated functions have no network but what `OverlayIsolation(network=…)` is given"
 _OVERFLOW: Final = b"Value too large for defined data type"
 
 
@@ -178,9 +181,20 @@ class OverlayIsolation:
                 on_output(data)
 
         outcome = run_in_call(command, Sandbox(profile, scratch=SCRATCH), on_output=take, beat=beat)
-        return IsolatedEnd(
-            outcome.kept, outcome.ended.status, outcome.ended.reason, outcome.ended.stderr.text(), outcome.hidden
-        )
+        ended, traffic = outcome.ended, outcome.ended.traffic
+        told = [f"rules hid from it: {outcome.hidden}"] if outcome.hidden else []
+        told += [] if traffic is None else [f"network: {line}" for line in traffic.lines()]
+        return IsolatedEnd(outcome.kept, ended.status, ended.reason, ended.stderr.text(), told)
+
+    def explained(
+        self, tool: str, effects: str, workspace: str, about: str, subjects: Sequence[str], look_up: bool
+    ) -> tuple[tuple[Verdict, ...], ...]:
+        """What functions of a tool see, change and reach, for `wink explain`."""
+        from wink_sandbox.commands import CalledPrograms, Reach
+
+        reach = Reach(self._network)
+        programs = CalledPrograms(workspace, tool, effects=effects, reach=reach, origin="", usual=_USUAL)
+        return programs.explained(about, subjects, look_up, lambda path: programs.shown(sys.path, "", path))
 
 
 def _hiding(sandbox: Sandbox, transaction: Transaction) -> Sandbox:

@@ -7,7 +7,7 @@ from wink.tools._context import AdapterLike, PromptLike, RenderedPromptLike, Res
 from wink.tools._example import ToolExample
 from wink.tools._function_tool import FunctionTool, tool
 from wink.tools._handler import ToolHandler
-from wink.tools._isolated import SOURCE, IsolatedEnd, Isolation
+from wink.tools._isolated import SOURCE, IsolatedEnd, Isolation, isolation_of
 from wink.tools._isolated_worker import run_isolated
 from wink.tools._result import ToolRenderableResult, ToolResult, render_value
 from wink.tools._tool import Tool
@@ -36,6 +36,7 @@ __all__ = [
     "ToolResult",
     "ToolValidationError",
     "checked_description",
+    "isolation_of",
     "render_value",
     "run_isolated",
     "tool",

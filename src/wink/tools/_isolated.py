@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple, NoReturn, Protocol, cast, runtime_che
 
 from wink.errors import MergeConflict, MergeRefused, ProgramNotStarted, SandboxUnavailable, ToolValidationError
 from wink.serde import dumps, parse
-from wink.tools._context import ToolContext
+from wink.tools._context import ResourcesLike, ToolContext
 from wink.tools._result import ToolResult
 
 SOURCE: Final = "__wink_source__"
@@ -30,13 +30,13 @@ _MOST_BYTES: Final = 64 * 1024 * 1024
 
 
 class IsolatedEnd(NamedTuple):
-    """How an isolated process ended: whether its changes became the call's, its exit status, or why there is none, its errors, and which paths were hidden from it."""
+    """How an isolated process ended: whether its changes became the call's, its exit status, or why there is none, its errors, and lines that the reply ends with."""
 
     kept: bool
     status: int | None
     reason: str
     errors: str
-    hidden: str = ""
+    told: Sequence[str] = ()
 
 
 @runtime_checkable
@@ -86,7 +86,7 @@ def isolated_handler(function: Any, result: Any) -> Callable[..., ToolResult[Any
         }
         argv = (sys.executable, "-I", "-B", "-c", _BOOT)
         try:
-            end = _isolation(context).run(
+            end = isolation_of(context.resources).run(
                 argv, json.dumps(request).encode(), readable=path, on_output=lines.take, beat=context.beat
             )
         except (SandboxUnavailable, ProgramNotStarted, MergeConflict, MergeRefused) as error:
@@ -97,8 +97,9 @@ def isolated_handler(function: Any, result: Any) -> Callable[..., ToolResult[Any
     return handle
 
 
-def _isolation(context: ToolContext) -> Isolation:
-    bound = context.resources.get_optional(Isolation)
+def isolation_of(resources: ResourcesLike) -> Isolation:
+    """What runs isolated functions: what is bound to a prompt, or else the usual; raises `ToolValidationError`."""
+    bound = resources.get_optional(Isolation)
     if bound is not None:
         return bound
     try:
@@ -163,10 +164,8 @@ def _result(last: dict[str, Any], end: IsolatedEnd, result: Any) -> ToolResult[A
         said = end.errors.strip().rsplit("\n", 1)[-1]
         what = f"exit status {end.status}" if end.status is not None else end.reason
         raise ToolValidationError(f"its process ended early ({what}); nothing was changed{f': {said}' if said else ''}")
-    value = last["value"]
-    if result is not None and value is not None:
-        value = parse(result, dumps(value))
-    told = f"{last['message']}\n(rules hid from it: {end.hidden})" if end.hidden else last["message"]
+    value = last["value"] if result is None or last["value"] is None else parse(result, dumps(last["value"]))
+    told = "\n".join((last["message"], *(f"({one})" for one in end.told)))
     return ToolResult(told, value, last["success"], last["exclude"])
 
 

@@ -334,3 +334,45 @@ def test_a_command_line_is_explained_as_it_is_then_judged(cli: Cli, place: Path)
     shown = cli("explain", "--command", "git push").out
     assert "decided by wink.toml:1" in shown
     assert shown.splitlines()[-1].startswith("rules on command lines are advice")
+
+
+WORDS = """
+import subprocess
+from wink import tool
+
+
+@tool(isolated=True, effects="process")
+def ran(line: str) -> str:
+    '''Run a line.'''
+    return subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False).stdout
+"""
+
+
+def test_an_isolated_function_is_explained_as_it_then_finds_it(
+    cli: Cli, filled: Path, port: int, tmp_path: Path
+) -> None:
+    """By the rules that are for its own name, and what runs it; of functions that are no tools here nothing is said."""
+    words = tmp_path / "words.py"
+    words.write_text(WORDS)
+    with (filled / "wink.toml").open("a") as rules:
+        rules.write('\n[[rules]]\naction = "deny"\npaths = "new.txt"\ntools = ["*", "!ran"]\n')
+    tools = ("--tools", str(words))
+    paths = ("a.txt", ".env", "locked/a", "docs/a", "new.txt")
+    answers = {path: explained(cli, *tools, "--path", path) for path in paths}
+    show = "; ".join(f"grep -q CONTENT '{path}' && echo +{path}+" for path in paths)
+
+    called = cli("call", "ran", *tools, f"line={show}", "--no-input").out
+    for path in paths:
+        cli("call", "ran", *tools, f"line=echo P > {path}", "--no-input")
+
+    assert [path for path in paths if f"+{path}+" in called] == [
+        path for path in allowed(answers, "ran", "read") if path != "new.txt"
+    ]
+    written = [path for path in paths if (_content(filled / path) or "").strip() == "P"]
+    assert written == allowed(answers, "ran", "write")
+    assert written == ["a.txt", "new.txt"]
+    assert "new.txt" not in allowed(answers, "run_command", "write")
+    host = explained(cli, *tools, "--host", f"127.0.0.1:{port}")["ran", "reach"]
+    assert host["answer"] == "deny"
+    assert "served" not in cli("call", "ran", *tools, f"line=curl -s http://127.0.0.1:{port}/", "--no-input").out
+    assert "ran" not in {who for who, _ in explained(cli, "--path", "a.txt")}

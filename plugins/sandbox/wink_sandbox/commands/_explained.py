@@ -34,6 +34,8 @@ _WOULD_KEEP: Final = "nothing is there now; it would be hidden, settings where a
 _EMPTY_HANDED: Final = "nothing of this place is seen by programs with any profile"
 _PRIVATE: Final = "what a program writes there stays in the try, and is never real"
 _READ_ONLY: Final = "programs may only read it"
+_UNSEEN: Final = "its programs see the system, and what they are shown besides"
+_UNCHANGED: Final = "its programs change nothing outside of the workspace"
 _ASKED: Final = "it is not listed, and a person is asked while the program waits; where nobody can be, it is refused"
 _ANY_PUBLIC: Final = "where it leads to public addresses; to others only if these are listed too"
 
@@ -60,12 +62,17 @@ def explained(workspace: str, about: str, subjects: Sequence[str], look_up: bool
 class WorkspacePaths:
     """What programs of `reader` see of paths of a workspace, and what becomes of what they write, by `writer`.
 
-    With `asking` what a rule wants a person asked about is taken back too, as of a call.
+    With `call` they are programs of a call of the tool `reader`, with these effects: what a rule wants a person asked about is taken
+    back too. Those of tries are held as `run_command` holds its own.
     """
 
-    def __init__(self, root: str, reader: str, writer: str, *, asking: bool = False) -> None:
-        self._root, self._reader, self._writer, self._asking = root, reader, writer, asking
-        self._hiding, self._rule = hiding_of(root), path_rules(root, asking=asking)
+    def __init__(self, root: str, reader: str, writer: str, *, call: str = "") -> None:
+        self._root, self._reader, self._writer = root, reader, writer
+        if call:
+            self._hiding = hiding_of(root, reader)
+            self._rule = path_rules(root, tool=reader, effects=call, asking=True)
+        else:
+            self._hiding, self._rule = hiding_of(root), path_rules(root)
         self._problem = ""
         if self._hiding is not None:
             try:
@@ -115,6 +122,38 @@ class WorkspacePaths:
         if self._writer == ACCEPT:
             return f"it is denied to programs by a rule: {why}; with --rest all else is accepted"
         return f"a program's change of it is taken back, with all that it did: {why}"
+
+
+class CalledPrograms:
+    """What programs of calls of the tool `who`, which has these effects, see, change and reach in a workspace.
+
+    `reach` is the network that they have; `origin` says where that is set, and `usual` what holds where it is not.
+    """
+
+    def __init__(self, workspace: str, who: str, *, effects: str, reach: Reach, origin: str, usual: str) -> None:
+        self._workspace, self._who, self._effects = workspace, who, effects
+        self._reach, self._origin, self._usual = reach, origin, usual
+
+    def explained(
+        self, about: str, subjects: Sequence[str], look_up: bool, outside: Callable[[str], tuple[Verdict, ...]]
+    ) -> tuple[tuple[Verdict, ...], ...]:
+        """What `wink explain` asks of a plugin; `outside` says it of a path that is not in the workspace."""
+        who = self._who
+        if about == "host":
+            return tuple((reached(who, one, self._reach, {}, self._origin, self._usual, look_up),) for one in subjects)
+        if about == "path":
+            inside = WorkspacePaths(self._workspace, who, who, call=self._effects)
+            return tuple(outside(one) if os.path.isabs(one) else inside.verdicts(one, outside) for one in subjects)
+        return ((),) * len(subjects)
+
+    def shown(self, readable: Sequence[str], origin: str, path: str) -> tuple[Verdict, ...]:
+        """What of the rest of the machine they see where their home is empty, and what is `readable` is shown besides the system."""
+        real = os.path.realpath(path)
+        is_listed = any(is_inside(real, os.path.realpath(one)) for one in readable)
+        is_shown = is_listed or any(is_inside(real, os.path.realpath(one)) for one in SYSTEM)
+        answer, why = ("allow", "") if is_shown else ("deny", _UNSEEN)
+        read = Verdict(self._who, "read", answer, why, origin if is_listed else "")
+        return read, Verdict(self._who, "write", "deny", _UNCHANGED)
 
 
 class _Machine:

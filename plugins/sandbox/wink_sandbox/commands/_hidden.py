@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from wink_sandbox.tries import HomePattern
 
 
-def hiding_of(root: str) -> Hiding | None:
-    """What the settings' rules hide from programs; raises `RulesError` and `SettingsError`."""
+def hiding_of(root: str, tool: str = "run_command") -> Hiding | None:
+    """What the settings' rules hide from programs of a tool; raises `RulesError` and `SettingsError`."""
     policies = rule_policies(root)
     if not policies:
         return None
     from wink_sandbox.hiding import hiding_by
 
-    return hiding_by(policies, "run_command")
+    return hiding_by(policies, tool)
 
 
 def kept_of(profile: str, root: str, read: Sequence[str], entries: Sequence[HomePattern]) -> Kept | None:

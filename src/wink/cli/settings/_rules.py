@@ -126,14 +126,16 @@ def path_denials(workspace: str) -> Callable[[str], str]:
     return denial
 
 
-def path_rules(workspace: str, *, asking: bool = False) -> Callable[[str], Rule | None]:
-    """What gives the rule that denies programs to change a path, with `asking` also one that wants a person asked; raises `RulesError` and `SettingsError`."""
+def path_rules(
+    workspace: str, *, tool: str = "run_command", effects: str = "process", asking: bool = False
+) -> Callable[[str], Rule | None]:
+    """What gives the rule that denies a tool's programs to change a path, with `asking` also one that wants a person asked; raises `RulesError` and `SettingsError`."""
     from types import SimpleNamespace
 
-    policies, tool = rule_policies(workspace), cast("Any", SimpleNamespace(name="run_command", effects="process"))
+    policies, called = rule_policies(workspace), cast("Any", SimpleNamespace(name=tool, effects=effects))
 
     def rule_for(path: str) -> Rule | None:
-        return next((rule for one in policies if (rule := one.denied(tool, path, asking=asking)) is not None), None)
+        return next((rule for one in policies if (rule := one.denied(called, path, asking=asking)) is not None), None)
 
     return rule_for
 

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, runtime_checkable
 
 from wink.cli._compose import compose
 from wink.cli._opening import open_workspace
@@ -18,7 +18,7 @@ from wink.errors import PathRefused
 from wink.filesystem import Filesystem, check_writable
 from wink.policies import ToolPolicy
 from wink.runtime import ask_now, with_read_result
-from wink.tools import Tool, ToolContext
+from wink.tools import FunctionTool, Tool, ToolContext, isolation_of
 from wink.transactions import Transaction
 from wink.trust import is_inside
 
@@ -41,6 +41,15 @@ _TOOLS: Final[tuple[tuple[str, Literal["read", "write"], dict[str, str]], ...]] 
 
 
 _OUTSIDE: Final = "it is outside of the workspace, and tools for files use only what is in there"
+
+
+@runtime_checkable
+class _Explains(Protocol):
+    """An `Isolation` that says what functions of a tool may do, as a plugin does by the entry point `wink.explain`."""
+
+    def explained(
+        self, tool: str, effects: str, workspace: str, about: str, subjects: Sequence[str], look_up: bool
+    ) -> Sequence[tuple[Verdict, ...]]: ...
 
 
 class Judged(NamedTuple):
@@ -108,7 +117,18 @@ class Judge:
         catalog, problem = commands_catalog(self._workspace.root)
         if problem is not None:
             raise problem
-        return list(explanations(catalog, self._workspace.root, about, subjects, look_up=look_up))
+        found = list(explanations(catalog, self._workspace.root, about, subjects, look_up=look_up))
+        for said in self._isolated(about, subjects, look_up):
+            found = [(*before, *new) for before, new in zip(found, said, strict=True)]
+        return found
+
+    def _isolated(self, about: str, subjects: Sequence[str], look_up: bool) -> Iterable[Sequence[tuple[Verdict, ...]]]:
+        """What isolated functions see, change and reach, by what would run them; nothing where that cannot say it."""
+        tools = [(tool.name, tool.effects) for tool in self.rendered.tools if _is_isolated(tool)]
+        by = isolation_of(self._prompt.resources) if tools else None
+        if isinstance(by, _Explains):
+            for name, effects in tools:
+                yield by.explained(name, effects, self._workspace.root, about, subjects, look_up)
 
     def _place(self, path: str) -> str:
         """The path in the workspace, or an absolute one."""
@@ -224,6 +244,10 @@ def rules_of(policy: ToolPolicy) -> RulesPolicy | None:
 
 def _offers(offers: Iterable[Any]) -> bool:
     return any(offer.kind == "section" and offer.name == COMMANDS for offer in offers)
+
+
+def _is_isolated(tool: Tool[Any, Any]) -> bool:
+    return isinstance(tool, FunctionTool) and tool.isolated
 
 
 def _takes_command(tool: Tool[Any, Any]) -> bool:
