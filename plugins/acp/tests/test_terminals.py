@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import http.server
+import threading
+
 from plugins.acp.tests.conftest import rules
 from plugins.acp.tests.editor import Editor
 
@@ -151,6 +154,22 @@ arguments = { command = "git push*" }
     assert found[2][0] == 0
     assert [one.kind for one in editor.asked] == ["execute"]
     assert (editor.root / "a.txt").exists()
+
+
+def test_the_editor_is_asked_about_a_host_that_a_command_wants(editor: Editor) -> None:
+    """While the command waits, as about a call."""
+    rules(editor, '[plugins.shell]\nnetwork_default = "ask"\n')
+    server = http.server.HTTPServer(("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    line = f"curl -s -o /dev/null -w '%{{http_code}}' --noproxy '' http://localhost:{server.server_port}/"
+
+    found = editor.does([["run", f"{line}; {line}"]])
+
+    server.shutdown()
+    server.server_close()
+    assert found[0][1].startswith("200200"), found
+    (asked,) = editor.asked
+    assert f"wants to connect to localhost:{server.server_port}, which is not listed" in asked.title
 
 
 def test_an_editor_is_shown_the_output_of_terminals_that_it_does_not_have(editor: Editor) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import http.server
 import subprocess
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -179,3 +181,91 @@ def test_an_answer_that_is_none_denies(command: list[str], environment: dict[str
             texts.append(wire.answer(number)["result"]["content"][0]["text"])
 
     assert all(text.startswith("Error: ") for text in texts)
+
+
+# -- hosts that a program wants
+
+GET = "curl -s --noproxy ''"  # localhost is the program's own otherwise
+
+
+class Served(http.server.BaseHTTPRequestHandler):
+    """A host on this machine."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"served")
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nobody listens."""
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Served)
+    threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+    yield server.server_port
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def shell(command: list[str], environment: dict[str, str]) -> list[str]:
+    """A server with `run_command`, whose programs ask about hosts."""
+    own = Path(environment["HOME"]) / ".config/wink/wink.toml"
+    own.parent.mkdir(parents=True)
+    own.write_text('[plugins.shell]\nnetwork_default = "ask"\n')
+    return [*command, "--section", "shell.commands"]
+
+
+def test_the_client_is_asked_about_a_host_while_the_program_waits(
+    shell: list[str], environment: dict[str, str], port: int
+) -> None:
+    """For the rest of the session; another host is another question."""
+    fetch = f"{GET} http://localhost:{port}/; {GET} http://other.test/"
+    with Wire(shell, environment) as wire:
+        wire.initialize(elicitation={})
+        wire.ask("first", "run_command", command=fetch)
+        questions = [wire.next(), None]
+        yes = {"action": "accept", "content": {"approve": True}}
+        wire.send({"jsonrpc": "2.0", "id": questions[0]["id"], "result": yes})
+        questions[1] = wire.next()
+        no = {"action": "accept", "content": {"approve": False, "note": "not that one"}}
+        wire.send({"jsonrpc": "2.0", "id": questions[1]["id"], "result": no})
+        (block,) = wire.answer("first")["result"]["content"]
+        again = wire.call("again", "run_command", command=f"{GET} http://localhost:{port}/")
+
+    asked = [one["params"]["message"] for one in questions]
+    assert f"a program of run_command wants to connect to localhost:{port}, which is not listed" in asked[0]
+    assert "other.test:80" in asked[1]
+    assert f"localhost:{port} allowed, as a1 was approved" in block["text"]
+    assert "other.test:80 refused: a person denied it: not that one" in block["text"]
+    assert "served" in again
+
+
+def test_a_host_is_no_more_asked_about_when_somebody_else_has_answered(
+    shell: list[str], environment: dict[str, str], port: int
+) -> None:
+    """The client takes its question off the screen."""
+    with Wire(shell, environment) as wire:
+        wire.initialize(elicitation={})
+        wire.ask("call", "run_command", command=f"{GET} http://localhost:{port}/")
+        question = wire.next()
+        approve = [*shell[:3], "approve", "a1", *shell[shell.index("--workspace") :][:2]]
+        subprocess.run(approve, env=environment, check=True, capture_output=True, timeout=SECONDS)
+        withdrawn = wire.next()
+        (block,) = wire.answer("call")["result"]["content"]
+
+    assert (withdrawn["method"], withdrawn["params"]["requestId"]) == ("notifications/cancelled", question["id"])
+    assert "served" in block["text"]
+
+
+def test_a_client_that_dismisses_a_host_is_told_at_once(shell: list[str], environment: dict[str, str]) -> None:
+    """Nobody else can be asked where no terminal is, and what would have to be listed is said."""
+    with Wire(["setsid", "--wait", *shell], environment) as wire:
+        wire.initialize(elicitation={})
+        wire.ask("call", "run_command", command=f"{GET} http://other.test/")
+        wire.send({"jsonrpc": "2.0", "id": wire.next()["id"], "result": {"action": "cancel"}})
+        (block,) = wire.answer("call")["result"]["content"]
+
+    assert "nobody can be asked: there is no terminal; a person can list other.test:80" in block["text"]

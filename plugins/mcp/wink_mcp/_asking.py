@@ -20,8 +20,8 @@ _LONG: Final = 4000
 _FORM: Final[dict[str, Any]] = {
     "type": "object",
     "properties": {
-        "approve": {"type": "boolean", "title": "Let it run", "description": "Without this the call is denied."},
-        "note": {"type": "string", "title": "Note", "description": "What the model is told when the call is denied."},
+        "approve": {"type": "boolean", "title": "Let it run", "description": "Without this it is denied."},
+        "note": {"type": "string", "title": "Note", "description": "What the model is told when it is denied."},
     },
     "required": ["approve"],
 }

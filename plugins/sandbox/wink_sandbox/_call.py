@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
 from wink.dataclass import dataclass, replace
@@ -126,10 +126,11 @@ def people_in_call(
 ) -> People:
     """Who is asked about hosts that a program of the active call wants: whoever answers the requests of the workspace.
 
-    `tell` gets a line for each, from another thread. With no record that keeps requests, or no terminal that belongs to this process, nobody is
-    asked. `hint` and `remembered` are those of `People`.
+    `tell` gets a line for each, from another thread. The person who is asked about calls is asked too, where a program can wait for
+    them, as at an MCP client or an editor. With no record that keeps requests, or with no such person and no terminal that belongs to this
+    process, nobody is asked. `hint` and `remembered` are those of `People`.
     """
-    from wink_sandbox.network import People, has_terminal  # which few calls need
+    from wink_sandbox.network import People, has_terminal, person_of  # which few calls need
 
     transaction = current_transaction()
     recorder = None if transaction is None else transaction.outermost.recorder
@@ -145,7 +146,15 @@ def people_in_call(
         call_id="" if transaction is None else transaction.outermost.call_id,
         refusal=missing and f"nobody can be asked: {missing}",
         remembered=set() if remembered is None else remembered,
+        person=next(filter(None, map(person_of, _answering(transaction))), None),
     )
+
+
+def _answering(transaction: Transaction | None) -> Iterator[object]:
+    """Who answers for a call, and for those around it."""
+    while transaction is not None:
+        yield transaction.governed[2]
+        transaction = transaction.around
 
 
 class OverlayIsolation:
@@ -199,7 +208,7 @@ class OverlayIsolation:
 
 def _hiding(sandbox: Sandbox, transaction: Transaction) -> Sandbox:
     """The same, with what rules hide from the tool that is called, those of the calls around it too."""
-    tool, policies = transaction.governed
+    tool, policies, _ = transaction.governed
     around = transaction.around
     while around is not None:
         policies, around = (*policies, *around.governed[1]), around.around

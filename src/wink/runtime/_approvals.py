@@ -52,6 +52,9 @@ class Approvals(Protocol):
 
     With `suspends`, a request that nobody answers raises `ApprovalRequired`, which suspends a run; otherwise such a call is
     denied, and the model is told how it can be approved.
+
+    One that is an `async def`, and does not suspend, is asked by programs of the call too, about hosts that are not listed: it is
+    cancelled when somebody else has answered, or the program has ended.
     """
 
     @property

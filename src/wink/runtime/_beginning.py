@@ -39,6 +39,7 @@ class Surroundings(NamedTuple):
     budget: BudgetTracker | None
     heartbeat: Heartbeat | None
     run: RunContext | None
+    approvals: object
 
     def patience(self) -> float:
         """How many seconds a call may wait for its turn."""
@@ -102,7 +103,7 @@ class Surroundings(NamedTuple):
         parsed, transaction = call.parsed, call.transaction
         transaction.run, transaction.call_id = "" if self.run is None else self.run.run_id, parsed.asked.call_id
         transaction.deadline, transaction.budget_tracker, transaction.heartbeat = self._limits(transaction.around)
-        transaction.governed = parsed.tool.name, self.rendered.policies_for_tool(parsed.tool.name)
+        transaction.governed = parsed.tool.name, self.rendered.policies_for_tool(parsed.tool.name), self.approvals
         if parsed.tool.effects == "process":
             ends.append(transaction.wait_for_turn_late(turns_to_take(self.session, parsed.root), self.patience))
         files = transaction.filesystem

@@ -62,7 +62,7 @@ class ToolExecutor:
         if result_limit < LEAST_LIMIT:
             raise ValueError(f"result_limit is {result_limit}; it is a number of characters, at least {LEAST_LIMIT}")
         self._around = Surroundings(
-            prompt, rendered, session, adapter, deadline, budget_tracker, heartbeat, run_context
+            prompt, rendered, session, adapter, deadline, budget_tracker, heartbeat, run_context, approvals
         )
         run = "" if run_context is None else run_context.run_id
         self._approval = ApprovalFlow(session, approvals, run, rendered.prompt_name)

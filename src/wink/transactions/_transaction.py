@@ -101,8 +101,8 @@ class Transaction:
         """What happened to files, once it has ended."""
         self.run = self.call_id = ""
         """The call that this is, and the run that it belongs to; empty where it is none."""
-        self.governed: tuple[str, Sequence[object]] = ("", ())
-        """The tool that is called, and the policies that govern it: programs that it runs have to keep to them too."""
+        self.governed: tuple[str, Sequence[object], object] = ("", (), None)
+        """The tool that is called, the policies that govern it, and the `Approvals` that answer for it: for programs that it runs too."""
         self.deadline: Deadline | None = None
         self.budget_tracker: BudgetTracker | None = None
         """Limits of the run that the call belongs to; what it starts itself has to keep to them too."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
@@ -183,6 +184,123 @@ def test_a_listed_host_needs_no_answer(
     ran = run(f"print(get('good.test', {port})[0])", people, f"good.test:{port}", f"127.0.0.1:{port}")
 
     assert (ran.stdout, person.asked) == ("200\n", [])
+
+
+# -- the person at a client
+
+
+class AtClient:
+    """Is asked in the same process, and keeps what about; `answer` may take as long as it likes."""
+
+    def __init__(self, answer: Callable[[ApprovalRequest], Awaitable[Any]]) -> None:
+        self._answer = answer
+        self.asked: list[ApprovalRequest] = []
+        self.withdrawn = 0
+
+    async def __call__(self, request: ApprovalRequest) -> Any:
+        self.asked.append(request)
+        try:
+            return await self._answer(request)
+        except asyncio.CancelledError:
+            self.withdrawn += 1
+            raise
+
+
+async def never(request: ApprovalRequest) -> None:
+    await asyncio.sleep(1000)
+
+
+def says(answer: object) -> Callable[[ApprovalRequest], Awaitable[Any]]:
+    async def at_once(request: ApprovalRequest) -> object:
+        return answer
+
+    return at_once
+
+
+@pytest.mark.parametrize("refusal", ["", "nobody can be asked: there is no terminal"])
+def test_the_person_at_a_client_is_asked_too(
+    run: Callable[..., Ran], people: People, serve: Callable[..., int], refusal: str
+) -> None:
+    """Also where no terminal is, and their answer is kept with the request as any other."""
+    port, client = serve(), AtClient(says(Answer(True)))
+
+    ran = run(f"print(*get('localhost', {port}))", replace(people, person=client, refusal=refusal))
+
+    assert ran.stdout == "200 welcome\n"
+    (request,) = client.asked
+    assert (request.id, request.tool) == ("a1", TOOL)
+    assert f"a test wants to connect to localhost:{port}, which is not listed" in request.reason
+    (contact,) = traffic_of(ran).contacts
+    assert (contact.outcome, contact.asked) == ("allowed", "a1")
+
+
+def test_a_no_of_theirs_is_told_with_its_note(run: Callable[..., Ran], people: People) -> None:
+    client = AtClient(says(Answer(False, "use the mirror")))
+
+    ran = run("for _ in range(2): print(*get('other.test', 80))", replace(people, person=client))
+
+    assert ran.stdout.count("a person denied it: use the mirror") == 2
+    assert len(client.asked) == 1
+
+
+def test_the_first_answer_counts_and_the_other_question_is_withdrawn(
+    run: Callable[..., Ran], people: People, person: Person, serve: Callable[..., int]
+) -> None:
+    port, is_asked = serve(), threading.Event()
+
+    async def wait(request: ApprovalRequest) -> None:
+        is_asked.set()
+        await never(request)
+
+    def answer(arguments: dict[str, Any]) -> Answer:
+        is_asked.wait(60)
+        return yes(arguments)
+
+    client, person.says = AtClient(wait), answer
+
+    ran = run(f"print(*get('localhost', {port}))", replace(people, person=client))
+
+    assert ran.stdout == "200 welcome\n"
+    assert (len(client.asked), client.withdrawn) == (1, 1)
+
+
+def test_with_the_program_their_question_goes_too(run: Callable[..., Ran], people: People, person: Person) -> None:
+    """It was refused before, when its time was over."""
+    client = AtClient(never)
+
+    ran = run("print(*get('silent.test', 80))", replace(people, person=client, seconds=0.3))
+
+    assert "nobody has answered a1 within 0.3 s" in ran.stdout
+    assert client.withdrawn == 1
+    assert person.look() == ()
+
+
+async def breaks(request: ApprovalRequest) -> None:
+    raise ValueError("no window")
+
+
+@pytest.mark.parametrize("answer", [says(None), says("yes"), says(Answer(True, "", "no JSON")), breaks])
+def test_where_they_say_nothing_and_nobody_else_can_the_program_does_not_wait(
+    run: Callable[..., Ran], people: People, person: Person, answer: Any
+) -> None:
+    """Clients without a window dismiss every question."""
+    people = replace(people, person=AtClient(answer), refusal="nobody can be asked: there is no terminal", seconds=1000)
+
+    ran = run("print(*get('any.test', 443))", people)
+
+    assert "there is no terminal; give --network any.test:443" in ran.stdout
+    assert person.look() == ()
+
+
+def test_where_they_say_nothing_others_still_can(
+    run: Callable[..., Ran], people: People, person: Person, serve: Callable[..., int]
+) -> None:
+    port = serve()
+    person.says = yes
+
+    ran = run(f"print(*get('localhost', {port}))", replace(people, person=AtClient(says(None))))
+
+    assert ran.stdout == "200 welcome\n"
 
 
 # -- attacks

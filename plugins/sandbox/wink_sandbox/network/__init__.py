@@ -13,6 +13,7 @@ from wink_sandbox.network._way import PORT, Way, hosts_of, proxied, variables
 
 if TYPE_CHECKING:
     from wink_sandbox.network._asking import People, has_terminal
+    from wink_sandbox.network._at_hand import person_of
     from wink_sandbox.network._judged import Judged, judged, target
     from wink_sandbox.network._listed import Listed, entry
 
@@ -28,6 +29,7 @@ __all__ = [
     "has_terminal",
     "hosts_of",
     "judged",
+    "person_of",
     "proxied",
     "target",
     "variables",
@@ -35,5 +37,11 @@ __all__ = [
 
 if not TYPE_CHECKING:
     __getattr__ = lazily(
-        __name__, {"Listed entry": "_listed", "Judged judged target": "_judged", "People has_terminal": "_asking"}
+        __name__,
+        {
+            "Listed entry": "_listed",
+            "Judged judged target": "_judged",
+            "People has_terminal": "_asking",
+            "person_of": "_at_hand",
+        },
     )

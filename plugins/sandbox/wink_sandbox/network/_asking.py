@@ -18,16 +18,18 @@ from collections.abc import Callable
 from dataclasses import replace
 from hashlib import sha256
 from secrets import token_hex
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from wink.dataclass import dataclass, field
 from wink.errors import WinkError
 from wink.session import ApprovalRow, ApprovalRows, ApprovalState, ApprovalStore
 from wink_sandbox.network._addresses import address_of, is_public
+from wink_sandbox.network._at_hand import said_by
 from wink_sandbox.network._traffic import Meter, place_of
 
 if TYPE_CHECKING:
     from wink_sandbox.network._addresses import Address
+    from wink_sandbox.network._at_hand import Person
 
 TOOL: Final = "network access"
 """What a request calls itself: no tool can have this name."""
@@ -63,7 +65,7 @@ class People:
 
     `who` wants a host, `tell` is called with a line for each request, from another thread. `hint` says how to list a host, which stands for `{}` in
     it. `refusal` says why nobody can be asked; then nobody is. `remembered` are the hosts that were approved for the run: those that are
-    approved for it now are added.
+    approved for it now are added. `person` is asked as well, who is at a client or an editor; the first answer counts.
     """
 
     store: ApprovalStore | None
@@ -76,6 +78,7 @@ class People:
     refusal: str = ""
     remembered: set[tuple[str, int]] = field(default_factory=set[tuple[str, int]])
     seconds: float = SECONDS
+    person: Person | None = None
 
     def ask(self, host: str, port: int) -> Request:
         """Make a request, and tell of it; raises `WinkError` where none can be kept."""
@@ -101,7 +104,7 @@ class People:
             facts=facts,
             fingerprint=sha256(_json([TOOL, arguments, policies, facts]).encode()).hexdigest(),
         )
-        request = Request(self.store, self.store.ask(row), host, port)
+        request = Request(self.store, self.store.ask(row), host, port, reason)
         self.tell(
             f"{request.id}: {reason}; answer within {self.seconds:g} s: `wink approve {request.id}` for this run, with lasts=once or lasts=always for less or more, "
             f"or `wink deny {request.id}`"
@@ -112,8 +115,8 @@ class People:
 class Request:
     """One question, as it is kept."""
 
-    def __init__(self, store: ApprovalStore, row: ApprovalRow, host: str, port: int) -> None:
-        self._store, self._row = store, row
+    def __init__(self, store: ApprovalStore, row: ApprovalRow, host: str, port: int, reason: str) -> None:
+        self._store, self._row, self._reason = store, row, reason
         self._host, self._port = host, port
         self.id: Final = f"a{row.number}"
 
@@ -127,11 +130,22 @@ class Request:
         self._end("used", ("claimed", "denied"))
         if row.state == "denied":
             return Said(False, note=f"a person denied it{f': {row.note}' if row.note else ''}")
-        given = json.loads(row.edited or row.arguments)
+        given: Any = json.loads(row.edited or row.arguments)
         lasts = given.pop("lasts", None)
         if given != {"host": self._host, "port": self._port} or lasts not in LASTS:
             return Said(False, note=f"the answer is not for this host, or for something else than {', '.join(LASTS)}")
         return Said(True, lasts)
+
+    async def put_to(self, person: Person) -> bool:
+        """Keep what they answer, unless somebody has answered before; whether they said anything."""
+        answer = await said_by(person, self._row, self._reason)
+        if answer is None:
+            return False
+        row = self._store.find(self._row.number)
+        if row is not None and row.state == "pending":
+            note, edited = answer.note.strip(), answer.arguments
+            self._store.answer(self._row, approved=answer.approved, note=note, edited=edited, edited_facts=None)
+        return True
 
     def withdraw(self) -> None:
         """Nobody needs an answer any more; one that is given counts for nothing."""
@@ -196,7 +210,7 @@ class Asking:
 
     def _problem(self, key: tuple[str, int]) -> str:
         """Why this is not asked about."""
-        if self._people.refusal:
+        if self._people.refusal and (self._people.person is None or self._people.store is None):
             return self._not_asked(key, self._people.refusal)
         if len(key[0]) > _LONGEST:
             return "not listed, and too long a name to be asked about"
@@ -218,14 +232,24 @@ class Asking:
         return held
 
     async def _wait(self, key: tuple[str, int], held: _Held) -> None:
+        person = self._people.person
+        asking = None if person is None else asyncio.create_task(held.request.put_to(person))
         try:
             while (said := held.request.said()) is None:
+                # Where nobody else can answer, nothing is waited for.
+                if self._people.refusal and asking is not None and asking.done() and not asking.result():
+                    held.request.withdraw()
+                    said = Said(False, note=self._not_asked(key, self._people.refusal))
+                    break
                 await asyncio.sleep(_LOOK)
         except asyncio.CancelledError:
             held.request.withdraw()
             raise
         except (WinkError, OSError) as error:
             said = Said(False, note=f"not listed, and the answer cannot be read: {error}")
+        finally:
+            if asking is not None:
+                asking.cancel()
         if said.allowed and said.lasts != LASTS[0]:
             self._allowed.add(key)
             self._people.remembered.add(key)
