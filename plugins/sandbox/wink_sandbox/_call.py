@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _HIDES: Final = "is hidden by a rule, or holds what is, and cannot be moved or deleted"
 _USUAL: Final = "isolated functions have no network but what `OverlayIsolation(network=…)` is given"
+_LINES: Final = 20
 _OVERFLOW: Final = b"Value too large for defined data type"
 
 
@@ -192,7 +193,9 @@ class OverlayIsolation:
         outcome = run_in_call(command, Sandbox(profile, scratch=SCRATCH), on_output=take, beat=beat)
         ended, traffic = outcome.ended, outcome.ended.traffic
         told = [f"rules hid from it: {outcome.hidden}"] if outcome.hidden else []
-        told += [] if traffic is None else [f"network: {line}" for line in traffic.lines()]
+        lines = () if traffic is None else tuple(traffic.lines())
+        told += [f"network: {line}" for line in lines[:_LINES]]
+        told += [f"network: {len(lines) - _LINES} more"] if len(lines) > _LINES else []
         return IsolatedEnd(outcome.kept, ended.status, ended.reason, ended.stderr.text(), told)
 
     def explained(

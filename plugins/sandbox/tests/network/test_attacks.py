@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import ssl
 import sys
@@ -108,6 +109,7 @@ def test_no_guard_lets_a_program_reach_what_is_not_listed(
     assert text.count("held ") == len(ATTACKS), text
     assert "GOOD" in text, text
     assert "TLS\n" in text, text
+    assert re.search(r"network:\s.*refused: not listed", text), "it is told what was asked for"
     assert trap.seen == []
     assert set(names.asked) <= {"good.test", "rebind.test", "mixed.test", "mapped.test"}
 
