@@ -7,13 +7,12 @@ from wink.errors import ExtraMissing
 
 if TYPE_CHECKING:
     from wink_ui._app import page_app
-    from wink_ui._leading import leading_to
-    from wink_ui._server import serve_page
+    from wink_ui._server import leading_to, serve_page
     from wink_ui._static import static_page
 
 __all__ = ["leading_to", "page_app", "serve_page", "static_page"]
 
-_PLACES: Final = {"leading_to": "_leading", "page_app": "_app", "serve_page": "_server", "static_page": "_static"}
+_PLACES: Final = {"leading_to": "_server", "page_app": "_app", "serve_page": "_server", "static_page": "_static"}
 _NEEDS: Final = ("jinja2", "pygments", "starlette", "uvicorn")
 
 if not TYPE_CHECKING:  # a checker that saw this would take any name for granted

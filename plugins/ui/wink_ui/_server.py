@@ -1,17 +1,28 @@
-"""Serve the page on this machine's own address, until a signal comes."""
+"""Serve the page on this machine's own address, until a signal comes, and lead a browser to it."""
 
 from __future__ import annotations
 
 import asyncio
+import html
+import os
 import secrets
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Final
 
+from wink.errors import WinkError
 from wink.limits import Stopping
+from wink.state import key_problem, opened_directory, replace_file, user_directory
 from wink.workspace import Workspace
 from wink_http import Access, Address, HttpServer
 from wink_ui._app import Page, never
 from wink_ui._several import Pages, roots_of
+
+_LEADING: Final = (
+    '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="referrer" content="no-referrer">'
+    '<meta http-equiv="refresh" content="0;url={url}"><title>wink</title><p><a href="{url}">Open the page</a></p></html>\n'
+)
 
 
 def serve_page(
@@ -56,3 +67,25 @@ async def _serve(pages: Pages, token: str, stopping: Stopping, socket: Any) -> N
 
     stopping.when_asked(lambda: loop.call_soon_threadsafe(end))
     await http.serve([socket])
+
+
+@contextmanager
+def leading_to(url: str) -> Generator[str]:
+    """The address of a file that only this user can read, and that leads a browser to a page.
+
+    The command line of a browser is for every user of the machine to read, so the page's own address, which has its token,
+    must not stand there.
+    """
+    above = user_directory()
+    problem = key_problem()  # which makes that directory, and tells whether others may write there
+    if above is None or problem is not None:
+        raise WinkError(problem or "there is no directory of yours for it")
+    directory = os.path.join(os.path.realpath(above), "pages")
+    name = f"{os.getpid()}.html"
+    with opened_directory(directory, make=True) as fd:
+        replace_file(fd, name, _LEADING.format(url=html.escape(url)).encode())
+        try:
+            yield Path(directory, name).as_uri()
+        finally:
+            with suppress(FileNotFoundError):
+                os.unlink(name, dir_fd=fd)

@@ -62,11 +62,7 @@ def compose(
     from wink.resources import ResourceRegistry
 
     with printing_to_stderr():
-        parts = [*catalog.sections(dict.fromkeys(sections))]
-        brought = {tool.name for part in parts for tool in part.tools()}
-        usual = catalog.sections([name for name in _defaults(catalog) if name not in sections])
-        # A section that was asked for may bring the same tools itself, as that of containers does.
-        parts = [*(part for part in usual if brought.isdisjoint(tool.name for tool in part.tools())), *parts]
+        parts = [*catalog.sections(dict.fromkeys((*_usual(catalog, sections), *sections)))]
         offered = [catalog.use("policy", name) for name in dict.fromkeys(policies)]
     parts += [*file_sections(workspace.root), *extra]
     if task is not None:
@@ -98,6 +94,25 @@ def participants(catalog: Catalog, sections: Sequence[str] = (), policies: Seque
     return Participants(catalog, (*_defaults(catalog), *sections, *policies))
 
 
+def _usual(catalog: Catalog, sections: Sequence[str]) -> list[str]:
+    """The default sections but for those whose tools one of wink's own brings itself that was asked for, as that of containers does."""
+    own = _own(catalog)
+    brought = _tools_of(catalog, [name for name in sections if name in own])
+    return [
+        name
+        for name in _defaults(catalog)
+        if name in sections or not brought or brought.isdisjoint(_tools_of(catalog, [name]))
+    ]
+
+
+def _tools_of(catalog: Catalog, sections: Sequence[str]) -> set[str]:
+    return {tool.name for part in catalog.sections(sections) for tool in part.tools()}
+
+
 def _defaults(catalog: Catalog) -> list[str]:
-    own = {offer.name for plugin in catalog.plugins if not plugin.is_foreign for offer in plugin.offers}
+    own = _own(catalog)
     return [name for name in DEFAULT_SECTIONS if name in own]
+
+
+def _own(catalog: Catalog) -> set[str]:
+    return {offer.name for plugin in catalog.plugins if not plugin.is_foreign for offer in plugin.offers}
