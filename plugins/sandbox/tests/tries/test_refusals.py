@@ -112,6 +112,8 @@ OTHER_TEXTS = {
     "it was removed, or moved, in this very moment",
     "it ended at once",
     "the launcher ended",
+    # for the log of the program that runs wink, where an editor or a client of MCP could not be asked
+    "a person could not be asked about a host",
     # where no state has a place either, which is said first
     "a copy for a program that nothing confines needs a place; set HOME or XDG_STATE_HOME",
     "wrote too much",
